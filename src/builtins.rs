@@ -1,0 +1,351 @@
+//! THE table of functions. One row holds a function's parameters, result, meaning, documentation
+//! and a tested example; checker, evaluators, reference page and tests read it.
+
+use crate::meaning::finite;
+use crate::ops::Cost;
+use crate::text;
+use crate::ty::{KindSet, Ty};
+use crate::value::{Value, compare};
+use bumpalo::Bump;
+use std::cmp::Ordering;
+
+/// A row of the table.
+pub struct FnInfo {
+    /// The function.
+    pub function: Function,
+    /// As authors write it.
+    pub name: &'static str,
+    /// Each parameter's name and the kinds it takes.
+    pub params: &'static [(&'static str, KindSet)],
+    /// Whether the last parameter may be repeated.
+    pub variadic: bool,
+    /// What comes out.
+    pub result: FnResult,
+    /// What evaluating costs.
+    pub cost: Cost,
+    /// What it computes; missing where an argument is missing or of another kind. Texts and lists
+    /// it makes live in the arena.
+    pub meaning: for<'a> fn(&[Value<'a>], &'a Bump) -> Value<'a>,
+    /// One sentence for the reference and the editor.
+    pub doc: &'static str,
+    /// A condition that holds for the message beside it; compiled and run by a test.
+    pub example: (&'static str, &'static str),
+}
+
+/// What a function yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FnResult {
+    /// Always of these kinds.
+    Kinds(KindSet),
+    /// A list of strings.
+    Strings,
+    /// Of the kinds of its arguments taken together.
+    LikeArguments,
+}
+
+impl FnInfo {
+    /// The result type for arguments of these types.
+    pub fn result_ty(&self, args: &[Ty]) -> Ty {
+        match self.result {
+            FnResult::Kinds(kinds) => Ty::plain(kinds),
+            FnResult::Strings => Ty::list(Ty::STRING),
+            FnResult::LikeArguments => {
+                let kinds = args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds));
+                Ty::plain(kinds.intersect(KindSet::NUMBER))
+            }
+        }
+    }
+
+    /// The signature as an author would read it.
+    pub fn signature(&self) -> String {
+        let params: Vec<String> = self.params.iter().map(|(name, kinds)| format!("{name}: {kinds}")).collect();
+        format!("{}({}{})", self.name, params.join(", "), if self.variadic { ", …" } else { "" })
+    }
+}
+
+macro_rules! functions {
+    ($($function:ident $name:literal ($($param:literal: $kinds:expr),*) $variadic:literal -> $result:expr, $cost:ident,
+       $meaning:expr, $doc:literal, $cond:literal on $input:literal;)*) => {
+        /// A function of the language; its row in [`TABLE`] says the rest.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "the doc text of each row says what it means")]
+        pub enum Function { $($function,)* }
+
+        /// The table, in the order of [`Function`].
+        pub static TABLE: &[FnInfo] = &[$(FnInfo {
+            function: Function::$function, name: $name, params: &[$(($param, $kinds)),*],
+            variadic: $variadic, result: $result, cost: Cost::$cost, meaning: $meaning, doc: $doc,
+            example: ($cond, $input),
+        },)*];
+    };
+}
+
+use FnResult::{Kinds, LikeArguments, Strings};
+use KindSet as K;
+
+functions! {
+    Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
+        "The number of characters of a text, of elements of a list, of keys of a dict.",
+        r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
+    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, lower,
+        "The text in lower case.",
+        r#"lower(text) == "abc""# on r#"{"text":"ABC"}"#;
+    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, upper,
+        "The text in upper case.",
+        r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
+    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, trim,
+        "The text without white space at its ends.",
+        r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
+    Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, abs,
+        "The number without its sign.",
+        r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
+    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, min,
+        "The smallest of the numbers.",
+        r#"min(ctx.n, 3, 7) == 2"# on r#"{"ctx":{"n":2}}"#;
+    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, max,
+        "The greatest of the numbers.",
+        r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
+    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, floor,
+        "The greatest integer that is not above the number.",
+        r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
+    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, ceil,
+        "The smallest integer that is not below the number.",
+        r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
+    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, round,
+        "The nearest integer; halves go away from zero.",
+        r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
+    Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
+        "The pieces of a text between separators; an empty separator cuts between characters.",
+        r#"split(text, ",")[1] == "b""# on r#"{"text":"a,b"}"#;
+    Join "join" ("list": K::LIST, "separator": K::STRING) false -> Kinds(K::STRING), Scan, join,
+        "The texts of a list with the separator between them; missing when an element is no text.",
+        r#"join(ctx.tags, "-") == "a-b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
+    Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, similarity,
+        "How alike two texts are, from 0 to 1: (m − d) / m for edit distance d and greater length m, ignoring case and runs of white space.",
+        r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
+    Hour "hour" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, hour,
+        "The hour, 0 to 23, at the offset the time is written with.",
+        r#"hour(ctx.now) == 9"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Weekday "weekday" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, weekday,
+        "The day of the week, 1 for Monday to 7 for Sunday.",
+        r#"weekday(ctx.now) == 1"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Date "date" ("at": K::DATETIME) false -> Kinds(K::STRING), Scalar, date,
+        "The date as text, such as \"2026-01-05\".",
+        r#"date(ctx.now) == "2026-01-05""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Bucket "bucket" ("key": K::STRING.union(K::INT)) false -> Kinds(K::INT), Scan, bucket,
+        "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users.",
+        r#"bucket(ctx.user_id) in 0..100"# on r#"{"ctx":{"user_id":"u-1"}}"#;
+}
+
+impl Function {
+    /// The function's row.
+    pub fn info(self) -> &'static FnInfo {
+        &TABLE[self as usize]
+    }
+
+    /// The function of that name.
+    pub fn named(name: &str) -> Option<Function> {
+        TABLE.iter().find(|row| row.name == name).map(|row| row.function)
+    }
+}
+
+impl std::fmt::Debug for FnInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FnInfo({})", self.name)
+    }
+}
+
+fn len<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    let length = match args {
+        [Value::Str(text)] => text.chars().count(),
+        [Value::Dict(map)] => map.len(),
+        [other] => match other.list_len() {
+            Some(length) => length,
+            None => return Value::Missing,
+        },
+        _ => return Value::Missing,
+    };
+    i64::try_from(length).map_or(Value::Missing, Value::Int)
+}
+
+fn mapped<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
+    match args {
+        [Value::Str(text)] => f(text),
+        _ => Value::Missing,
+    }
+}
+
+fn recased<'a, C: Iterator<Item = char>>(args: &[Value<'a>], bump: &'a Bump, case: fn(char) -> C) -> Value<'a> {
+    mapped(args, |text| {
+        let mut made = bumpalo::collections::String::with_capacity_in(text.len(), bump);
+        made.extend(text.chars().flat_map(case));
+        Value::Str(made.into_bump_str())
+    })
+}
+
+fn lower<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    recased(args, bump, char::to_lowercase)
+}
+
+fn upper<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    recased(args, bump, char::to_uppercase)
+}
+
+fn trim<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    mapped(args, |text| Value::Str(text.trim()))
+}
+
+fn abs<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::Int(int)] => int.checked_abs().map_or(Value::Missing, Value::Int),
+        [Value::Float(float)] => Value::Float(float.abs()),
+        _ => Value::Missing,
+    }
+}
+
+fn extreme<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
+    let mut best = match args.first() {
+        Some(first @ (Value::Int(_) | Value::Float(_))) => *first,
+        _ => return Value::Missing,
+    };
+    for &arg in &args[1..] {
+        match compare(arg, best) {
+            Some(order) if order == wanted => best = arg,
+            Some(_) => {}
+            None => return Value::Missing,
+        }
+    }
+    best
+}
+
+fn min<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    extreme(args, Ordering::Less)
+}
+
+fn max<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    extreme(args, Ordering::Greater)
+}
+
+fn whole<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    match args {
+        [Value::Int(int)] => Value::Int(*int),
+        [Value::Float(float)] => {
+            let float = f(*float);
+            if (-LIMIT..LIMIT).contains(&float) { Value::Int(float as i64) } else { Value::Missing }
+        }
+        _ => Value::Missing,
+    }
+}
+
+fn floor<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    whole(args, f64::floor)
+}
+
+fn ceil<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    whole(args, f64::ceil)
+}
+
+fn round<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    whole(args, f64::round)
+}
+
+fn split<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    match *args {
+        [Value::Str(text), Value::Str("")] => Value::list_in(
+            bump,
+            text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])),
+        ),
+        [Value::Str(text), Value::Str(separator)] => {
+            Value::list_in(bump, text.split(separator).map(Value::Str))
+        }
+        _ => Value::Missing,
+    }
+}
+
+fn join<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    let [list, Value::Str(separator)] = args else { return Value::Missing };
+    let Some(elements) = list.elements() else { return Value::Missing };
+    let mut made = bumpalo::collections::String::new_in(bump);
+    for (position, element) in elements.enumerate() {
+        let Value::Str(piece) = element else { return Value::Missing };
+        if position > 0 {
+            made.push_str(separator);
+        }
+        made.push_str(piece);
+    }
+    Value::Str(made.into_bump_str())
+}
+
+fn similarity<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::Str(a), Value::Str(b)] => finite(text::similarity(a, b)),
+        _ => Value::Missing,
+    }
+}
+
+fn hour<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::DateTime(at)] => Value::Int(at.hour().into()),
+        _ => Value::Missing,
+    }
+}
+
+fn weekday<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::DateTime(at)] => Value::Int(at.weekday().number_from_monday().into()),
+        _ => Value::Missing,
+    }
+}
+
+fn date<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::DateTime(at)] => Value::Str(bumpalo::format!(in bump, "{}", at.date()).into_bump_str()),
+        _ => Value::Missing,
+    }
+}
+
+fn bucket<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::Str(key)] => Value::Int(text::bucket(key)),
+        [Value::Int(key)] => Value::Int(text::bucket(&bumpalo::format!(in bump, "{key}"))),
+        _ => Value::Missing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn rows_stand_at_their_own_index() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.function as usize, index);
+            assert_eq!(Function::named(row.name), Some(row.function));
+        }
+    }
+
+    #[test]
+    fn functions_compute_what_the_table_says() {
+        let check = |name: &str, args: Json, expected: Json| {
+            let bump = Bump::new();
+            let args: Vec<Value> = args.as_array().unwrap().iter().map(Value::from_json).collect();
+            let row = Function::named(name).unwrap().info();
+            assert_eq!((row.meaning)(&args, &bump).to_json(), expected, "{name}");
+        };
+        check("len", json!(["日本"]), json!(2));
+        check("len", json!([{"a": 1}]), json!(1));
+        check("len", json!([3]), Json::Null);
+        check("upper", json!(["straße"]), json!("STRASSE"));
+        check("abs", json!([i64::MIN]), Json::Null);
+        check("min", json!([2, 1.5, 3]), json!(1.5));
+        check("max", json!([2, null]), Json::Null);
+        check("round", json!([2.5]), json!(3));
+        check("round", json!([1e300]), Json::Null);
+        check("split", json!(["你好", ""]), json!(["你", "好"]));
+        check("split", json!(["a,,b", ","]), json!(["a", "", "b"]));
+        check("join", json!([["a", 1], "-"]), Json::Null);
+        check("join", json!([[], "-"]), json!(""));
+    }
+}

@@ -1,0 +1,152 @@
+//! Diagnostics as plain data: what is wrong, where, and what to do about it. Nothing here prints;
+//! the command line renders them, an editor or a service reads them.
+
+pub mod codes;
+
+pub use codes::{Code, Severity};
+
+use crate::span::Span;
+
+/// One finding about the author's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The stable code, which also fixes the severity.
+    pub code: Code,
+    /// One sentence in lower case, the author's own words in backticks.
+    pub message: String,
+    /// The places that matter; the first is the primary one. Empty only for findings about a whole
+    /// set of files (a file that cannot be read).
+    pub labels: Vec<Label>,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Edits that would repair it.
+    pub fixes: Vec<Fix>,
+}
+
+/// A place in the text and what is to be seen there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The underlined text.
+    pub span: Span,
+    /// A few words shown beside it; may be empty.
+    pub text: String,
+}
+
+/// An edit that would repair a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// The text to replace.
+    pub span: Span,
+    /// What to put there.
+    pub replacement: String,
+    /// Whether a tool may apply it unasked.
+    pub applicability: Applicability,
+}
+
+/// How sure a [`Fix`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applicability {
+    /// Keeps the author's meaning; a tool may apply it.
+    MachineApplicable,
+    /// A likely guess ("did you mean").
+    MaybeIncorrect,
+}
+
+impl Diagnostic {
+    /// A finding with its primary place.
+    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic {
+            code,
+            message: message.into(),
+            labels: vec![Label { span, text: String::new() }],
+            help: None,
+            fixes: Vec::new(),
+        }
+    }
+
+    /// A finding about no place in a text, such as a file that cannot be read.
+    pub fn without_place(code: Code, message: impl Into<String>) -> Self {
+        Diagnostic { code, message: message.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
+    }
+
+    /// Sets the words beside the primary place.
+    #[must_use]
+    pub fn here(mut self, text: impl Into<String>) -> Self {
+        if let Some(first) = self.labels.first_mut() {
+            first.text = text.into();
+        }
+        self
+    }
+
+    /// Adds a further place.
+    #[must_use]
+    pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Says what to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Offers a likely replacement for a place and says so in the help.
+    #[must_use]
+    pub fn did_you_mean(mut self, span: Span, candidate: Option<&str>) -> Self {
+        if let Some(candidate) = candidate {
+            self.help = Some(format!("did you mean `{candidate}`?"));
+            self.fixes.push(Fix {
+                span,
+                replacement: candidate.to_owned(),
+                applicability: Applicability::MaybeIncorrect,
+            });
+        }
+        self
+    }
+
+    /// The severity, fixed by the code.
+    pub fn severity(&self) -> Severity {
+        self.code.severity()
+    }
+
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity() == Severity::Error
+    }
+
+    /// The primary place.
+    pub fn span(&self) -> Option<Span> {
+        self.labels.first().map(|label| label.span)
+    }
+}
+
+/// The candidate nearest to `name` in spelling, when one is near enough to be a likely slip.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = name.chars().count();
+    let allowed = if length <= 2 { 1 } else { (length / 3).max(1) + usize::from(length > 4) };
+    candidates
+        .into_iter()
+        .filter(|candidate| *candidate != name)
+        .map(|candidate| (strsim::osa_distance(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count().max(2))
+        .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn nearest_takes_slips_and_leaves_strangers() {
+        let names = ["message_count", "user", "last_error"];
+        let check = |name: &str, expected: Option<&str>| assert_eq!(nearest(name, names), expected, "{name}");
+        check("mesage_count", Some("message_count"));
+        check("usr", Some("user"));
+        check("lasterror", Some("last_error"));
+        check("zebra", None);
+        check("u", None);
+    }
+}

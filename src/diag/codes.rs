@@ -1,0 +1,171 @@
+//! The table of diagnostic codes: one row each, never reused. A code's page in `docs/codes/` is
+//! what `rulec explain` prints.
+//!
+//! Ranges: `E00xx` files and characters · `E01xx` the shape of the text · `E02xx` names · `E03xx`
+//! types · `E04xx` literals and patterns · `E05xx` statements · `E06xx` messages to decide ·
+//! `W00xx` characters · `W01xx` names · `W02xx` rules that do nothing · `W03xx` values.
+
+use serde::{Serialize, Serializer};
+
+/// Whether a finding stops the compilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth a look; the rules still compile.
+    Warning,
+    /// The rules do not compile.
+    Error,
+}
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $title:literal;)*) => {
+        /// A stable diagnostic code. The variant is its meaning, [`Code::as_str`] what users see.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "the title beside each row says what it means")]
+        pub enum Code { $($name,)* }
+
+        impl Code {
+            /// Every code, in the order of the table.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The code as users see it, such as `E0203`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $code,)* }
+            }
+
+            /// What the code means, in a few words.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$name => $title,)* }
+            }
+
+            /// The Markdown page with a wrong and a right example.
+            pub fn page(self) -> &'static str {
+                match self { $(Code::$name => include_str!(concat!("../../docs/codes/", $code, ".md")),)* }
+            }
+        }
+    };
+}
+
+codes! {
+    FileUnreadable = "E0001", "a file cannot be read";
+    FileTooLarge = "E0002", "a file is over 64 MiB";
+    NotUtf8 = "E0003", "a file is not UTF-8";
+    EmptyFile = "E0004", "a file holds no statement";
+    ImportOutsideRoot = "E0005", "an import leaves the root folder";
+    ImportNotFound = "E0006", "an imported file is missing";
+    ImportCycle = "E0007", "files import each other in a circle";
+    ImportTooDeep = "E0008", "imports are nested too deep";
+    BidiControl = "E0010", "a bidirectional control character outside a string";
+    StrayCharacter = "E0011", "a character that no statement can hold";
+
+    Unexpected = "E0101", "something else was expected here";
+    UnknownStatement = "E0102", "no statement starts with this word";
+    UnclosedString = "E0103", "a string is not closed";
+    UnclosedBracket = "E0104", "a bracket is not closed";
+    UnmatchedBracket = "E0105", "a closing bracket has no opening one";
+    TooDeep = "E0106", "brackets or operators are nested too deep";
+    BadEscape = "E0107", "an unknown escape in a string";
+    NumberOutOfRange = "E0108", "a number is out of range or not a number";
+    ReservedWord = "E0109", "a reserved word stands where a name is wanted";
+    UnknownOperator = "E0110", "an unknown operator";
+    ChainedComparison = "E0111", "comparisons cannot be chained";
+    MisplacedStatement = "E0112", "a statement cannot stand here";
+    TooComplex = "E0113", "a statement is too complex to read";
+
+    UnknownName = "E0201", "a name is not declared";
+    UnknownField = "E0202", "a record has no such field";
+    Duplicate = "E0203", "a name is declared twice";
+    UnknownType = "E0204", "an unknown type";
+    UnknownFunction = "E0205", "an unknown function";
+    UnknownHandler = "E0206", "a target is not in the manifest";
+    UnknownTable = "E0207", "a jump to an unknown table";
+    DefinitionCycle = "E0208", "definitions use each other in a circle";
+    JumpCycle = "E0209", "tables jump to each other in a circle";
+    InputConflict = "E0210", "two inputs declare a field differently";
+    UnknownSetting = "E0211", "an unknown setting";
+
+    OperatorType = "E0301", "an operator does not take this type";
+    ConditionWanted = "E0302", "a condition is wanted here";
+    ConditionCompared = "E0303", "a condition is used as a value to compare";
+    ConflictingUses = "E0304", "uses of a field contradict each other";
+    ArgumentCount = "E0305", "a wrong number of arguments";
+    ArgumentType = "E0306", "an argument of the wrong type";
+    NotEqualAny = "E0307", "equality with `any` or `all` of a list";
+    MaybeMissing = "E0308", "a required argument may be missing";
+    ConstantWanted = "E0309", "a constant is wanted here";
+    ModifierMisplaced = "E0310", "a modifier that does not fit the operator";
+    ListWanted = "E0311", "a list is wanted here";
+
+    BadRegex = "E0401", "an invalid regular expression";
+    RegexLookAround = "E0402", "look-around or a back-reference in a regular expression";
+    RegexTooLarge = "E0403", "a regular expression is too large";
+    KeywordNeverMatches = "E0404", "a keyword that can never match";
+    BadDatetime = "E0405", "not a date and time";
+    ListFile = "E0406", "a list file cannot be used";
+
+    SecondDefault = "E0501", "a table has two defaults";
+    UnknownArgument = "E0502", "a handler has no such argument";
+    MissingArgument = "E0503", "a handler's required argument is not given";
+    ReservedTableName = "E0504", "a table cannot have this name";
+    UnknownExpectation = "E0505", "a test expects a route that does not exist";
+    ExpansionTooLarge = "E0506", "definitions expand to too much";
+    HostFunction = "E0507", "a host function is missing or differs from its declaration";
+    UnknownEntry = "E0508", "there is no such entry";
+    JumpsTooDeep = "E0509", "jumps are nested too deep";
+    TestInput = "E0510", "a test gives a value that does not fit the input";
+
+    MessageSyntax = "E0601", "a message is not JSON";
+    MessageNotObject = "E0602", "a message is not an object";
+    MessageTooDeep = "E0603", "a message is nested too deep";
+    MessageDuplicateKey = "E0604", "a message has a key twice";
+    MessageNumber = "E0605", "a message has a number out of range";
+    MessageNotUtf8 = "E0606", "a message is not UTF-8";
+
+    BidiInString = "W0001", "a bidirectional control character in a string";
+    MixedScript = "W0002", "a name mixes look-alike scripts";
+    UnusedAllow = "W0003", "an `allow` that silences nothing";
+    LooksLikeName = "W0101", "a message field is spelled almost like a definition";
+    Unused = "W0102", "a definition is not used";
+    NeverMatches = "W0201", "a condition can never hold";
+    AlwaysMatches = "W0202", "a condition always holds and hides later routes";
+    EmptyList = "W0203", "nothing is in an empty list";
+    AlwaysMissing = "W0301", "an expression is always missing";
+}
+
+impl Code {
+    /// Warnings start with `W`, all others stop the compilation.
+    pub fn severity(self) -> Severity {
+        if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
+    }
+
+    /// Looks a code up as users write it; case does not count.
+    pub fn parse(text: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+
+    #[test]
+    fn codes_are_unique_and_have_a_page_of_their_own() {
+        let mut seen = std::collections::BTreeSet::new();
+        for code in Code::ALL {
+            assert!(seen.insert(code.as_str()), "{code} is used twice");
+            assert!(code.page().starts_with(&format!("# {code}")), "{code}'s page starts with its name");
+        }
+    }
+}

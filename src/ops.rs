@@ -1,0 +1,396 @@
+//! THE table of operators. One row holds everything the language knows of an operator: spelling,
+//! precedence, operand types, result, negation, modifiers, cost, meaning, documentation and a
+//! tested example. The parser, the checker, both evaluators, the reference page and the tests read
+//! it; to add an operator, add a row, the function it names in `meaning.rs`, and a test.
+
+use crate::meaning;
+use crate::text::TextMode;
+use crate::ty::KindSet;
+use crate::value::{Tri, Value};
+
+/// How a row's operator is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fixity {
+    /// Before its operand.
+    Prefix,
+    /// Between its operands.
+    Infix,
+    /// After its operand.
+    Postfix,
+}
+
+/// One way of using an operator: the kinds on its left, what must stand on its right, the result.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Kinds of the left (or only) operand.
+    pub left: KindSet,
+    /// What the right operand must be.
+    pub right: Right,
+    /// What comes out.
+    pub result: Outcome,
+}
+
+/// What the right operand of a [`Form`] must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// There is none.
+    Nothing,
+    /// A value of one of these kinds.
+    Kinds(KindSet),
+    /// A value of the left operand's family (numbers compare with numbers).
+    Same,
+    /// An element of the left operand, a list.
+    Element,
+    /// A string, or with `any`, `all` or `none` a list of strings.
+    Text,
+    /// A constant regular expression, or with `any`, `all` or `none` a list of them.
+    Pattern,
+    /// A list whose elements are of the left operand's family, or a range.
+    Members,
+    /// A type name.
+    Type,
+    /// A condition.
+    Condition,
+}
+
+/// What a [`Form`] yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// True, false or unknown.
+    Condition,
+    /// An int when both operands are ints, else a float.
+    Number,
+    /// A float.
+    Float,
+    /// A point in time.
+    DateTime,
+    /// What either operand may be.
+    Either,
+    /// The type named on the right.
+    Named,
+}
+
+/// How the negative is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Negation {
+    /// By another operator.
+    Op(Op),
+    /// By `not` before the operator: `x not contains y`.
+    NotBefore,
+    /// Only by `not` before the whole.
+    NotWhole,
+    /// It is no condition.
+    None,
+}
+
+/// Roughly what evaluating costs, cheapest first; conditions are tried in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cost {
+    /// A comparison of scalars.
+    Scalar,
+    /// A hash or a short list.
+    Lookup,
+    /// A pass over a text.
+    Scan,
+    /// A regular expression.
+    Regex,
+    /// A walk over a list's elements.
+    Loop,
+    /// A function of the embedding program.
+    Host,
+}
+
+/// What an operator computes, as the plain function both evaluators can call.
+#[derive(Clone, Copy)]
+pub enum Meaning {
+    /// A predicate over two values; `any`, `all` and `none` are applied outside.
+    Predicate(fn(Value<'_>, Value<'_>, TestMode) -> Tri),
+    /// A value from two values (the second is missing for prefix operators).
+    Value(for<'a> fn(Value<'a>, Value<'a>) -> Value<'a>),
+    /// Built into the evaluators: logic and typed reads.
+    Structure,
+}
+
+/// A row of the table.
+pub struct OpInfo {
+    /// The operator.
+    pub op: Op,
+    /// As authors write it.
+    pub spelling: &'static str,
+    /// Where it stands.
+    pub fixity: Fixity,
+    /// Higher binds tighter.
+    pub precedence: u8,
+    /// The operand types it takes.
+    pub forms: &'static [Form],
+    /// How the negative is written.
+    pub negation: Negation,
+    /// Which of `word`, `any/all/none`, `ignoring case` it takes.
+    pub accepts: Accepts,
+    /// What evaluating costs.
+    pub cost: Cost,
+    /// What it computes.
+    pub meaning: Meaning,
+    /// One sentence for the reference and the editor.
+    pub doc: &'static str,
+    /// A condition that holds for the message beside it; compiled and run by a test.
+    pub example: (&'static str, &'static str),
+}
+
+/// The modifiers an operator takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepts {
+    /// `word` before the right operand.
+    pub word: bool,
+    /// `any`, `all`, `none` before a list on the right.
+    pub quantity: bool,
+    /// `ignoring case` and `matching case` after it.
+    pub case: bool,
+}
+
+const NOTHING: Accepts = Accepts { word: false, quantity: false, case: false };
+const CASE: Accepts = Accepts { word: false, quantity: false, case: true };
+const LIST_CASE: Accepts = Accepts { word: false, quantity: true, case: true };
+const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
+
+/// The modifiers as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Modifiers {
+    /// `word`.
+    pub word: bool,
+    /// `any`, `all`, `none`.
+    pub quantity: Option<Quantity>,
+    /// `ignoring case` or `matching case`; otherwise the file's setting holds.
+    pub case: Option<Case>,
+}
+
+/// Whether upper and lower case differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Case {
+    /// `ignoring case`: they do not.
+    Ignore,
+    /// `matching case`: they do.
+    Match,
+}
+
+/// How many elements of the list on the right must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Quantity {
+    /// At least one.
+    Any,
+    /// Every one.
+    All,
+    /// Not one.
+    None,
+}
+
+/// The modifiers with the file's settings applied: how a predicate is evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TestMode {
+    /// Only whole words count.
+    pub word: bool,
+    /// Over the elements of the right operand.
+    pub quantity: Option<Quantity>,
+    /// How both texts are prepared.
+    pub text: TextMode,
+}
+
+macro_rules! operators {
+    ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
+       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $doc:literal, $cond:literal on $input:literal;)*) => {
+        /// An operator of the language; its row in [`TABLE`] says the rest.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "the doc text of each row says what it means")]
+        pub enum Op { $($op,)* }
+
+        /// The table, in the order of [`Op`].
+        pub static TABLE: &[OpInfo] = &[$(OpInfo {
+            op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
+            negation: $negation, accepts: $accepts, cost: Cost::$cost,
+            forms: &[$(Form { left: $left, right: $right, result: Outcome::$result },)*],
+            meaning: $meaning, doc: $doc, example: ($cond, $input),
+        },)*];
+    };
+}
+
+use KindSet as K;
+use Meaning::{Predicate, Structure};
+
+operators! {
+    Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure,
+        "At least one of the conditions holds.",
+        r#"text == "x" or ctx.n > 1"# on r#"{"text":"y","ctx":{"n":2}}"#;
+    And "and" Infix 20, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure,
+        "Both conditions hold.",
+        r#"text == "x" and ctx.n > 1"# on r#"{"text":"x","ctx":{"n":2}}"#;
+    Not "not" Prefix 30, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Nothing, Condition)], Structure,
+        "The condition is definitely false; what is missing makes neither it nor its negation hold.",
+        r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
+
+    Eq "==" Infix 40, Negation::Op(Op::Ne), CASE, Scalar,
+        [(K::ALL, Right::Same, Condition)], Predicate(meaning::equal),
+        "Both values are equal; values of different kinds, or missing ones, are neither equal nor unequal.",
+        r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
+    Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE, Scalar,
+        [(K::ALL, Right::Same, Condition)], Predicate(meaning::not_equal),
+        "Both values are of one kind and differ.",
+        r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
+    Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less),
+        "The left number is smaller, or the left time earlier.",
+        r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
+    Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less_equal),
+        "The left number is not greater, or the left time not later.",
+        r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
+    Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater),
+        "The left number is greater, or the left time later.",
+        r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
+    Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater_equal),
+        "The left number is not smaller, or the left time not earlier.",
+        r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
+    In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
+        [(K::ALL, Right::Members, Condition)], Predicate(meaning::is_in),
+        "The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end).",
+        r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
+    Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
+        [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(meaning::contains),
+        "The text holds the string (with `word`, as a whole word), or the list holds the element.",
+        r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
+    StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::starts_with),
+        "The text starts with the string.",
+        r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
+    EndsWith "ends_with" Infix 40, Negation::NotBefore, WORDS, Scan,
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::ends_with),
+        "The text ends with the string.",
+        r#"text ends_with "?""# on r#"{"text":"why?"}"#;
+    Like "like" Infix 40, Negation::NotBefore, LIST_CASE, Scan,
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::like),
+        "The whole text fits the pattern: `*` stands for any text, `?` for one character, `\\` before either for itself.",
+        r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
+    Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
+        [(K::STRING, Right::Pattern, Condition)], Predicate(meaning::matches),
+        "The regular expression is found anywhere in the text; it must be a constant.",
+        r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
+    HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
+        [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(meaning::has_key),
+        "The dict or record has the key, even when its value is null.",
+        r#"ctx has_key "user""# on r#"{"ctx":{"user":null}}"#;
+    IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NOTHING, Scalar,
+        [(K::ALL, Right::Nothing, Condition)], Predicate(meaning::is_missing),
+        "There is no value: absent, null, or not of the type it is read at.",
+        r#"ctx.user is missing"# on r#"{"ctx":{"user":null}}"#;
+    IsPresent "is present" Postfix 40, Negation::Op(Op::IsMissing), NOTHING, Scalar,
+        [(K::ALL, Right::Nothing, Condition)], Predicate(meaning::is_present),
+        "There is a value of the type it is read at.",
+        r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
+
+    Coalesce "??" Infix 50, Negation::None, NOTHING, Scalar,
+        [(K::ALL, Right::Same, Either)], Meaning::Value(meaning::coalesce),
+        "The left value, or the right one where the left is missing.",
+        r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
+    Add "+" Infix 60, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
+        Meaning::Value(meaning::add),
+        "The sum; a time and a number of seconds make a later time. Overflow is missing.",
+        r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
+    Sub "-" Infix 60, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::DATETIME), Float),
+         (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
+        Meaning::Value(meaning::sub),
+        "The difference; of two times, the seconds between them. Overflow is missing.",
+        r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
+        on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
+    Mul "*" Infix 70, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(meaning::mul),
+        "The product. Overflow is missing.",
+        r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
+    Div "/" Infix 70, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Meaning::Value(meaning::div),
+        "The quotient, always a float; division by zero is missing.",
+        r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
+    Rem "%" Infix 70, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(meaning::rem),
+        "The remainder, with the sign of the dividend; of a division by zero it is missing.",
+        r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
+    Neg "-" Prefix 80, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Nothing, Number)], Meaning::Value(meaning::neg),
+        "The number with its sign turned.",
+        r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
+    As "as" Postfix 90, Negation::None, NOTHING, Scalar,
+        [(K::ALL, Right::Type, Named)], Structure,
+        "The value read at the type; missing when it is of another.",
+        r#"ctx.n as number > 1"# on r#"{"ctx":{"n":2}}"#;
+}
+
+impl Op {
+    /// The operator's row.
+    pub fn info(self) -> &'static OpInfo {
+        &TABLE[self as usize]
+    }
+
+    /// The infix or postfix operator of that spelling (the first word, for those of two).
+    pub fn infix(spelling: &str) -> Option<Op> {
+        TABLE.iter().find(|row| row.fixity != Fixity::Prefix && row.spelling == spelling).map(|row| row.op)
+    }
+
+    /// Whether it is written as a word.
+    pub fn is_word(self) -> bool {
+        self.info().spelling.starts_with(|c: char| c.is_ascii_alphabetic())
+    }
+}
+
+impl std::fmt::Debug for OpInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OpInfo({})", self.spelling)
+    }
+}
+
+impl Quantity {
+    /// As authors write it.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            Quantity::Any => "any",
+            Quantity::All => "all",
+            Quantity::None => "none",
+        }
+    }
+}
+
+/// The words that belong to operators and so cannot be plain names in an expression: the words of
+/// the table's spellings, the modifiers and the block forms.
+pub fn reserved_words() -> impl Iterator<Item = &'static str> {
+    TABLE
+        .iter()
+        .filter(|row| row.op.is_word())
+        .flat_map(|row| row.spelling.split(' '))
+        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_at_their_own_index_and_negations_are_mutual() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.op as usize, index);
+            if let Negation::Op(other) = row.negation {
+                assert_eq!(other.info().negation, Negation::Op(row.op), "{}", row.spelling);
+            }
+        }
+    }
+
+    #[test]
+    fn a_spelling_names_one_operator() {
+        for row in TABLE.iter().filter(|row| row.fixity != Fixity::Prefix) {
+            assert_eq!(Op::infix(row.spelling), Some(row.op));
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! The typed program: every name resolved, every type known, still in the author's shape. The
+//! reference evaluator and the explanations walk it; [`super::normal`] turns it into what the
+//! engines run.
+
+use crate::builtins::Function;
+use crate::ops::{Op, TestMode};
+use crate::span::Span;
+use crate::ty::{KindSet, Record, Ty};
+use crate::value::Value;
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+use time::OffsetDateTime;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The number as an index.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+pub(crate) use ids;
+
+ids! {
+    /// A field of the message that some condition reads, in [`Program::slots`].
+    SlotId;
+    /// A `let`, in [`Program::lets`].
+    LetId;
+    /// A host function, in [`Program::externs`].
+    ExternId;
+    /// A table, in [`Program::tables`].
+    TableId;
+    /// A route, in [`Program::routes`].
+    RouteId;
+    /// The element variable of a quantifier, unique in the program text.
+    VarId;
+}
+
+/// A whole checked program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The fields of the message that conditions and arguments read.
+    pub slots: Vec<Slot>,
+    /// The `let`s.
+    pub lets: Vec<Let>,
+    /// The host functions.
+    pub externs: Vec<Extern>,
+    /// The tables; the first holds the routes outside any table and is named `routes`.
+    pub tables: Vec<Table>,
+    /// The routes of all tables, in source order.
+    pub routes: Vec<Route>,
+    /// The handlers of the manifest, when there is one.
+    pub handlers: Option<Vec<Handler>>,
+    /// The declared input, when there is one.
+    pub input: Option<Record>,
+    /// The tests.
+    pub tests: Vec<Test>,
+}
+
+/// The name of the entry that holds the routes outside any table.
+pub const ROUTES: &str = "routes";
+
+/// A field of the message, read at a type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// The keys from the message's top to the field.
+    pub path: Vec<Arc<str>>,
+    /// The kinds it is read at; another kind counts as missing.
+    pub kinds: KindSet,
+    /// Whether its value is masked in logs.
+    pub private: bool,
+}
+
+impl Slot {
+    /// Reads the field from a message.
+    pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
+        let mut json = message;
+        for key in &self.path {
+            match json {
+                Json::Object(map) => match map.get(&**key) {
+                    Some(next) => json = next,
+                    None => return Value::Missing,
+                },
+                _ => return Value::Missing,
+            }
+        }
+        Value::from_json(json).read(self.kinds)
+    }
+
+    /// The path as an author writes it.
+    pub fn name(&self) -> String {
+        self.path.join(".")
+    }
+}
+
+/// A `let`: a name for a condition or a value.
+#[derive(Clone, Debug)]
+pub struct Let {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it stands for.
+    pub body: Term,
+    /// Where the name is declared.
+    pub span: Span,
+}
+
+/// A host function's declaration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extern {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its parameters' names and types.
+    pub params: Vec<(Arc<str>, Ty)>,
+    /// Its result's type.
+    pub result: Ty,
+    /// Where the name is declared.
+    pub span: Span,
+}
+
+/// A handler of the manifest.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its parameters.
+    pub params: Record,
+    /// Where the name is declared.
+    pub span: Span,
+    /// Its doc comment.
+    pub docs: Arc<str>,
+}
+
+/// A table: routes under the first-match policy.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its routes in the order they are tried: priority descending, then source order. Disabled
+    /// ones are left out.
+    pub order: Vec<RouteId>,
+    /// What answers when no route does.
+    pub default: Option<Outcome>,
+    /// Where the name is declared; `None` for the routes outside any table.
+    pub span: Option<Span>,
+    /// Its doc comment.
+    pub docs: Arc<str>,
+}
+
+/// A route.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The table it stands in.
+    pub table: TableId,
+    /// Greater is tried earlier.
+    pub priority: i64,
+    /// Whether it is left out.
+    pub disabled: bool,
+    /// When it holds.
+    pub condition: Cond,
+    /// Where it leads.
+    pub outcome: Outcome,
+    /// The whole statement.
+    pub span: Span,
+    /// Its doc comment.
+    pub docs: Arc<str>,
+}
+
+/// Where a decision leads.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A handler with its arguments.
+    Handler {
+        /// Its name.
+        name: Arc<str>,
+        /// Its arguments, evaluated after choosing.
+        args: Vec<Argument>,
+        /// Constants for the embedding program.
+        metadata: Arc<Map<String, Json>>,
+    },
+    /// Another table; when it chooses nothing, the search goes on behind the jump.
+    Goto(TableId),
+}
+
+/// An argument of a handler.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its value.
+    pub value: Expr,
+    /// Whether it is left out when missing; otherwise it is null and reported.
+    pub optional: bool,
+}
+
+/// A test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// What it shows.
+    pub name: Arc<str>,
+    /// The message.
+    pub message: Json,
+    /// The table the decision is made by.
+    pub entry: TableId,
+    /// What is expected.
+    pub expect: Expect,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+/// What a test expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// This route.
+    Route(RouteId),
+    /// The default of this table.
+    Default(TableId),
+    /// No route and no default.
+    Nothing,
+}
+
+/// A condition or a value: what a `let` or an expression may turn out to be.
+#[derive(Clone, Debug)]
+pub enum Term {
+    /// True, false or unknown.
+    Cond(Cond),
+    /// A value.
+    Expr(Expr),
+}
+
+/// A condition.
+#[derive(Clone, Debug)]
+pub struct Cond {
+    /// What it is.
+    pub kind: CondKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The forms of a condition.
+#[derive(Clone, Debug)]
+pub enum CondKind {
+    /// `true`, `false`.
+    Const(bool),
+    /// `not C`
+    Not(Box<Cond>),
+    /// Every one holds.
+    And(Vec<Cond>),
+    /// One holds.
+    Or(Vec<Cond>),
+    /// A predicate over values.
+    Test(Box<Predicate>),
+    /// `any x in L: C` and `all x in L: C`
+    Quantifier {
+        /// Whether every element must do.
+        all: bool,
+        /// The list.
+        list: Box<Expr>,
+        /// The element's name.
+        var: Var,
+        /// The condition on an element.
+        body: Box<Cond>,
+    },
+    /// A `let`.
+    Let(LetId),
+    /// A call of a `def` with the arguments put in.
+    Call(Arc<str>, Box<Cond>),
+}
+
+/// A predicate over one or two values.
+#[derive(Clone, Debug)]
+pub struct Predicate {
+    /// A comparison, text or presence operator; `None` for a bool as a condition.
+    pub op: Option<Op>,
+    /// Whether `not` was written before the operator.
+    pub negated: bool,
+    /// Its modifiers, the file's settings applied.
+    pub mode: TestMode,
+    /// The left operand.
+    pub left: Expr,
+    /// The right operand; for a range its two ends.
+    pub right: Operand,
+}
+
+/// The right side of a predicate.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// There is none.
+    Nothing,
+    /// A value.
+    Value(Expr),
+    /// `start..end` or `start..=end`
+    Range {
+        /// The first value.
+        start: Expr,
+        /// The last, or the first past it.
+        end: Expr,
+        /// Whether `end` is the last.
+        inclusive: bool,
+    },
+}
+
+/// A quantifier's element variable.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Which it is.
+    pub id: VarId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The kinds its elements are read at.
+    pub kinds: KindSet,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type.
+    pub ty: Ty,
+    /// Whether it may be missing even when the message keeps every promise of `input`.
+    pub optional: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The forms of a value.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A constant.
+    Const(Const),
+    /// A field of the message.
+    Slot(SlotId),
+    /// A quantifier's element.
+    Var(VarId),
+    /// A parameter, inside a `def` only; calls put the argument in its place.
+    Param(u32),
+    /// A field of a value that is no slot.
+    Field(Box<Expr>, Arc<str>),
+    /// `list[i]`, `dict[key]`
+    Index(Box<Expr>, Box<Expr>),
+    /// `[a, b]` with an element that is no constant.
+    List(Vec<Expr>),
+    /// Arithmetic, `??` or a sign.
+    Op(Op, Box<Expr>, Option<Box<Expr>>),
+    /// A typed read: `x as number`, or a parameter's or field's declared type.
+    Read(Box<Expr>, KindSet),
+    /// A call of a built-in function.
+    Call(Function, Vec<Expr>),
+    /// A call of a host function.
+    Extern(ExternId, Vec<Expr>),
+    /// `count x in L: C`
+    Count {
+        /// The list.
+        list: Box<Expr>,
+        /// The element's name.
+        var: Var,
+        /// The condition on an element.
+        body: Box<Cond>,
+    },
+    /// A condition as a value: true, false or missing.
+    Cond(Box<Cond>),
+    /// A `let`.
+    Let(LetId),
+}
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Const {
+    /// Anything JSON can say.
+    Json(Arc<Json>),
+    /// A point in time.
+    DateTime(OffsetDateTime),
+}
+
+impl Const {
+    /// The constant as a value.
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Const::Json(json) => Value::from_json(json),
+            Const::DateTime(at) => Value::DateTime(*at),
+        }
+    }
+}
+
+impl Expr {
+    /// The constant, when it is one.
+    pub fn as_const(&self) -> Option<&Const> {
+        match &self.kind {
+            ExprKind::Const(constant) => Some(constant),
+            _ => None,
+        }
+    }
+}
+
+impl Program {
+    /// The table of that name.
+    pub fn table_named(&self, name: &str) -> Option<TableId> {
+        self.tables.iter().position(|table| &*table.name == name).map(|index| TableId(index as u32))
+    }
+
+    /// What a `let` stands for.
+    pub fn let_body(&self, id: LetId) -> &Term {
+        &self.lets[id.index()].body
+    }
+}
+

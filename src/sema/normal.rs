@@ -1,0 +1,241 @@
+//! The normal form every engine runs: conditions with each `not` pushed down to the predicates,
+//! equal parts shared under one number, constants folded, operands ordered by cost.
+//!
+//! Sound because no condition can fail (see the language page): sharing, reordering and skipping
+//! predicates changes no decision. [`Test`](NCond::Test) with `want` false asks whether the
+//! predicate is *definitely* false, so unknown answers neither.
+
+mod build;
+
+pub use build::build;
+
+use crate::builtins::Function;
+use crate::ops::{Cost, Op, TestMode};
+use crate::sema::hir::{Const, ExternId, RouteId, SlotId, TableId, ids};
+use crate::ty::KindSet;
+use std::sync::Arc;
+
+ids! {
+    /// A condition in [`Normal::conds`].
+    CondId;
+    /// A predicate in [`Normal::preds`].
+    PredId;
+    /// A value in [`Normal::exprs`].
+    ExprId;
+}
+
+/// A whole program in normal form. Each vector lists operands before their users.
+#[derive(Clone, Debug, Default)]
+pub struct Normal {
+    /// The values.
+    pub exprs: Vec<NExpr>,
+    /// The predicates, each distinct one once.
+    pub preds: Vec<NPred>,
+    /// The conditions, each distinct one once.
+    pub conds: Vec<NCond>,
+    /// For each table of the program its enabled routes in the order they are tried; those whose
+    /// condition folded to false are left out.
+    pub tables: Vec<Vec<NRoute>>,
+}
+
+/// A route of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct NRoute {
+    /// Which it is.
+    pub route: RouteId,
+    /// When it holds.
+    pub cond: CondId,
+    /// The table it jumps to, when it does.
+    pub goto: Option<TableId>,
+}
+
+/// A condition: does it hold?
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NCond {
+    /// Always or never.
+    Const(bool),
+    /// The predicate is definitely `want`.
+    Test {
+        /// Which predicate.
+        pred: PredId,
+        /// What it must be.
+        want: bool,
+    },
+    /// Every one holds; at least two, cheapest first, none of them an `And`.
+    And(Box<[CondId]>),
+    /// One holds; at least two, cheapest first, none of them an `Or`.
+    Or(Box<[CondId]>),
+    /// Over a list's elements; does not hold when the list is missing.
+    Each {
+        /// Whether every element must do, or one.
+        all: bool,
+        /// The list.
+        list: ExprId,
+        /// The kinds the elements are read at.
+        kinds: KindSet,
+        /// The condition on the element, which is [`NExpr::Var`] of `level`.
+        body: CondId,
+        /// How many quantifiers stand around this one.
+        level: u32,
+    },
+}
+
+/// What a predicate asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ask {
+    /// The bool on the left is true.
+    Truth,
+    /// An operator of the table: `==`, `<`, `<=`, `in`, `contains`, `starts_with`, `ends_with`,
+    /// `like`, `matches`, `has_key` or `is missing`. The other comparisons are their negations.
+    Op(Op),
+}
+
+/// A predicate: true, false or unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NPred {
+    /// What it asks.
+    pub ask: Ask,
+    /// Under which modifiers; the quantity is never `None`, which is a negated `Any`.
+    pub mode: TestMode,
+    /// The left operand.
+    pub left: ExprId,
+    /// The right operand, for those that have one.
+    pub right: Option<ExprId>,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NExpr {
+    /// A constant.
+    Const(NConst),
+    /// A field of the message, read at the slot's kinds.
+    Slot(SlotId),
+    /// The element of the quantifier at this level, the outermost being 0.
+    Var(u32),
+    /// A field of a value.
+    Field(ExprId, Arc<str>),
+    /// `list[i]`, `dict[key]`
+    Index(ExprId, ExprId),
+    /// A list of values.
+    List(Box<[ExprId]>),
+    /// Arithmetic, `??` (two operands) or a sign (one).
+    Op(Op, ExprId, Option<ExprId>),
+    /// A typed read.
+    Read(ExprId, KindSet),
+    /// A built-in function.
+    Call(Function, Box<[ExprId]>),
+    /// A host function.
+    Extern(ExternId, Box<[ExprId]>),
+    /// For how many elements of the list the condition holds; missing without a list.
+    Count {
+        /// The list.
+        list: ExprId,
+        /// The kinds the elements are read at.
+        kinds: KindSet,
+        /// The condition on the element.
+        body: CondId,
+        /// How many quantifiers stand around this one.
+        level: u32,
+    },
+    /// A condition as a value: true when `holds` does, false when `fails` does, else missing.
+    Cond {
+        /// The condition.
+        holds: CondId,
+        /// Its negation.
+        fails: CondId,
+    },
+}
+
+/// A constant that can be compared and hashed for sharing.
+#[derive(Clone, Debug)]
+pub struct NConst(pub Const);
+
+impl NConst {
+    /// Floats are told apart by their bits and from equal integers, so that sharing never changes a
+    /// value's kind.
+    fn key(&self) -> String {
+        match &self.0 {
+            Const::Json(json) => json.to_string(),
+            Const::DateTime(at) => format!("@{at}"),
+        }
+    }
+}
+
+impl PartialEq for NConst {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || self.key() == other.key(),
+            (Const::DateTime(_), Const::DateTime(_)) => self.key() == other.key(),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for NConst {}
+
+impl std::hash::Hash for NConst {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl Normal {
+    /// The value of that number.
+    pub fn expr(&self, id: ExprId) -> &NExpr {
+        &self.exprs[id.index()]
+    }
+    /// The predicate of that number.
+    pub fn pred(&self, id: PredId) -> &NPred {
+        &self.preds[id.index()]
+    }
+    /// The condition of that number.
+    pub fn cond(&self, id: CondId) -> &NCond {
+        &self.conds[id.index()]
+    }
+    /// The constant, when the value is one.
+    pub fn constant(&self, id: ExprId) -> Option<&Const> {
+        match self.expr(id) {
+            NExpr::Const(NConst(constant)) => Some(constant),
+            _ => None,
+        }
+    }
+
+    /// What evaluating a predicate costs, its operands included.
+    pub fn pred_cost(&self, pred: &NPred) -> Cost {
+        let own = match pred.ask {
+            Ask::Truth => Cost::Scalar,
+            Ask::Op(op) => op.info().cost,
+        };
+        let right = pred.right.map_or(Cost::Scalar, |right| self.expr_cost(right));
+        own.max(self.expr_cost(pred.left)).max(right)
+    }
+
+    /// What evaluating a value costs: the dearest of its parts.
+    pub fn expr_cost(&self, id: ExprId) -> Cost {
+        let dearest = |ids: &[ExprId]| ids.iter().map(|id| self.expr_cost(*id)).max().unwrap_or(Cost::Scalar);
+        match self.expr(id) {
+            NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
+            NExpr::Field(base, _) => self.expr_cost(*base).max(Cost::Lookup),
+            NExpr::Index(base, index) => dearest(&[*base, *index]).max(Cost::Lookup),
+            NExpr::Read(inner, _) => self.expr_cost(*inner),
+            NExpr::List(items) => dearest(items),
+            NExpr::Op(_, left, right) => right.map_or(Cost::Scalar, |right| self.expr_cost(right)).max(self.expr_cost(*left)),
+            NExpr::Call(function, args) => dearest(args).max(function.info().cost),
+            NExpr::Extern(..) => Cost::Host,
+            NExpr::Count { list, body, .. } => self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body)),
+            NExpr::Cond { holds, fails } => self.cond_cost(*holds).max(self.cond_cost(*fails)),
+        }
+    }
+
+    /// What evaluating a condition costs: the dearest of its parts.
+    pub fn cond_cost(&self, id: CondId) -> Cost {
+        match self.cond(id) {
+            NCond::Const(_) => Cost::Scalar,
+            NCond::Test { pred, .. } => self.pred_cost(self.pred(*pred)),
+            NCond::And(parts) | NCond::Or(parts) => {
+                parts.iter().map(|part| self.cond_cost(*part)).max().unwrap_or(Cost::Scalar)
+            }
+            NCond::Each { list, body, .. } => self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body)),
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The syntax tree: what the author wrote, with places, before any name or type is known.
+
+use crate::diag::Code;
+use crate::ops::{Modifiers, Op};
+use crate::span::{Span, Spanned};
+
+/// A name as written, without backquotes.
+pub type Ident = Spanned<String>;
+
+/// One statement with what stands before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What it is.
+    pub kind: StatementKind,
+    /// From its first word to its end.
+    pub span: Span,
+    /// The text of the `##` lines before it, without the marks, joined by line feeds.
+    pub docs: String,
+    /// The `# rulec: allow CODE reason` lines before it.
+    pub allows: Vec<Allow>,
+}
+
+/// A `# rulec: allow W0123 reason` comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allow {
+    /// The silenced warning; `None` when the code is unknown or no warning.
+    pub code: Option<Code>,
+    /// The whole comment.
+    pub span: Span,
+}
+
+/// The statements of the language.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    /// `import "shared/words.rules"`
+    Import {
+        /// The path as written.
+        path: Spanned<String>,
+    },
+    /// `input { text: string }`
+    Input {
+        /// The declared fields.
+        fields: Vec<Field>,
+    },
+    /// `handler file_handler(kind: string, limit?: int)`
+    Handler {
+        /// Its name.
+        name: Ident,
+        /// The arguments it takes.
+        params: Vec<Field>,
+    },
+    /// `list file_words = ["file", "files"]` or `list big = from "words.txt"`
+    List {
+        /// Its name.
+        name: Ident,
+        /// Where its elements come from.
+        source: ListSource,
+    },
+    /// `let trusted = ctx.user.role == "admin"`
+    Let {
+        /// Its name.
+        name: Ident,
+        /// What it stands for.
+        value: Expr,
+    },
+    /// `def asks_to(verbs: list<string>) = text contains word any verbs`
+    Def {
+        /// Its name.
+        name: Ident,
+        /// Its parameters.
+        params: Vec<Field>,
+        /// What a call stands for.
+        body: Expr,
+    },
+    /// `extern fn score(text: string) -> float`
+    Extern {
+        /// Its name.
+        name: Ident,
+        /// Its parameters.
+        params: Vec<Field>,
+        /// Its result.
+        result: TypeExpr,
+    },
+    /// `settings { case: insensitive, normalize: nfkc }`
+    Settings {
+        /// Each setting and its value, a word or a literal.
+        entries: Vec<(Ident, Expr)>,
+    },
+    /// `type Order = { total: number }`
+    Type {
+        /// Its name.
+        name: Ident,
+        /// What it stands for.
+        ty: TypeExpr,
+    },
+    /// `route NAME priority 10 when COND -> TARGET`
+    Route(Route),
+    /// `default -> TARGET`
+    Default {
+        /// Where the message goes when no route holds.
+        target: Target,
+    },
+    /// `table NAME { route … default … }`
+    Table {
+        /// Its name.
+        name: Ident,
+        /// Its routes and default (the cutter lets nothing else in).
+        statements: Vec<Statement>,
+    },
+    /// `test "name" { given text = "x"  expect route }`
+    Test(Test),
+}
+
+/// The elements of a `list` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ListSource {
+    /// Written in place.
+    Elements(Expr),
+    /// `from "words.txt"`: one a line.
+    File(Spanned<String>),
+}
+
+/// A `route` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// Its name.
+    pub name: Ident,
+    /// `priority 10`.
+    pub priority: Option<Spanned<i64>>,
+    /// The word `disabled`.
+    pub disabled: Option<Span>,
+    /// After `when`.
+    pub condition: Expr,
+    /// After `->`.
+    pub target: Target,
+}
+
+/// Where a decision leads.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// `handler(name: expr) { metadata }`
+    Handler {
+        /// The handler.
+        name: Ident,
+        /// Its arguments; `None` without parentheses.
+        args: Vec<(Ident, Expr)>,
+        /// The constants in braces.
+        metadata: Vec<(Ident, Expr)>,
+        /// All of it.
+        span: Span,
+    },
+    /// `goto TABLE`
+    Goto {
+        /// The table.
+        table: Ident,
+        /// All of it.
+        span: Span,
+    },
+}
+
+/// A `test` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Test {
+    /// What it shows.
+    pub name: Spanned<String>,
+    /// `given ctx.count = 3`: a path and a constant.
+    pub given: Vec<(Vec<Ident>, Expr)>,
+    /// `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`.
+    pub expect: Vec<Ident>,
+}
+
+/// A field of an `input` or record type, or a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: Ident,
+    /// `?` after the name.
+    pub optional: bool,
+    /// Its type.
+    pub ty: TypeExpr,
+    /// `@private` after the type.
+    pub private: bool,
+}
+
+/// A type as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeExpr {
+    /// What it is.
+    pub kind: TypeKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The forms of a type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeKind {
+    /// `string`, `Order`.
+    Name(String),
+    /// `list<T>`; `list` alone is `list<any>`.
+    List(Option<Box<TypeExpr>>),
+    /// `dict<T>`; `dict` alone is `dict<any>`.
+    Dict(Option<Box<TypeExpr>>),
+    /// `{ field: T, field?: T }`
+    Record(Vec<Field>),
+}
+
+/// An expression as written: values and conditions share one syntax.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stands, parentheses included.
+    pub span: Span,
+}
+
+/// The forms of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// `"text"`, `3`, `0.5`, `true`; units are already applied.
+    Literal(Literal),
+    /// A name.
+    Name(String),
+    /// `base.name`
+    Field(Box<Expr>, Ident),
+    /// `base[index]`
+    Index(Box<Expr>, Box<Expr>),
+    /// `[a, b]`
+    List(Vec<Expr>),
+    /// `{ key: value }`, in tests and metadata.
+    Record(Vec<(Ident, Expr)>),
+    /// `name(a, b)`
+    Call(Ident, Vec<Expr>),
+    /// `not x` or `-x`
+    Unary(Spanned<Op>, Box<Expr>),
+    /// `a OP b`
+    Binary(Box<Binary>),
+    /// `x is missing`, `x is present`
+    Presence {
+        /// The value looked at.
+        operand: Box<Expr>,
+        /// [`Op::IsMissing`] or [`Op::IsPresent`] and where it stands.
+        op: Spanned<Op>,
+    },
+    /// `x as number`
+    As(Box<Expr>, TypeExpr),
+    /// `3..10` or `3..=10`, right of `in` only.
+    Range {
+        /// The first value.
+        start: Box<Expr>,
+        /// The last value, or the first past it.
+        end: Box<Expr>,
+        /// Whether `end` is the last value.
+        inclusive: bool,
+    },
+    /// `all { c; c }`, `any { c; c }`, `none { c; c }`
+    Block(BlockKind, Vec<Expr>),
+    /// `any x in L: C`, `all x in L: C`, `count x in L: C`
+    Quantifier {
+        /// Which of them.
+        kind: QuantifierKind,
+        /// The element's name.
+        var: Ident,
+        /// The list.
+        list: Box<Expr>,
+        /// The condition on an element.
+        body: Box<Expr>,
+    },
+}
+
+/// An operator between two operands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binary {
+    /// The operator and where it stands, `not` and modifiers before the right operand included.
+    pub op: Spanned<Op>,
+    /// Whether `not` stands before it (`not contains`, `not in`).
+    pub negated: bool,
+    /// `word`, `any`, `ignoring case` and where they stand.
+    pub modifiers: Modifiers,
+    /// The left operand.
+    pub left: Expr,
+    /// The right operand.
+    pub right: Expr,
+}
+
+/// The block forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Every condition holds.
+    All,
+    /// At least one holds.
+    Any,
+    /// Not one holds.
+    None,
+}
+
+/// The quantifiers over a list's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuantifierKind {
+    /// The condition holds for an element.
+    Any,
+    /// The condition holds for every element.
+    All,
+    /// For how many elements the condition holds.
+    Count,
+}
+
+/// A constant as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// Text with escapes resolved.
+    String(String),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction or exponent.
+    Float(f64),
+    /// `true`, `false`
+    Bool(bool),
+    /// `null`, `none`, `nil` where a value is wanted; the checker says to write `is missing`.
+    Null,
+}

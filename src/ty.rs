@@ -1,0 +1,314 @@
+//! Types. A type is a set of *kinds* a value may have, with the element type or fields where the
+//! set holds a list, dict or record. One shape serves declared types (`int` is one kind, `number`
+//! two, `any` all) and the types inferred from a field's uses ("string or list").
+
+use std::fmt;
+use std::sync::Arc;
+
+/// What a value is at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A 64-bit integer.
+    Int,
+    /// A 64-bit float; never NaN or infinite.
+    Float,
+    /// Unicode text.
+    String,
+    /// A point in time, read from RFC 3339 text.
+    DateTime,
+    /// An ordered list.
+    List,
+    /// A dict or record.
+    Dict,
+}
+
+impl Kind {
+    const ALL: [Kind; 7] =
+        [Kind::Bool, Kind::Int, Kind::Float, Kind::String, Kind::DateTime, Kind::List, Kind::Dict];
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KindSet(u8);
+
+impl KindSet {
+    /// No kind: two uses that contradict each other.
+    pub const EMPTY: KindSet = KindSet(0);
+    /// Every kind.
+    pub const ALL: KindSet = KindSet(0x7f);
+    /// Booleans.
+    pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
+    /// Integers.
+    pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
+    /// Floats.
+    pub const FLOAT: KindSet = KindSet(1 << Kind::Float as u8);
+    /// Integers and floats.
+    pub const NUMBER: KindSet = KindSet(Self::INT.0 | Self::FLOAT.0);
+    /// Text.
+    pub const STRING: KindSet = KindSet(1 << Kind::String as u8);
+    /// Points in time.
+    pub const DATETIME: KindSet = KindSet(1 << Kind::DateTime as u8);
+    /// Lists.
+    pub const LIST: KindSet = KindSet(1 << Kind::List as u8);
+    /// Dicts and records.
+    pub const DICT: KindSet = KindSet(1 << Kind::Dict as u8);
+
+    /// The set of one kind.
+    pub const fn of(kind: Kind) -> KindSet {
+        KindSet(1 << kind as u8)
+    }
+    /// Members of either.
+    #[must_use]
+    pub const fn union(self, other: KindSet) -> KindSet {
+        KindSet(self.0 | other.0)
+    }
+    /// Members of both.
+    #[must_use]
+    pub const fn intersect(self, other: KindSet) -> KindSet {
+        KindSet(self.0 & other.0)
+    }
+    /// Whether the kind is a member.
+    pub const fn has(self, kind: Kind) -> bool {
+        self.0 & (1 << kind as u8) != 0
+    }
+    /// Whether every member is one of `other`.
+    pub const fn is_subset(self, other: KindSet) -> bool {
+        self.0 & !other.0 == 0
+    }
+    /// Whether both share a member.
+    pub const fn overlaps(self, other: KindSet) -> bool {
+        self.0 & other.0 != 0
+    }
+    /// Whether there is no member.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+    /// The members, in a fixed order.
+    pub fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
+    }
+    /// Kinds that compare with each other: integers and floats count as one family, every other
+    /// kind is its own.
+    #[must_use]
+    pub fn families(self) -> KindSet {
+        if self.overlaps(KindSet::NUMBER) { self.union(KindSet::NUMBER) } else { self }
+    }
+}
+
+impl fmt::Display for KindSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == KindSet::ALL {
+            return f.write_str("any");
+        }
+        let mut words: Vec<&str> = Vec::new();
+        let number = KindSet::NUMBER.is_subset(*self);
+        for kind in self.iter() {
+            words.push(match kind {
+                Kind::Bool => "bool",
+                Kind::Int if number => "number",
+                Kind::Float if number => continue,
+                Kind::Int => "int",
+                Kind::Float => "float",
+                Kind::String => "string",
+                Kind::DateTime => "datetime",
+                Kind::List => "list",
+                Kind::Dict => "dict",
+            });
+        }
+        match words.as_slice() {
+            [] => f.write_str("nothing"),
+            [one] => f.write_str(one),
+            [first @ .., last] => write!(f, "{} or {last}", first.join(", ")),
+        }
+    }
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ty {
+    /// The kinds a value of the type may have.
+    pub kinds: KindSet,
+    /// What is known about the inside of lists, dicts or records.
+    pub inner: Inner,
+}
+
+/// What is known about the inside of a type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Inner {
+    /// Nothing: elements and fields are `any`.
+    Unknown,
+    /// The element type of a list, or the value type of a dict.
+    Element(Arc<Ty>),
+    /// The fields of a record.
+    Fields(Arc<Record>),
+}
+
+/// The fields of a record type, in the order they were declared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Record {
+    /// The fields.
+    pub fields: Vec<Field>,
+}
+
+/// A field of a record type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    pub ty: Ty,
+    /// Whether it may be missing (`field?:`).
+    pub optional: bool,
+    /// Whether its value is masked in logs (`@private`).
+    pub private: bool,
+}
+
+impl Record {
+    /// The field of that name.
+    pub fn get(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| &*field.name == name)
+    }
+}
+
+impl Ty {
+    /// A type about whose inside nothing is known.
+    pub const fn plain(kinds: KindSet) -> Ty {
+        Ty { kinds, inner: Inner::Unknown }
+    }
+    /// `any`.
+    pub const ANY: Ty = Ty::plain(KindSet::ALL);
+    /// `bool`.
+    pub const BOOL: Ty = Ty::plain(KindSet::BOOL);
+    /// `int`.
+    pub const INT: Ty = Ty::plain(KindSet::INT);
+    /// `float`.
+    pub const FLOAT: Ty = Ty::plain(KindSet::FLOAT);
+    /// `number`.
+    pub const NUMBER: Ty = Ty::plain(KindSet::NUMBER);
+    /// `string`.
+    pub const STRING: Ty = Ty::plain(KindSet::STRING);
+    /// `datetime`.
+    pub const DATETIME: Ty = Ty::plain(KindSet::DATETIME);
+
+    /// `list<element>`.
+    pub fn list(element: Ty) -> Ty {
+        Ty { kinds: KindSet::LIST, inner: Inner::Element(Arc::new(element)) }
+    }
+    /// `dict<element>`.
+    pub fn dict(element: Ty) -> Ty {
+        Ty { kinds: KindSet::DICT, inner: Inner::Element(Arc::new(element)) }
+    }
+    /// A record with these fields.
+    pub fn record(record: Record) -> Ty {
+        Ty { kinds: KindSet::DICT, inner: Inner::Fields(Arc::new(record)) }
+    }
+    /// The type of the built-in name, if it is one.
+    pub fn builtin(name: &str) -> Option<Ty> {
+        Some(match name {
+            "string" => Ty::STRING,
+            "int" => Ty::INT,
+            "float" => Ty::FLOAT,
+            "number" => Ty::NUMBER,
+            "bool" => Ty::BOOL,
+            "datetime" => Ty::DATETIME,
+            "any" => Ty::ANY,
+            _ => return None,
+        })
+    }
+    /// The names of the built-in types, for suggestions.
+    pub const BUILTIN_NAMES: [&'static str; 9] =
+        ["string", "int", "float", "number", "bool", "datetime", "any", "list", "dict"];
+
+    /// The element type of a list or the value type of a dict; `any` when unknown.
+    pub fn element(&self) -> Ty {
+        match &self.inner {
+            Inner::Element(element) => (**element).clone(),
+            _ => Ty::ANY,
+        }
+    }
+    /// The fields, when the type is a record.
+    pub fn fields(&self) -> Option<&Record> {
+        match &self.inner {
+            Inner::Fields(record) => Some(record),
+            _ => None,
+        }
+    }
+    /// Whether every value of the type is one of `other`, as far as the kinds tell; insides are
+    /// compared where both are known. An `int` is accepted where a `float` is wanted.
+    pub fn fits(&self, other: &Ty) -> bool {
+        let wanted =
+            if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
+        if !self.kinds.is_subset(wanted) {
+            return false;
+        }
+        match (&self.inner, &other.inner) {
+            (Inner::Element(a), Inner::Element(b)) => a.fits(b),
+            (Inner::Fields(a), Inner::Fields(b)) => {
+                b.fields.iter().all(|wanted| match a.get(&wanted.name) {
+                    Some(given) => given.ty.fits(&wanted.ty) && (wanted.optional || !given.optional),
+                    None => wanted.optional,
+                }) && a.fields.iter().all(|given| b.get(&given.name).is_some())
+            }
+            (Inner::Fields(a), Inner::Element(b)) => a.fields.iter().all(|field| field.ty.fits(b)),
+            _ => true,
+        }
+    }
+    /// The smallest type that holds the values of both.
+    #[must_use]
+    pub fn join(&self, other: &Ty) -> Ty {
+        let inner = match (&self.inner, &other.inner) {
+            (a, b) if a == b => a.clone(),
+            (Inner::Element(a), Inner::Element(b)) => Inner::Element(Arc::new(a.join(b))),
+            _ => Inner::Unknown,
+        };
+        Ty { kinds: self.kinds.union(other.kinds), inner }
+    }
+}
+
+impl fmt::Display for Ty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.inner {
+            Inner::Element(element) if self.kinds == KindSet::LIST => write!(f, "list<{element}>"),
+            Inner::Element(element) if self.kinds == KindSet::DICT => write!(f, "dict<{element}>"),
+            Inner::Fields(record) => {
+                f.write_str("{ ")?;
+                for (position, field) in record.fields.iter().enumerate() {
+                    if position > 0 {
+                        f.write_str(", ")?;
+                    }
+                    if position == 4 && record.fields.len() > 5 {
+                        f.write_str("…")?;
+                        break;
+                    }
+                    write!(f, "{}{}: {}", field.name, if field.optional { "?" } else { "" }, field.ty)?;
+                }
+                f.write_str(" }")
+            }
+            _ => self.kinds.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_read_as_a_person_would_say_them() {
+        let check = |kinds: KindSet, expected: &str| assert_eq!(kinds.to_string(), expected);
+        check(KindSet::NUMBER, "number");
+        check(KindSet::STRING.union(KindSet::LIST), "string or list");
+        check(KindSet::NUMBER.union(KindSet::DATETIME), "number or datetime");
+        check(KindSet::ALL, "any");
+        check(KindSet::EMPTY, "nothing");
+    }
+
+    #[test]
+    fn fits_follows_kinds_and_insides() {
+        assert!(Ty::INT.fits(&Ty::NUMBER) && Ty::INT.fits(&Ty::FLOAT) && !Ty::NUMBER.fits(&Ty::INT));
+        assert!(!Ty::list(Ty::INT).fits(&Ty::list(Ty::STRING)) && Ty::list(Ty::INT).fits(&Ty::list(Ty::ANY)));
+    }
+}
