@@ -308,7 +308,7 @@ fn date<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
 fn bucket<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     match args {
         [Value::Str(key)] => Value::Int(text::bucket(key)),
-        [Value::Int(key)] => Value::Int(text::bucket(&bumpalo::format!(in bump, "{key}"))),
+        [Value::Int(key)] => Value::Int(text::bucket(&bumpalo::format!(in bump, "{}", key))),
         _ => Value::Missing,
     }
 }

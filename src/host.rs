@@ -71,6 +71,10 @@ impl<'a> HostCalls<'a> {
     }
 
     fn call_now(&mut self, id: ExternId, args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+        // What is missing stays missing; the function need not know of it.
+        if args.iter().any(|arg| arg.is_missing()) {
+            return Value::Missing;
+        }
         let Some(host) = self.hosts.get(id.index()) else { return Value::Missing };
         let start = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| (host.function)(args)));

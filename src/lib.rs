@@ -1,14 +1,15 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
-    }
-}
+//! rulec
+pub mod builtins;
+pub mod diag;
+pub mod host;
+pub mod json;
+pub mod loader;
+pub mod meaning;
+pub mod ops;
+pub mod sema;
+pub mod source;
+pub mod span;
+pub mod syntax;
+pub mod text;
+pub mod ty;
+pub mod value;

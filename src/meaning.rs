@@ -125,7 +125,13 @@ pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
 
 /// `like`
 pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
-    both_texts(left, right, mode, |text, pattern| text::Glob::new(pattern).matches(text))
+    match (left, right) {
+        // The pattern's own characters are told apart from its wildcards before either is prepared.
+        (Value::Str(text), Value::Str(pattern)) => {
+            text::Glob::with_mode(pattern, mode.text).matches(&mode.text.prepare(text)).into()
+        }
+        _ => Tri::Unknown,
+    }
 }
 
 /// `matches`. Compiles the expression anew at every call: for the reference only.

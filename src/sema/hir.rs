@@ -8,6 +8,7 @@ use crate::span::Span;
 use crate::ty::{KindSet, Record, Ty};
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
@@ -61,6 +62,8 @@ pub struct Program {
     pub input: Option<Record>,
     /// The tests.
     pub tests: Vec<Test>,
+    /// The regular expressions, with whether they ignore case, and where each was first written.
+    pub patterns: HashMap<(Arc<str>, bool), Span>,
 }
 
 /// The name of the entry that holds the routes outside any table.
@@ -187,6 +190,13 @@ pub enum Outcome {
     },
     /// Another table; when it chooses nothing, the search goes on behind the jump.
     Goto(TableId),
+}
+
+impl Outcome {
+    /// Whether there are arguments to evaluate.
+    pub fn has_args(&self) -> bool {
+        matches!(self, Outcome::Handler { args, .. } if !args.is_empty())
+    }
 }
 
 /// An argument of a handler.

@@ -232,7 +232,10 @@ pub enum ExprKind {
     Call(Ident, Vec<Expr>),
     /// `not x` or `-x`
     Unary(Spanned<Op>, Box<Expr>),
-    /// `a OP b`
+    /// `a and b and c`, `a or b or c`: [`Op::And`] or [`Op::Or`] over two or more operands, flat, so
+    /// that a long chain is no deep tree.
+    Logic(Op, Vec<Expr>),
+    /// `a OP b`, never `and` or `or`
     Binary(Box<Binary>),
     /// `x is missing`, `x is present`
     Presence {

@@ -1,0 +1,224 @@
+//! Registering functions of the embedding program, and holding them against the rules'
+//! declarations when the rules are loaded.
+
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::host::{Host, HostFn};
+use crate::sema::hir::Extern;
+use crate::ty::{Kind, KindSet};
+use crate::value::{Value, format_datetime};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use time::OffsetDateTime;
+
+/// A type that a host function can take.
+pub trait HostArgument: Sized {
+    /// The kinds that become one.
+    const KINDS: KindSet;
+    /// The argument; `None` when the value is of another kind.
+    fn from_value(value: Value<'_>) -> Option<Self>;
+}
+
+/// A type that a host function can return. An `Err` counts as missing and is reported with the
+/// decision; `None` is missing.
+pub trait HostResult {
+    /// The kinds of the values it becomes.
+    const KINDS: KindSet;
+    /// The value, or what went wrong.
+    ///
+    /// # Errors
+    /// The function's own error as text.
+    fn into_json(self) -> Result<Json, String>;
+}
+
+macro_rules! scalars {
+    ($($ty:ty, $kinds:expr, $pattern:pat => $value:expr, |$result:ident| $json:expr;)*) => {$(
+        impl HostArgument for $ty {
+            const KINDS: KindSet = $kinds;
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                match value {
+                    $pattern => Some($value),
+                    _ => None,
+                }
+            }
+        }
+
+        impl HostResult for $ty {
+            const KINDS: KindSet = $kinds;
+            fn into_json(self) -> Result<Json, String> {
+                let $result = self;
+                Ok($json)
+            }
+        }
+    )*};
+}
+
+scalars! {
+    bool, KindSet::BOOL, Value::Bool(value) => value, |result| result.into();
+    i64, KindSet::INT, Value::Int(value) => value, |result| result.into();
+    String, KindSet::STRING, Value::Str(value) => value.to_owned(), |result| result.into();
+    OffsetDateTime, KindSet::DATETIME, Value::DateTime(value) => value, |result| format_datetime(result).into();
+}
+
+impl HostArgument for f64 {
+    const KINDS: KindSet = KindSet::NUMBER;
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Float(float) => Some(float),
+            Value::Int(int) => Some(int as f64),
+            _ => None,
+        }
+    }
+}
+
+impl HostResult for f64 {
+    const KINDS: KindSet = KindSet::FLOAT;
+    fn into_json(self) -> Result<Json, String> {
+        Ok(self.into())
+    }
+}
+
+impl HostArgument for Json {
+    const KINDS: KindSet = KindSet::ALL;
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        Some(value.to_json())
+    }
+}
+
+impl<T: HostArgument> HostArgument for Vec<T> {
+    const KINDS: KindSet = KindSet::LIST;
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.elements()?.map(T::from_value).collect()
+    }
+}
+
+impl<T: HostResult> HostResult for Vec<T> {
+    const KINDS: KindSet = KindSet::LIST;
+    fn into_json(self) -> Result<Json, String> {
+        self.into_iter().map(T::into_json).collect()
+    }
+}
+
+impl<T: HostResult> HostResult for Option<T> {
+    const KINDS: KindSet = T::KINDS;
+    fn into_json(self) -> Result<Json, String> {
+        self.map_or(Ok(Json::Null), T::into_json)
+    }
+}
+
+impl<T: HostResult, E: std::fmt::Display> HostResult for Result<T, E> {
+    const KINDS: KindSet = T::KINDS;
+    fn into_json(self) -> Result<Json, String> {
+        self.map_err(|error| error.to_string()).and_then(T::into_json)
+    }
+}
+
+/// A Rust function or closure that rules can call: up to four [`HostArgument`]s in, a
+/// [`HostResult`] out.
+pub trait HostFunction<Args>: Send + Sync + 'static {
+    /// The kinds of its arguments.
+    const ARGS: &'static [KindSet];
+    /// The kinds of its result.
+    const RESULT: KindSet;
+    /// The function as the engine calls it.
+    fn erased(self) -> HostFn;
+}
+
+macro_rules! host_functions {
+    ($(($($arg:ident $at:literal),*);)*) => {$(
+        impl<F, R, $($arg),*> HostFunction<($($arg,)*)> for F
+        where
+            F: Fn($($arg),*) -> R + Send + Sync + 'static,
+            R: HostResult,
+            $($arg: HostArgument,)*
+        {
+            const ARGS: &'static [KindSet] = &[$($arg::KINDS),*];
+            const RESULT: KindSet = R::KINDS;
+
+            fn erased(self) -> HostFn {
+                Arc::new(move |_args: &[Value<'_>]| {
+                    (self)($(
+                        match _args.get($at).and_then(|value| $arg::from_value(*value)) {
+                            Some(arg) => arg,
+                            // An element of another type than the list's declared one.
+                            None => return Ok(Json::Null),
+                        }
+                    ),*).into_json()
+                })
+            }
+        }
+    )*};
+}
+
+host_functions! {
+    ();
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+}
+
+/// The functions an embedding program offers.
+#[derive(Clone, Default)]
+pub(super) struct Registry {
+    functions: BTreeMap<String, Registered>,
+}
+
+#[derive(Clone)]
+struct Registered {
+    args: &'static [KindSet],
+    result: KindSet,
+    function: HostFn,
+}
+
+impl Registry {
+    pub(super) fn add<Args, F: HostFunction<Args>>(&mut self, name: &str, function: F) {
+        let registered = Registered { args: F::ARGS, result: F::RESULT, function: function.erased() };
+        self.functions.insert(name.to_owned(), registered);
+    }
+
+    /// The functions in the order of their declarations; what is missing or differs is reported.
+    pub(super) fn link(&self, externs: &[Extern], diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
+        externs.iter().filter_map(|declared| self.link_one(declared, diagnostics)).collect()
+    }
+
+    fn link_one(&self, declared: &Extern, diagnostics: &mut Vec<Diagnostic>) -> Option<Host> {
+        let name = &declared.name;
+        let wrong = |message: String| Diagnostic::new(Code::HostFunction, declared.span, message);
+        let Some(found) = self.functions.get(&**name) else {
+            let near = nearest(name, self.functions.keys().map(String::as_str));
+            let help = match near {
+                Some(near) => format!("the program registered `{near}`; did you mean that?"),
+                None => format!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
+            };
+            diagnostics
+                .push(wrong(format!("the embedding program offers no function `{name}`")).help(help));
+            return None;
+        };
+        if found.args.len() != declared.params.len() {
+            let message = format!(
+                "`{name}` is declared with {} arguments and registered with {}",
+                declared.params.len(),
+                found.args.len()
+            );
+            diagnostics.push(wrong(message).help("make the declaration and the function agree"));
+            return None;
+        }
+        for ((param, ty), kinds) in declared.params.iter().zip(found.args) {
+            if !ty.kinds.is_subset(*kinds) {
+                let message = format!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}");
+                diagnostics.push(wrong(message).help("make the declaration and the function agree"));
+                return None;
+            }
+        }
+        let wanted = declared.result.kinds;
+        let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
+        if !found.result.is_subset(accepted) {
+            let message =
+                format!("`{name}` is declared to return {}, and the function returns {}", declared.result, found.result);
+            diagnostics.push(wrong(message).help("make the declaration and the function agree"));
+            return None;
+        }
+        Some(Host { name: name.clone(), result: wanted, function: found.function.clone() })
+    }
+}

@@ -1,0 +1,130 @@
+//! Explanations: a decision and why it came out so, for people (a tree in plain text) and for
+//! programs (JSON). Made by tracing, see [`crate::trace`]; nothing here evaluates anything.
+
+mod render;
+mod show;
+#[cfg(test)]
+mod tests;
+
+pub use render::RenderOptions;
+
+use crate::eval::Evaluator;
+use crate::host::Host;
+use crate::sema::hir::{Outcome, Program, TableId};
+use crate::trace::{HostFailed, Operand, Source, TableTrace, Tracer};
+use bumpalo::Bump;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::fmt;
+
+/// Why a decision came out as it did.
+///
+/// Its JSON is stable: fields are added, never renamed; what is empty or absent is left out, except
+/// in the first group.
+///
+/// ```json
+/// {
+///   "entry": "routes", "chosen": "run_code", "target": "code_handler", "args": {}, "metadata": {},
+///   "tables": ["routes"], "path": [],
+///   "missing_args": ["kind"],
+///   "message": [{ "text": "ctx.n", "value": "7" }],
+///   "host_failures": [{ "function": "lookup", "message": "timed out" }],
+///   "trace": {
+///     "table": "routes", "chose": true, "not_tried": 2, "disabled": ["old_path"],
+///     "default": { "result": "skipped", "to": "default_handler" },
+///     "routes": [{
+///       "route": "show_files", "result": "unknown", "chosen": false, "priority": 100,
+///       "to": "file_handler", "docs": "Lists files.", "place": { "file": "a.rules", "line": 3, "column": 1 },
+///       "when": {
+///         "kind": "and", "text": "ctx.n > 3 and about_files", "result": "unknown", "children": [{
+///           "kind": "test", "text": "ctx.n > 3", "result": "unknown",
+///           "operands": [{ "text": "ctx.n", "missing": true }],
+///           "because": ["ctx.n is \"7\", a string, where a number is wanted"]
+///         }]
+///       }
+///     }]
+///   }
+/// }
+/// ```
+///
+/// `chosen` is a route's name, `"default"`, or null. `result` is `true`, `false`, `unknown` or
+/// `skipped`; a skipped node of a condition has `"note": "decided"`. A node's `kind` is `constant`,
+/// `not`, `and`, `or`, `test`, `any`, `all`, `let` or `call`. A route that jumped has a `table` with
+/// the search of the inner table. Operands are `value`, or `missing`, or `masked` with `•••` for a
+/// value; `length` is the full length of one that was cut. `elements` of a quantifier has `shown`
+/// (each with `index`, `element` and `when`), `more` and `skipped`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The table the decision was asked of.
+    pub entry: String,
+    /// The chosen route, or `default`; `None` when nothing was chosen.
+    pub chosen: Option<String>,
+    /// The chosen handler.
+    pub target: Option<String>,
+    /// Its arguments; private ones are masked.
+    pub args: Map<String, Json>,
+    /// Its metadata.
+    pub metadata: Map<String, Json>,
+    /// The tables walked through, the entry first, the one of the chosen statement last.
+    pub tables: Vec<String>,
+    /// The routes whose jumps were taken, outermost first.
+    pub path: Vec<String>,
+    /// Required arguments that are missing; they are null in `args`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_args: Vec<String>,
+    /// The fields of the message that were read, as they stand in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub message: Vec<Operand>,
+    /// Host functions that failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_failures: Vec<HostFailed>,
+    /// The search, step by step.
+    pub trace: TableTrace,
+}
+
+/// Explains the decision of a table on a message. `hosts` stand in the order of the program's
+/// externs. Values of `@private` fields are masked unless `show_private`.
+pub fn explain(
+    program: &Program,
+    hosts: &[Host],
+    message: &Json,
+    entry: TableId,
+    source: &dyn Source,
+    show_private: bool,
+) -> Explanation {
+    let bump = Bump::new();
+    let trace =
+        Tracer::new(Evaluator::new(program, message, hosts, &bump), source, show_private).decide(entry);
+    let outcome = trace.choice.chosen.and_then(|chosen| chosen.outcome(program));
+    let (target, metadata) = match outcome {
+        Some(Outcome::Handler { name, metadata, .. }) => (Some(name.to_string()), (**metadata).clone()),
+        _ => (None, Map::new()),
+    };
+    let tables = trace.choice.tables(program, entry);
+    Explanation {
+        entry: program.tables[entry.index()].name.to_string(),
+        chosen: trace.choice.chosen.map(|chosen| chosen.name(program).to_owned()),
+        target,
+        args: trace.args,
+        metadata,
+        tables: tables.iter().map(|id| program.tables[id.index()].name.to_string()).collect(),
+        path: trace.choice.path.iter().map(|id| program.routes[id.index()].name.to_string()).collect(),
+        missing_args: trace.missing_args,
+        message: trace.message,
+        host_failures: trace.host_failures,
+        trace: trace.table,
+    }
+}
+
+impl Explanation {
+    /// The explanation as a tree in plain text.
+    pub fn render(&self, options: &RenderOptions) -> String {
+        render::render(self, options)
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(&RenderOptions::default()))
+    }
+}

@@ -1,0 +1,396 @@
+//! The readable tree. First the answer, then the message as far as it was read, then each route in
+//! the order tried; under a route what was asked, and beside each question the values it was asked
+//! of, in one column.
+
+use super::Explanation;
+use super::show::{operand, plain, thousands, value, width};
+use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
+use serde_json::{Map, Value as Json};
+use std::fmt::Write;
+
+/// How an explanation is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderOptions {
+    /// Whether to colour it for a terminal.
+    pub color: bool,
+    /// The columns to fit into.
+    pub width: usize,
+    /// How many routes of a table are shown that did not lead to the choice; the rest are counted.
+    pub max_routes: usize,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        RenderOptions { color: false, width: 120, max_routes: 50 }
+    }
+}
+
+/// The widest text beside which notes are still lined up.
+const WIDEST: usize = 52;
+
+/// A line before it is laid out.
+struct Line {
+    depth: usize,
+    mark: Option<Mark>,
+    text: String,
+    strong: bool,
+    /// What follows the text, dimmed.
+    aside: String,
+    /// What stands in the column on the right.
+    notes: Vec<String>,
+    /// Whether the notes say why something is unknown.
+    warn: bool,
+}
+
+struct Tree {
+    lines: Vec<Line>,
+    max_routes: usize,
+}
+
+pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> String {
+    let paint = Paint(options.color);
+    let mut out = String::new();
+    headline(explanation, paint, &mut out);
+    let mut tree = Tree { lines: Vec::new(), max_routes: options.max_routes };
+    tree.table(&explanation.trace, 0);
+    lay_out(&tree.lines, options, &mut out);
+    for failure in &explanation.host_failures {
+        let text = format!("! {} failed: {}", failure.function, plain(&failure.message, 200));
+        let _ = writeln!(out, "{}", paint.warn(&text));
+    }
+    out
+}
+
+fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
+    let mut steps: Vec<String> = Vec::new();
+    for table in &explanation.tables {
+        if *table != crate::sema::hir::ROUTES {
+            steps.push(format!("table {table}"));
+        }
+    }
+    steps.push(match &explanation.chosen {
+        Some(chosen) => chosen.clone(),
+        None => "nothing was chosen".to_owned(),
+    });
+    if let Some(target) = &explanation.target {
+        steps.push(format!("{target}{}", arguments(&explanation.args)));
+    }
+    let _ = writeln!(out, "why: {}", paint.strong(&steps.join(" → ")));
+    if !explanation.metadata.is_empty() {
+        let _ = writeln!(out, "  metadata  {}", value(&Json::Object(explanation.metadata.clone())));
+    }
+    for name in &explanation.missing_args {
+        let _ =
+            writeln!(out, "  {}", paint.warn(&format!("! the argument {name} is missing, so it is null")));
+    }
+    for (position, field) in explanation.message.iter().enumerate() {
+        let title = if position == 0 { "message " } else { "        " };
+        let _ = writeln!(out, "  {title}  {}", operand(field));
+    }
+    out.push('\n');
+}
+
+fn arguments(args: &Map<String, Json>) -> String {
+    if args.is_empty() {
+        return String::new();
+    }
+    let args: Vec<String> = args.iter().map(|(name, json)| format!("{name}: {}", value(json))).collect();
+    format!("({})", args.join(", "))
+}
+
+impl Tree {
+    fn line(&mut self, depth: usize, mark: Mark, text: impl Into<String>) -> &mut Line {
+        self.push(depth, Some(mark), text)
+    }
+
+    fn push(&mut self, depth: usize, mark: Option<Mark>, text: impl Into<String>) -> &mut Line {
+        let at = self.lines.len();
+        self.lines.push(Line {
+            depth,
+            mark,
+            text: text.into(),
+            strong: false,
+            aside: String::new(),
+            notes: Vec::new(),
+            warn: false,
+        });
+        &mut self.lines[at]
+    }
+
+    fn table(&mut self, table: &TableTrace, depth: usize) {
+        if table.searched_before {
+            self.line(depth, Mark::Skipped, "searched above: it chooses nothing");
+            return;
+        }
+        let mut left_out = 0;
+        for (position, route) in table.routes.iter().enumerate() {
+            if position < self.max_routes || route.chosen {
+                self.route(route, depth);
+            } else {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            let text = format!("… and {} more that did not lead to the choice", routes(left_out));
+            self.push(depth, None, text);
+        }
+        if let Some(default) = &table.default {
+            let reached = default.result == Mark::True;
+            if reached {
+                let line = self.line(depth, Mark::True, "default");
+                line.strong = true;
+                line.aside = format!("→ {}", default.to);
+            }
+            if let Some(inner) = &default.table {
+                self.table(inner, depth + 1);
+            }
+        }
+        if !table.chose {
+            let text = format!("table {} chooses nothing", table.table);
+            let text = if depth == 0 { "no route holds and there is no default".to_owned() } else { text };
+            self.line(depth, Mark::False, text);
+        }
+        if table.not_tried > 0 {
+            let text = format!("not tried: {} behind the chosen one", routes(table.not_tried));
+            self.line(depth, Mark::Skipped, text);
+        }
+        if let [first, rest @ ..] = table.disabled.as_slice() {
+            let names = rest.iter().take(4).fold(first.clone(), |names, name| names + ", " + name);
+            let more =
+                if rest.len() > 4 { format!(", … {} in all", table.disabled.len()) } else { String::new() };
+            self.line(depth, Mark::Skipped, format!("disabled: {names}{more}"));
+        }
+    }
+
+    fn route(&mut self, route: &RouteTrace, depth: usize) {
+        let mut reasons = Vec::new();
+        if route.result == Mark::Unknown {
+            reasons_of(&route.when, &mut reasons);
+        }
+        let line = self.line(depth, route.result, route.route.clone());
+        line.strong = true;
+        if route.priority != 0 {
+            line.aside = format!("(priority {})", route.priority);
+        }
+        if route.chosen || route.result == Mark::True {
+            let gap = if line.aside.is_empty() { "" } else { " " };
+            let _ = write!(line.aside, "{gap}→ {}", route.to);
+        }
+        match reasons.first() {
+            Some(first) => {
+                line.warn = true;
+                line.notes.push(format!("unknown: {first}"));
+            }
+            None => {
+                let doc = route.docs.lines().next().unwrap_or("").trim();
+                line.notes.extend((!doc.is_empty()).then(|| format!("## {}", plain(doc, 100))));
+            }
+        }
+        self.body(&route.when, depth + 1);
+        if let Some(inner) = &route.table {
+            self.push(depth + 1, None, format!("table {}", inner.table));
+            self.table(inner, depth + 1);
+        }
+    }
+
+    /// A condition under its heading: the operands of an `and` stand there directly.
+    fn body(&mut self, node: &TraceNode, depth: usize) {
+        match node.kind {
+            NodeKind::And if node.note.is_none() => {
+                for child in &node.children {
+                    self.node(child, depth);
+                }
+            }
+            _ => self.node(node, depth),
+        }
+    }
+
+    fn node(&mut self, node: &TraceNode, depth: usize) {
+        let text = plain(&node.text, 72);
+        match node.note {
+            Some(Note::Decided) => {
+                let line = self.line(depth, Mark::Skipped, text);
+                return line.notes.push("skipped: an earlier operand decided".to_owned());
+            }
+            Some(Note::ShownAbove) => {
+                let line = self.line(depth, node.result, text);
+                return line.notes.push("as above".to_owned());
+            }
+            None => {}
+        }
+        match node.kind {
+            NodeKind::And | NodeKind::Or => {
+                let title = if node.kind == NodeKind::And { "all of" } else { "any of" };
+                self.line(depth, node.result, title);
+                for child in &node.children {
+                    self.node(child, depth + 1);
+                }
+            }
+            NodeKind::Not => {
+                let simple = match node.children.as_slice() {
+                    [child] if child.kind == NodeKind::Test => Some(child),
+                    _ => None,
+                };
+                let line =
+                    self.line(depth, node.result, if simple.is_some() { text } else { "not".to_owned() });
+                match simple {
+                    Some(child) => {
+                        annotate(line, child, None);
+                        self.counted(&child.operands, depth + 1);
+                    }
+                    None => node.children.iter().for_each(|child| self.node(child, depth + 1)),
+                }
+            }
+            NodeKind::Constant | NodeKind::Test | NodeKind::Any | NodeKind::All => {
+                annotate(self.line(depth, node.result, text), node, None);
+                self.counted(&node.operands, depth + 1);
+                if let Some(elements) = &node.elements {
+                    self.elements(elements, depth + 1);
+                }
+            }
+            NodeKind::Let | NodeKind::Call => {
+                annotate(self.line(depth, node.result, text), node, None);
+                for child in &node.children {
+                    self.body(child, depth + 1);
+                }
+            }
+        }
+    }
+
+    /// The elements behind each `count`.
+    fn counted(&mut self, operands: &[Operand], depth: usize) {
+        for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
+            self.elements(elements, depth);
+        }
+    }
+
+    fn elements(&mut self, elements: &Elements, depth: usize) {
+        for item in &elements.shown {
+            let line = self.line(depth, item.when.result, plain(&operand(&item.element), 72));
+            if matches!(item.when.kind, NodeKind::Test) {
+                annotate(line, &item.when, Some(&item.element.text));
+                self.counted(&item.when.operands, depth + 1);
+            } else {
+                self.body(&item.when, depth + 1);
+            }
+        }
+        let more = |count: usize, what: &str| {
+            format!("… {} more element{} {what}", thousands(count), if count == 1 { "" } else { "s" })
+        };
+        if elements.more > 0 {
+            self.push(depth, None, more(elements.more, "asked"));
+        }
+        if elements.skipped > 0 {
+            self.line(depth, Mark::Skipped, more(elements.skipped, "skipped: an earlier one decided"));
+        }
+    }
+}
+
+/// The values beside a question; why it is unknown, instead of the values that are missing.
+fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>) {
+    let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
+    line.warn = !node.because.is_empty();
+    line.notes.extend(node.because.iter().map(|sentence| plain(sentence, 200)));
+    for given in node.operands.iter().filter(wanted) {
+        if !(given.missing && line.warn) {
+            line.notes.push(operand(given));
+        }
+    }
+    if let Some(found) = &node.found {
+        line.notes.push(format!("found \"{}\"", plain(found, 40)));
+    }
+}
+
+/// The reasons of a condition's being unknown, in the order they were met.
+fn reasons_of(node: &TraceNode, reasons: &mut Vec<String>) {
+    if node.result != Mark::Unknown {
+        return;
+    }
+    reasons.extend(node.because.iter().map(|sentence| plain(sentence, 200)));
+    node.children.iter().for_each(|child| reasons_of(child, reasons));
+    if let Some(elements) = &node.elements {
+        elements.shown.iter().for_each(|element| reasons_of(&element.when, reasons));
+    }
+}
+
+fn routes(count: usize) -> String {
+    format!("{} route{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// Lines up the notes in one column; those that do not fit go below.
+fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
+    let paint = Paint(options.color);
+    let left_width = |line: &Line| {
+        let aside = if line.aside.is_empty() { 0 } else { 2 + width(&line.aside) };
+        3 * line.depth + 2 + width(&line.text) + aside
+    };
+    let noted = lines.iter().filter(|line| !line.notes.is_empty());
+    let column = noted.map(left_width).filter(|width| *width <= WIDEST).max().unwrap_or(0) + 3;
+    for line in lines {
+        let bars = "│  ".repeat(line.depth);
+        let mark = line.mark.map_or(String::new(), |mark| format!("{} ", paint.mark(mark)));
+        let text = match (line.strong, line.mark) {
+            (true, _) => paint.strong(&line.text),
+            (_, None | Some(Mark::Skipped)) => paint.dim(&line.text),
+            _ => line.text.clone(),
+        };
+        let _ = write!(out, "{}{mark}{text}", paint.dim(&bars));
+        if !line.aside.is_empty() {
+            let _ = write!(out, "  {}", paint.dim(&line.aside));
+        }
+        let left = left_width(line);
+        // Notes are packed into rows: the first one beside the text when it fits there, the others
+        // below it.
+        let beside = column.max(left + 2);
+        let below = (3 * line.depth + 6).min(column);
+        let mut rows: Vec<String> = Vec::new();
+        for note in &line.notes {
+            let start = if rows.len() <= 1 { beside } else { below };
+            match rows.last_mut() {
+                Some(row) if start + width(row) + 2 + width(note) <= options.width => {
+                    let _ = write!(row, ", {note}");
+                }
+                _ => rows.push(note.clone()),
+            }
+        }
+        let fits = rows.first().is_some_and(|row| beside + width(row) <= options.width);
+        for (position, row) in rows.iter().enumerate() {
+            let row = if line.warn { paint.warn(row) } else { paint.dim(row) };
+            if position == 0 && fits {
+                let _ = write!(out, "{}{row}", " ".repeat(beside - left));
+            } else {
+                let indent = below.saturating_sub(3 * (line.depth + 1));
+                let bars = paint.dim(&"│  ".repeat(line.depth));
+                let _ = write!(out, "\n{bars}   {}{row}", " ".repeat(indent));
+            }
+        }
+        out.push('\n');
+    }
+}
+
+/// Colours, or none.
+#[derive(Clone, Copy)]
+struct Paint(bool);
+
+impl Paint {
+    fn with(self, code: &str, text: &str) -> String {
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+    fn strong(self, text: &str) -> String {
+        self.with("1", text)
+    }
+    fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+    fn warn(self, text: &str) -> String {
+        self.with("33", text)
+    }
+    fn mark(self, mark: Mark) -> String {
+        match mark {
+            Mark::True => self.with("32", "✓"),
+            Mark::False => self.with("31", "✗"),
+            Mark::Unknown => self.with("33", "?"),
+            Mark::Skipped => self.with("2", "–"),
+        }
+    }
+}

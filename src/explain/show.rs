@@ -1,0 +1,131 @@
+//! Values and texts as they are printed: short, on one line, and harmless to a terminal whatever the
+//! message holds.
+
+use crate::trace::Operand;
+use serde_json::Value as Json;
+use std::fmt::Write;
+
+/// The longest text printed of a value, in characters.
+const TEXT_LIMIT: usize = 60;
+/// The most elements or keys printed of a value.
+const ITEM_LIMIT: usize = 5;
+
+/// `ctx.n = 3`, `ctx.n is missing`
+pub(super) fn operand(operand: &Operand) -> String {
+    let name = plain(&operand.text, 50);
+    match &operand.value {
+        None => format!("{name} is missing"),
+        Some(value) => {
+            let mut shown = String::new();
+            show(value, operand.length, operand.masked && value.is_string(), 0, &mut shown);
+            format!("{name} = {shown}")
+        }
+    }
+}
+
+/// A value.
+pub(super) fn value(json: &Json) -> String {
+    let mut shown = String::new();
+    show(json, None, false, 0, &mut shown);
+    shown
+}
+
+fn show(json: &Json, length: Option<usize>, masked: bool, depth: usize, out: &mut String) {
+    match json {
+        Json::String(text) if masked => out.push_str(text),
+        Json::String(text) => {
+            let _ = write!(out, "\"{}\"", plain(text, TEXT_LIMIT));
+            let length = length.unwrap_or_else(|| text.chars().count());
+            if length > TEXT_LIMIT {
+                let _ = write!(out, " ({} characters)", thousands(length));
+            }
+        }
+        Json::Array(items) => {
+            out.push('[');
+            let length = length.unwrap_or(items.len());
+            if depth > 2 && !items.is_empty() {
+                out.push('…');
+            } else {
+                for (position, item) in items.iter().take(ITEM_LIMIT).enumerate() {
+                    out.push_str(if position > 0 { ", " } else { "" });
+                    show(item, None, false, depth + 1, out);
+                }
+                if length > ITEM_LIMIT {
+                    let _ = write!(out, ", … {} in all", thousands(length));
+                }
+            }
+            out.push(']');
+        }
+        Json::Object(map) => {
+            let length = length.unwrap_or(map.len());
+            if map.is_empty() || depth > 2 {
+                return out.push_str(if map.is_empty() { "{}" } else { "{…}" });
+            }
+            out.push_str("{ ");
+            for (position, (key, item)) in map.iter().take(ITEM_LIMIT).enumerate() {
+                out.push_str(if position > 0 { ", " } else { "" });
+                let _ = write!(out, "{}: ", plain(key, TEXT_LIMIT));
+                show(item, None, false, depth + 1, out);
+            }
+            if length > ITEM_LIMIT {
+                let _ = write!(out, ", … {} keys in all", thousands(length));
+            }
+            out.push_str(" }");
+        }
+        other => {
+            let _ = write!(out, "{other}");
+        }
+    }
+}
+
+/// The text with what could steer a terminal or turn the direction of writing made visible, cut to
+/// this many characters.
+pub(super) fn plain(text: &str, limit: usize) -> String {
+    let mut shown = String::with_capacity(text.len().min(limit * 4));
+    for (position, c) in text.chars().enumerate() {
+        if position == limit {
+            shown.push('…');
+            break;
+        }
+        match c {
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            c if c.is_control() || is_steering(c) => {
+                let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Characters without a shape that change what is seen around them.
+fn is_steering(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
+}
+
+/// `1,234`
+pub(super) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// The columns a text takes in a terminal: two for the wide characters of East Asia and emoji.
+pub(super) fn width(text: &str) -> usize {
+    text.chars()
+        .map(|c| match u32::from(c) {
+            0x300..=0x36f | 0xfe00..=0xfe0f => 0,
+            0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
+            0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
+            _ => 1,
+        })
+        .sum()
+}

@@ -1,0 +1,181 @@
+//! Reading one message: JSON text to a value, stricter than `serde_json` alone where leniency would hide a mistake.
+//!
+//! * A key that comes twice in one object is refused (most readers quietly keep one of the two, and not the same one).
+//! * More than [`MAX_DEPTH`] nested lists and objects are refused, before they cost stack.
+//! * A number beyond the range of a 64-bit float is refused; whole numbers beyond 64 bits become floats.
+//! * Anything after the value is refused: one text, one message.
+//!
+//! Each refusal says where (line, column, byte, and the place as a path such as `ctx.items[2]`) and what to do.
+
+mod error;
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
+use serde_json::{Deserializer, Map, Number, Value};
+
+pub use error::{JsonError, JsonErrorKind};
+use error::{Refusal, Step};
+
+/// How many lists and objects may stand inside one another, the outermost counted.
+pub const MAX_DEPTH: usize = 128;
+
+/// Reads one JSON value, of any type, that takes up the whole of `text` but for white space.
+///
+/// # Errors
+/// When `text` is not JSON, or breaks one of the rules in the module's documentation.
+pub fn parse(text: &str) -> Result<Value, JsonError> {
+    let mut state = State::default();
+    let mut reader = Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    Node { state: &mut state, depth: 0 }
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value))
+        .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
+}
+
+/// Reads one JSON object, as every message of a run must be.
+///
+/// # Errors
+/// As [`parse`]; and [`JsonErrorKind::NotAnObject`] when the value is of another type.
+pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
+    match parse(text)? {
+        Value::Object(map) => Ok(map),
+        other => Err(JsonError::not_an_object(text, &other)),
+    }
+}
+
+/// Reads one JSON value from UTF-8 bytes, see [`parse`].
+///
+/// # Errors
+/// As [`parse`]; and [`JsonErrorKind::Utf8`], at the first byte that does not fit, when `bytes` are not UTF-8.
+pub fn parse_bytes(bytes: &[u8]) -> Result<Value, JsonError> {
+    parse(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
+}
+
+/// Reads one JSON object from UTF-8 bytes, see [`parse_object`].
+///
+/// # Errors
+/// As [`parse_object`] and [`parse_bytes`].
+pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
+    parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
+}
+
+/// What the walk through a text leaves behind, for the error if there is one.
+#[derive(Default)]
+struct State {
+    /// Keys read so far, in the whole text.
+    keys: usize,
+    /// Why we, and not `serde_json`, stopped.
+    refusal: Option<Refusal>,
+    /// Where it stopped, innermost step first. Empty while all goes well: steps are noted on the way out.
+    path: Vec<Step>,
+}
+
+/// One value to be read.
+struct Node<'s> {
+    state: &'s mut State,
+    /// Lists and objects it stands in.
+    depth: usize,
+}
+
+impl Node<'_> {
+    fn refuse<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
+        self.state.refusal = Some(refusal);
+        E::custom("refused")
+    }
+
+    /// Steps into a list or an object; the depth of what is inside.
+    fn enter<E: serde::de::Error>(&mut self) -> Result<usize, E> {
+        if self.depth >= MAX_DEPTH { Err(self.refuse(Refusal::Depth)) } else { Ok(self.depth + 1) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        // `serde_json` refuses what is not finite itself.
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
+        let depth = self.enter()?;
+        let mut list = Vec::new();
+        loop {
+            match access.next_element_seed(Node { state: self.state, depth }) {
+                Ok(Some(value)) => list.push(value),
+                Ok(None) => return Ok(Value::Array(list)),
+                Err(error) => {
+                    self.state.path.push(Step::Index(list.len()));
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
+        let depth = self.enter()?;
+        let mut map = Map::new();
+        while let Some(key) = access.next_key::<String>()? {
+            self.state.keys += 1;
+            match map.entry(key) {
+                Entry::Occupied(entry) => {
+                    let refusal = Refusal::DuplicateKey { key: entry.key().clone(), nth: self.state.keys };
+                    self.state.refusal = Some(refusal);
+                    return Err(A::Error::custom("refused"));
+                }
+                Entry::Vacant(entry) => match access.next_value_seed(Node { state: self.state, depth }) {
+                    Ok(value) => {
+                        entry.insert(value);
+                    }
+                    Err(error) => {
+                        self.state.path.push(Step::Key(entry.key().clone()));
+                        return Err(error);
+                    }
+                },
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests;

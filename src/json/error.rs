@@ -1,0 +1,319 @@
+//! What is wrong with a message, and where: turns a refusal of the reader into words for the message's author.
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::MAX_DEPTH;
+
+/// Characters of a key that a message shows; the rest is left out.
+const SHOWN: usize = 80;
+
+/// What kind of mistake a text makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum JsonErrorKind {
+    /// Not JSON.
+    Syntax,
+    /// More than [`MAX_DEPTH`] lists and objects inside one another.
+    Depth,
+    /// A key twice in one object.
+    DuplicateKey,
+    /// A number beyond the range of a 64-bit float.
+    NumberRange,
+    /// JSON, but not an object where one is required.
+    NotAnObject,
+    /// Bytes that are not UTF-8.
+    Utf8,
+}
+
+/// Why a text was not read as a message. Displays as one lower-case line: what, where, and the remedy if there is one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message} at line {line}, column {column}{}", remedy(.help))]
+pub struct JsonError {
+    kind: JsonErrorKind,
+    message: String,
+    help: &'static str,
+    path: String,
+    line: usize,
+    column: usize,
+    offset: usize,
+}
+
+fn remedy(help: &str) -> String {
+    if help.is_empty() { String::new() } else { format!("; {help}") }
+}
+
+impl JsonError {
+    /// The kind of mistake.
+    pub fn kind(&self) -> JsonErrorKind {
+        self.kind
+    }
+
+    /// What is wrong, without the place and the remedy.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it, where that can be said.
+    pub fn help(&self) -> Option<&'static str> {
+        Some(self.help).filter(|help| !help.is_empty())
+    }
+
+    /// The value the mistake is in (`ctx.items[2]`; for a duplicate key the object that has it twice); empty for the
+    /// outermost value. A key of more than 80 characters is cut short in it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The line, counted from 1; lines end with a line feed.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column, in characters, counted from 1.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// The byte, counted from 0; the text's length for a text that ends too early.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The error for what stopped the reader: `refusal` if that was us, else what `serde_json` says.
+    pub(super) fn new(
+        text: &str,
+        error: &serde_json::Error,
+        refusal: Option<Refusal>,
+        path: Vec<Step>,
+    ) -> JsonError {
+        let path = dotted(path);
+        let (kind, message, help, offset) = match refusal {
+            Some(Refusal::Depth) => (
+                JsonErrorKind::Depth,
+                format!("lists and objects are nested more than {MAX_DEPTH} deep"),
+                "make the message flatter",
+                find(text, Target::Depth),
+            ),
+            Some(Refusal::DuplicateKey { key, nth }) => {
+                let place = if path.is_empty() { String::new() } else { format!(" in `{path}`") };
+                (
+                    JsonErrorKind::DuplicateKey,
+                    format!("key `{}` appears twice{place}", shown(&key)),
+                    "keep one of the two",
+                    find(text, Target::Key(nth)),
+                )
+            }
+            None => {
+                let offset = offset_of(text, error);
+                let said = error.to_string();
+                let said = said.rsplit_once(" at line ").map_or(&*said, |(message, _)| message);
+                if said == "number out of range" {
+                    let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
+                    (
+                        JsonErrorKind::NumberRange,
+                        format!("number{place} is out of range"),
+                        "64-bit floats reach to about 1.8e308; send it as a string if it is no quantity",
+                        number_start(text, offset),
+                    )
+                } else {
+                    let (message, help) = in_words(text, offset, said);
+                    (JsonErrorKind::Syntax, message, help, offset)
+                }
+            }
+        };
+        JsonError::at(text, offset, kind, message, help).in_path(path)
+    }
+
+    pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
+        let what = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        let offset = text.len() - text.trim_start().len();
+        let message = format!("expected an object, found {what}");
+        let help = "a message is an object, as in `{ \"text\": \"show my files\" }`";
+        JsonError::at(text, offset, JsonErrorKind::NotAnObject, message, help)
+    }
+
+    pub(super) fn utf8(bytes: &[u8], error: std::str::Utf8Error) -> JsonError {
+        let offset = error.valid_up_to();
+        let valid = bytes.get(..offset).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default();
+        let message = match bytes.get(offset) {
+            Some(byte) if error.error_len().is_some() => {
+                format!("the text is not UTF-8: found byte 0x{byte:02x}")
+            }
+            _ => "the text is not UTF-8: it ends inside a character".to_owned(),
+        };
+        JsonError::at(valid, offset, JsonErrorKind::Utf8, message, "save or send it as UTF-8")
+    }
+
+    fn at(text: &str, offset: usize, kind: JsonErrorKind, message: String, help: &'static str) -> JsonError {
+        let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let before = &text[..offset];
+        let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
+        let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
+        JsonError { kind, message, help, path: String::new(), line, column, offset }
+    }
+
+    fn in_path(self, path: String) -> JsonError {
+        JsonError { path, ..self }
+    }
+}
+
+/// A refusal of our own.
+pub(super) enum Refusal {
+    /// One list or object too many.
+    Depth,
+    /// `key`, the `nth` key of the whole text, was in its object before.
+    DuplicateKey { key: String, nth: usize },
+}
+
+/// A step from a value to one inside it.
+pub(super) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// `steps`, innermost first, as a path: `ctx.items[2]["other key"]`.
+fn dotted(steps: Vec<Step>) -> String {
+    let mut path = String::new();
+    for step in steps.iter().rev() {
+        match step {
+            Step::Index(i) => path.push_str(&format!("[{i}]")),
+            Step::Key(key) if key.is_empty() || key.contains(|c: char| !c.is_alphanumeric() && c != '_') => {
+                path.push_str(&format!("[\"{}\"]", shown(key)));
+            }
+            Step::Key(key) => {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(&shown(key));
+            }
+        }
+    }
+    path
+}
+
+/// `key` on one line: control characters and quotes escaped, and not longer than a reader can take in.
+fn shown(key: &str) -> String {
+    let mut out = String::new();
+    for c in key.chars().take(SHOWN) {
+        if c.is_control() || c == '"' || c == '\\' { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    if key.chars().nth(SHOWN).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// What to look for in a text that is sound JSON up to there.
+enum Target {
+    /// The first bracket that is too deep.
+    Depth,
+    /// The key with this number.
+    Key(usize),
+}
+
+/// The byte where the target begins; `serde_json` has read past it by the time it reports.
+fn find(text: &str, target: Target) -> usize {
+    let bytes = text.as_bytes();
+    let mut open = Vec::new();
+    let (mut at, mut keys, mut previous) = (0, 0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        at += 1;
+        match byte {
+            b'[' | b'{' => open.push(byte),
+            b']' | b'}' => drop(open.pop()),
+            b'"' => {
+                keys += usize::from(open.last() == Some(&b'{') && matches!(previous, b'{' | b','));
+                while let Some(&byte) = bytes.get(at).filter(|&&byte| byte != b'"') {
+                    at += if byte == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            _ => {}
+        }
+        let found = match target {
+            Target::Depth => open.len() > MAX_DEPTH,
+            Target::Key(nth) => keys == nth,
+        };
+        if found {
+            return start;
+        }
+        if !byte.is_ascii_whitespace() {
+            previous = byte;
+        }
+    }
+    text.len()
+}
+
+/// The byte that `serde_json` stopped at. It gives a line and, in bytes, how much of that line it has read.
+fn offset_of(text: &str, error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        return text.len();
+    }
+    let before = match error.line().checked_sub(2) {
+        None => 0,
+        Some(nth) => memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth).map_or(text.len(), |at| at + 1),
+    };
+    (before + error.column()).saturating_sub(1).min(text.len())
+}
+
+/// Where the number begins that has its last digit at or just before `offset`.
+fn number_start(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().get(..offset).unwrap_or_default();
+    let part = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
+    offset - before.iter().rev().take_while(part).count()
+}
+
+/// The message and the remedy for a syntax error of `serde_json`'s own at byte `offset`.
+fn in_words(text: &str, offset: usize, original: &str) -> (String, &'static str) {
+    let found = text.get(offset..).and_then(|rest| rest.chars().next());
+    let (message, help) = match (original, found) {
+        _ if text.trim().is_empty() => ("the text is empty, expected a JSON value", ""),
+        ("expected value", Some('\u{feff}')) => {
+            ("unexpected byte order mark", "save or send the text without it")
+        }
+        ("expected value" | "key must be a string", Some('\'')) => {
+            ("unexpected single quote", "JSON strings and keys take double quotes")
+        }
+        ("expected value", Some('N' | 'I' | 'T' | 'F')) => {
+            ("expected a JSON value", "the words JSON knows are `true`, `false` and `null`")
+        }
+        ("expected value" | "key must be a string", Some('/' | '#')) => {
+            ("expected a JSON value", "JSON has no comments")
+        }
+        ("expected value" | "expected ident", _) => ("expected a JSON value", ""),
+        ("EOF while parsing a list", _) => ("the text ends inside a list", "close it with `]`"),
+        ("EOF while parsing an object", _) => ("the text ends inside an object", "close it with `}`"),
+        ("EOF while parsing a string", _) => {
+            ("the text ends inside a string", "close it with a double quote")
+        }
+        ("EOF while parsing a value", _) => ("the text ends where a value is expected", ""),
+        ("trailing comma", _) => ("comma after the last element", "remove the comma"),
+        ("trailing characters", _) => ("more text after the JSON value", "send one value at a time"),
+        ("key must be a string", _) => ("key is not a string", "write keys in double quotes"),
+        ("invalid escape", _) => ("unknown escape in a string", "write `\\\\` for a backslash"),
+        ("invalid number", _) => ("number is not written as JSON writes them", "as in `0.5`, `-12` or `1e3`"),
+        ("lone leading surrogate in hex escape" | "unexpected end of hex escape", _) => (
+            "half of a surrogate pair in a string",
+            "write both halves, as in `\\ud83d\\ude00`, or the character",
+        ),
+        (control, _) if control.starts_with("control character") => (
+            "raw control character in a string",
+            "write `\\n` for a line break, `\\t` for a tab, else `\\u00XX`",
+        ),
+        (other, _) => (other, ""),
+    };
+    let message = match found {
+        Some(c) if message.starts_with("expected") && !c.is_whitespace() && !c.is_control() => {
+            format!("{message}, found `{c}`")
+        }
+        _ => message.to_owned(),
+    };
+    (message, help)
+}

@@ -1,0 +1,323 @@
+//! Reading a rule set's files: the main file, what it imports, and its list files, each once.
+//! Where bytes come from is a [`Loader`]'s business; this module only knows paths inside a root.
+
+use crate::diag::{Code, Diagnostic};
+use crate::source::SourceMap;
+use crate::span::{FileId, Span, Spanned};
+use crate::syntax::ast::{Statement, StatementKind};
+use crate::syntax::parse;
+use std::collections::HashMap;
+
+/// The most bytes a source or list file may have: 64 MiB.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// The most files that may import each other in one chain.
+pub const MAX_IMPORT_DEPTH: usize = 64;
+
+/// Where files come from. Paths are relative to the root, with `/` between their parts and
+/// without `.` and `..`.
+pub trait Loader {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError>;
+}
+
+/// Why a file could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// There is no such file.
+    #[error("there is no such file")]
+    NotFound,
+    /// The path, or a link on it, leads out of the root.
+    #[error("it lies outside the root folder")]
+    OutsideRoot,
+    /// The file has this many bytes, more than [`MAX_FILE_BYTES`].
+    #[error("it has {0} bytes, more than the 64 MiB a file may have")]
+    TooLarge(u64),
+    /// Anything else, in the words of the operating system.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+/// Files held in memory: for tests, editors and rules that are generated.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLoader {
+    files: HashMap<String, Vec<u8>>,
+}
+
+impl MemoryLoader {
+    /// No file yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file.
+    #[must_use]
+    pub fn with(mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        self.files.insert(path.into(), bytes.into());
+        self
+    }
+}
+
+impl Loader for MemoryLoader {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        self.files.get(path).cloned().ok_or(LoadError::NotFound)
+    }
+}
+
+/// A file with its statements.
+#[derive(Debug)]
+pub struct Unit {
+    /// Which file.
+    pub file: FileId,
+    /// The files it imports itself.
+    pub imports: Vec<FileId>,
+    /// What it says.
+    pub statements: Vec<Statement>,
+    /// The elements of its `list NAME = from "…"` statements, by the statement's name.
+    pub lists: HashMap<String, Vec<String>>,
+}
+
+/// A rule set's files, imported ones before their importers; the main file is the last.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Their texts.
+    pub sources: SourceMap,
+    /// Their statements.
+    pub units: Vec<Unit>,
+    /// What is wrong with them so far.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Loads and parses the file at `path` and all it imports.
+pub fn load(loader: &dyn Loader, path: &str) -> Loaded {
+    let mut work = Loading { loader, loaded: Loaded::default(), state: HashMap::new(), chain: Vec::new() };
+    match loader.load(path) {
+        Ok(bytes) => {
+            work.file(path, bytes);
+        }
+        Err(error) => {
+            let code = match error {
+                LoadError::TooLarge(_) => Code::FileTooLarge,
+                _ => Code::FileUnreadable,
+            };
+            work.report(Diagnostic::without_place(code, format!("`{path}` cannot be read: {error}")));
+        }
+    }
+    work.loaded
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    /// With its number, unless it could not be read.
+    Done(Option<FileId>),
+}
+
+struct Loading<'a> {
+    loader: &'a dyn Loader,
+    loaded: Loaded,
+    state: HashMap<String, State>,
+    chain: Vec<String>,
+}
+
+impl Loading<'_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.loaded.diagnostics.push(diagnostic);
+    }
+
+    fn file(&mut self, path: &str, bytes: Vec<u8>) -> Option<FileId> {
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+                let message = format!("`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character");
+                self.report(
+                    Diagnostic::without_place(Code::NotUtf8, message).help("save the file as UTF-8"),
+                );
+                self.state.insert(path.to_owned(), State::Done(None));
+                return None;
+            }
+        };
+        let file = self.loaded.sources.add(path, text);
+        let parsed = parse(file, &self.loaded.sources.file(file).text);
+        self.loaded.diagnostics.extend(parsed.diagnostics);
+        self.state.insert(path.to_owned(), State::Open);
+        self.chain.push(path.to_owned());
+        let (mut lists, mut imports) = (HashMap::new(), Vec::new());
+        for statement in &parsed.statements {
+            match &statement.kind {
+                StatementKind::Import { path: import } => imports.extend(self.import(path, import)),
+                StatementKind::List { name, source: crate::syntax::ast::ListSource::File(list) } => {
+                    if let Some(words) = self.list(path, list) {
+                        lists.insert(name.node.clone(), words);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.chain.pop();
+        self.state.insert(path.to_owned(), State::Done(Some(file)));
+        self.loaded.units.push(Unit { file, imports, statements: parsed.statements, lists });
+        Some(file)
+    }
+
+    fn import(&mut self, from: &str, import: &Spanned<String>) -> Option<FileId> {
+        let Some(path) = join(from, &import.node) else {
+            self.report(outside(import.span, &import.node));
+            return None;
+        };
+        match self.state.get(&path) {
+            Some(State::Done(file)) => return *file,
+            Some(State::Open) => {
+                let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
+                let mut circle = self.chain[start..].to_vec();
+                circle.push(path.clone());
+                let message = format!("`{path}` imports itself");
+                let message = if circle.len() > 2 { format!("{message} by way of others") } else { message };
+                self.report(
+                    Diagnostic::new(Code::ImportCycle, import.span, message)
+                        .here("closes the circle")
+                        .help(format!("the chain is {}; move what both need into a third file", circle.join(" → "))),
+                );
+                return None;
+            }
+            None => {}
+        }
+        if self.chain.len() > MAX_IMPORT_DEPTH {
+            let message = format!("files import each other more than {MAX_IMPORT_DEPTH} deep");
+            self.report(
+                Diagnostic::new(Code::ImportTooDeep, import.span, message)
+                    .help("import shared files directly instead of through one another"),
+            );
+            return None;
+        }
+        match self.loader.load(&path) {
+            Ok(bytes) => self.file(&path, bytes),
+            Err(error) => {
+                self.state.insert(path.clone(), State::Done(None));
+                let diagnostic = match error {
+                    LoadError::OutsideRoot => outside(import.span, &import.node),
+                    LoadError::NotFound => Diagnostic::new(
+                        Code::ImportNotFound,
+                        import.span,
+                        format!("there is no file `{path}`"),
+                    )
+                    .help("the path is relative to the importing file"),
+                    LoadError::TooLarge(_) => {
+                        Diagnostic::new(Code::FileTooLarge, import.span, format!("`{path}` cannot be read: {error}"))
+                    }
+                    LoadError::Unreadable(_) => Diagnostic::new(
+                        Code::FileUnreadable,
+                        import.span,
+                        format!("`{path}` cannot be read: {error}"),
+                    ),
+                };
+                self.report(diagnostic);
+                None
+            }
+        }
+    }
+
+    /// The elements of a list file: one a line, white space at the ends and empty lines left out.
+    fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
+        let refuse = |error: String| {
+            Diagnostic::new(Code::ListFile, list.span, format!("the list file `{}` cannot be used: {error}", list.node))
+                .help("the path is relative to this file and stays inside the root folder")
+        };
+        let result = match join(from, &list.node) {
+            None => Err(LoadError::OutsideRoot.to_string()),
+            Some(path) => self.loader.load(&path).map_err(|error| error.to_string()).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|error| {
+                    format!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
+                })
+            }),
+        };
+        match result {
+            Ok(text) => {
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+                Some(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+            }
+            Err(error) => {
+                self.report(refuse(error));
+                None
+            }
+        }
+    }
+}
+
+fn outside(span: Span, path: &str) -> Diagnostic {
+    Diagnostic::new(Code::ImportOutsideRoot, span, format!("`{path}` lies outside the root folder"))
+        .help("files may import only what lies in the folder of the main file, or in the one given as root")
+}
+
+/// `path` as seen from the file `from`; `None` when it leaves the root.
+fn join(from: &str, path: &str) -> Option<String> {
+    if path.starts_with(['/', '\\']) || path.contains(':') {
+        return None;
+    }
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_inside_the_root() {
+        let check = |from: &str, path: &str, expected: Option<&str>| {
+            assert_eq!(join(from, path).as_deref(), expected, "{path} from {from}");
+        };
+        check("main.rules", "shared/words.rules", Some("shared/words.rules"));
+        check("shared/words.rules", "../main.rules", Some("main.rules"));
+        check("shared/words.rules", "../../main.rules", None);
+        check("main.rules", "/etc/passwd", None);
+        check("main.rules", "C:\\secrets", None);
+        check("a/b.rules", "./c.rules", Some("a/c.rules"));
+    }
+
+    fn codes(loader: &MemoryLoader) -> Vec<Code> {
+        load(loader, "main.rules").diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn imports_are_loaded_once_and_faults_named() {
+        let main = "import \"a.rules\"\nimport \"b.rules\"\nroute r when text == \"x\" -> h";
+        let loader = MemoryLoader::new().with("main.rules", main).with("b.rules", "let y = 2");
+        let a = loader.clone().with("a.rules", "import \"b.rules\"\nlet x = 1");
+        assert_eq!(load(&a, "main.rules").units.len(), 3);
+        assert_eq!(codes(&a), []);
+        assert_eq!(codes(&loader), [Code::ImportNotFound]);
+        assert_eq!(codes(&loader.clone().with("a.rules", "import \"main.rules\"")), [Code::ImportCycle]);
+        assert_eq!(codes(&loader.clone().with("a.rules", "import \"../x.rules\"")), [Code::ImportOutsideRoot]);
+        assert_eq!(codes(&loader.with("a.rules", b"let x = \"\xff\"".to_vec())), [Code::NotUtf8]);
+    }
+
+    #[test]
+    fn the_65th_import_of_a_chain_is_refused() {
+        let chain = |length: usize| {
+            let mut loader = MemoryLoader::new().with("main.rules", "import \"f1.rules\"");
+            for at in 1..length {
+                loader = loader.with(format!("f{at}.rules"), format!("import \"f{}.rules\"", at + 1));
+            }
+            loader.with(format!("f{length}.rules"), "let x = 1")
+        };
+        assert_eq!(codes(&chain(64)), []);
+        assert_eq!(codes(&chain(65)), [Code::ImportTooDeep]);
+    }
+}

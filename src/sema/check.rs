@@ -1,0 +1,327 @@
+//! Types: from syntax trees to the typed program. Where no `input` is declared the checker runs
+//! twice: the first pass lets every use of a message field narrow the field's type, the second
+//! builds the program with the types that are left.
+
+mod call;
+mod expr;
+mod fields;
+mod operator;
+mod statement;
+mod types;
+
+use crate::diag::{Code, Diagnostic};
+use crate::loader::Loaded;
+use crate::ops::Case;
+use crate::sema::hir::{self, Program, Term};
+use crate::sema::resolve::{Definition, Symbols};
+use crate::span::{FileId, Span};
+use crate::syntax::ast::{self, Statement, StatementKind};
+use crate::text::Form;
+use crate::ty::{Record, Ty};
+use fields::Fields;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The finding has been reported already; whoever meets it gives up quietly.
+pub(crate) struct Reported;
+
+pub(crate) type Checked<T> = Result<T, Reported>;
+
+/// Checks all files. The program is whole only when no diagnostic is an error.
+pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let symbols = Symbols::collect(loaded, &mut diagnostics);
+    let order = symbols.definition_order(&mut diagnostics);
+    let mut checker = Checker::new(loaded, &symbols, diagnostics);
+    checker.declare_types();
+    checker.declare_input();
+    checker.declare_handlers();
+    let (declared, input) = (std::mem::take(&mut checker.diagnostics), checker.program.clone());
+    if checker.fields.inferred() {
+        checker.pass(&order);
+        checker.fields.settle(&mut checker.diagnostics);
+        checker.diagnostics.retain(|diagnostic| diagnostic.code == Code::ConflictingUses);
+        let conflicts = std::mem::take(&mut checker.diagnostics);
+        checker.program = input;
+        checker.forget_pass();
+        checker.pass(&order);
+        // A contradiction was reported with both of its uses; what follows from it was not meant.
+        checker.diagnostics.retain(|diagnostic| {
+            !conflicts.iter().any(|conflict| {
+                conflict.labels.iter().any(|label| diagnostic.labels.iter().any(|other| other.span == label.span))
+            })
+        });
+        checker.diagnostics.extend(conflicts);
+    } else {
+        checker.pass(&order);
+    }
+    let mut diagnostics = declared;
+    diagnostics.append(&mut checker.diagnostics);
+    checker.unused(&mut diagnostics);
+    checker.program.slots = checker.fields.take_slots();
+    (checker.program, diagnostics)
+}
+
+/// What a checked definition stands for.
+#[derive(Clone)]
+enum Checkeds {
+    Let(hir::LetId, Arc<Shape>),
+    Def(Arc<Def>),
+    List(hir::Expr),
+    Extern(hir::ExternId),
+}
+
+/// What a `let` looks like from outside.
+enum Shape {
+    Cond,
+    Expr { ty: Ty, optional: bool, constant: Option<hir::Const> },
+}
+
+/// A `def` with its parameters still in place.
+struct Def {
+    params: Vec<(Arc<str>, Ty)>,
+    body: Term,
+}
+
+/// How large an expanded expression is: how many nodes, and how deep.
+#[derive(Clone, Copy, Debug, Default)]
+struct Measure {
+    nodes: u64,
+    depth: u32,
+}
+
+/// The most nodes one expanded condition may have.
+const MAX_NODES: u64 = 100_000;
+/// The most levels one expanded condition may have: evaluators walk it recursively.
+const MAX_DEPTH: u32 = 256;
+
+/// A file's settings.
+#[derive(Clone, Copy)]
+struct Settings {
+    case: Case,
+    form: Form,
+}
+
+struct Checker<'a> {
+    loaded: &'a Loaded,
+    symbols: &'a Symbols<'a>,
+    diagnostics: Vec<Diagnostic>,
+    program: Program,
+    fields: Fields,
+    types: HashMap<&'a str, Option<Ty>>,
+    settings: HashMap<FileId, Settings>,
+    definitions: HashMap<&'a str, Option<Checkeds>>,
+    used: HashSet<&'a str>,
+    /// Names bound around the expression at hand, innermost last.
+    scope: Vec<Binding>,
+    vars: u32,
+    let_measures: Vec<Measure>,
+}
+
+/// A name bound by a quantifier or a `def`.
+#[derive(Clone)]
+struct Binding {
+    name: Arc<str>,
+    expr: hir::Expr,
+    declared: Span,
+}
+
+impl<'a> Checker<'a> {
+    fn new(loaded: &'a Loaded, symbols: &'a Symbols<'a>, diagnostics: Vec<Diagnostic>) -> Self {
+        Checker {
+            loaded,
+            symbols,
+            diagnostics,
+            program: Program::default(),
+            fields: Fields::default(),
+            types: HashMap::new(),
+            settings: HashMap::new(),
+            definitions: HashMap::new(),
+            used: HashSet::new(),
+            scope: Vec::new(),
+            vars: 0,
+            let_measures: Vec::new(),
+        }
+    }
+
+    fn report<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
+        self.diagnostics.push(diagnostic);
+        Err(Reported)
+    }
+
+    fn forget_pass(&mut self) {
+        self.definitions.clear();
+        self.scope.clear();
+        self.let_measures.clear();
+        self.fields.forget_slots();
+    }
+
+    /// Checks every definition, route, default and test once.
+    fn pass(&mut self, order: &[&'a crate::sema::resolve::Symbol<'a, Definition<'a>>]) {
+        self.read_settings();
+        for symbol in order {
+            let checked = self.definition(symbol.name, &symbol.node).ok();
+            self.definitions.insert(&symbol.name.node, checked);
+        }
+        self.tables();
+        self.tests();
+    }
+
+    fn main_file(&self) -> Option<FileId> {
+        self.loaded.units.last().map(|unit| unit.file)
+    }
+
+    fn main_statements(&self) -> &'a [Statement] {
+        self.loaded.units.last().map_or(&[], |unit| &unit.statements)
+    }
+
+    fn statements(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
+        self.loaded.units.iter().flat_map(|unit| &unit.statements)
+    }
+
+    fn settings_of(&self, file: FileId) -> Settings {
+        self.settings.get(&file).copied().unwrap_or(Settings { case: Case::Match, form: Form::None })
+    }
+
+    fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Checkeds> {
+        match *definition {
+            Definition::Let { value } => {
+                let body = self.term(value)?;
+                let measure = self.measured(&body, value.span)?;
+                let shape = match &body {
+                    Term::Cond(_) => Shape::Cond,
+                    Term::Expr(expr) => Shape::Expr {
+                        ty: expr.ty.clone(),
+                        optional: expr.optional,
+                        constant: expr.as_const().cloned(),
+                    },
+                };
+                let id = hir::LetId(self.program.lets.len() as u32);
+                self.let_measures.push(measure);
+                self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
+                Ok(Checkeds::Let(id, Arc::new(shape)))
+            }
+            Definition::Def { params, body } => self.def(params, body),
+            Definition::List { source } => self.list_definition(name, source).map(Checkeds::List),
+            Definition::Extern { params, result } => self.extern_fn(name, params, result),
+        }
+    }
+
+    fn list_definition(&mut self, name: &'a ast::Ident, source: &'a ast::ListSource) -> Checked<hir::Expr> {
+        match source {
+            ast::ListSource::Elements(elements) => {
+                let expr = self.value(elements)?;
+                if expr.as_const().is_none() {
+                    let message = format!("the elements of the list `{}` must be constants", name.node);
+                    return self.report(
+                        Diagnostic::new(Code::ConstantWanted, elements.span, message)
+                            .help("a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`"),
+                    );
+                }
+                Ok(hir::Expr { span: name.span, ..expr })
+            }
+            ast::ListSource::File(path) => {
+                let unit = self.loaded.units.iter().find(|unit| unit.file == path.span.file);
+                let Some(words) = unit.and_then(|unit| unit.lists.get(&name.node)) else { return Err(Reported) };
+                Ok(hir::Expr {
+                    kind: hir::ExprKind::Const(hir::Const::Json(Arc::new(words.as_slice().into()))),
+                    ty: Ty::list(Ty::STRING),
+                    optional: false,
+                    span: name.span,
+                })
+            }
+        }
+    }
+
+    /// Warns of definitions of the main file that nothing uses. A file without any route is meant
+    /// to be imported, so its definitions are for others.
+    fn unused(&self, diagnostics: &mut Vec<Diagnostic>) {
+        let decides = |statement: &Statement| {
+            matches!(
+                statement.kind,
+                StatementKind::Route(_) | StatementKind::Default { .. } | StatementKind::Table { .. }
+            )
+        };
+        if !self.main_statements().iter().any(decides) || diagnostics.iter().any(Diagnostic::is_error) {
+            return;
+        }
+        for symbol in self.symbols.definitions.iter() {
+            let name = symbol.name;
+            if Some(name.span.file) == self.main_file() && !self.used.contains(name.node.as_str()) {
+                let message = format!("the {} `{}` is not used", symbol.node.keyword(), name.node);
+                diagnostics.push(Diagnostic::new(Code::Unused, name.span, message).help("remove it, or use it"));
+            }
+        }
+    }
+
+    /// The size of a term with every `let` put in; an error when it is too much.
+    fn measured(&mut self, term: &Term, span: Span) -> Checked<Measure> {
+        let measure = call::measure(term, &self.let_measures);
+        if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
+            return self.too_large(span, measure.nodes > MAX_NODES);
+        }
+        Ok(measure)
+    }
+
+    fn too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
+        let message = if wide {
+            format!("with its definitions put in, this has more than {MAX_NODES} parts")
+        } else {
+            format!("with its definitions put in, this is nested more than {MAX_DEPTH} deep")
+        };
+        self.report(
+            Diagnostic::new(Code::ExpansionTooLarge, span, message)
+                .help("definitions that use each other several times grow quickly; split the condition over several routes"),
+        )
+    }
+}
+
+/// The declared input, and where each of its fields is declared.
+#[derive(Default)]
+pub(crate) struct DeclaredInput {
+    record: Record,
+    places: HashMap<Vec<Arc<str>>, Span>,
+}
+
+/// Applies the `# rulec: allow` comments: silences what they name, and warns of those that silence
+/// nothing.
+pub fn silence(loaded: &Loaded, diagnostics: &mut Vec<Diagnostic>) {
+    let mut unused = Vec::new();
+    for unit in &loaded.units {
+        for statement in with_inner(&unit.statements) {
+            for allow in &statement.allows {
+                let before = diagnostics.len();
+                diagnostics.retain(|diagnostic| {
+                    !(Some(diagnostic.code) == allow.code
+                        && !diagnostic.is_error()
+                        && diagnostic.span().is_some_and(|span| {
+                            span.file == statement.span.file
+                                && statement.span.start <= span.start
+                                && span.end <= statement.span.end
+                        }))
+                });
+                if diagnostics.len() == before {
+                    let message = match allow.code {
+                        Some(code) => format!("nothing here is reported as {code}"),
+                        None => "this names no warning".to_owned(),
+                    };
+                    unused.push(
+                        Diagnostic::new(Code::UnusedAllow, allow.span, message)
+                            .help("remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`"),
+                    );
+                }
+            }
+        }
+    }
+    diagnostics.extend(unused);
+}
+
+fn with_inner(statements: &[Statement]) -> impl Iterator<Item = &Statement> {
+    statements.iter().flat_map(|statement| {
+        let inner: &[Statement] = match &statement.kind {
+            StatementKind::Table { statements, .. } => statements,
+            _ => &[],
+        };
+        std::iter::once(statement).chain(inner)
+    })
+}

@@ -1,0 +1,185 @@
+//! The message's fields: which exist, at what type each is read, and — where no `input` is
+//! declared — how uses narrow the type.
+
+use super::DeclaredInput;
+use crate::diag::{Code, Diagnostic};
+use crate::sema::hir::{Slot, SlotId};
+use crate::span::Span;
+use crate::ty::{Inner, KindSet, Record, Ty};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(super) type Path = Vec<Arc<str>>;
+
+/// A field as found by its path.
+pub(super) struct Found {
+    pub ty: Ty,
+    pub optional: bool,
+    pub private: bool,
+}
+
+/// Why a path leads nowhere.
+pub(super) enum Lost {
+    /// The path's part at this index is no field of the record before it.
+    UnknownField { at: usize, record: Record },
+    /// The path's part before this index has a type without fields.
+    NoFields { at: usize, ty: Ty },
+}
+
+#[derive(Default)]
+pub(super) struct Fields {
+    input: Option<DeclaredInput>,
+    uses: HashMap<Path, Inferred>,
+    settled: bool,
+    slots: Vec<Slot>,
+    slot_ids: HashMap<(Path, KindSet), SlotId>,
+    conflicts: Vec<Diagnostic>,
+}
+
+/// What the uses of an undeclared field say about it.
+struct Inferred {
+    kinds: KindSet,
+    uses: Vec<(KindSet, Span, String)>,
+}
+
+impl Fields {
+    pub(super) fn declare(&mut self, input: DeclaredInput) {
+        self.input = Some(input);
+    }
+
+    /// Whether types come from uses.
+    pub(super) fn inferred(&self) -> bool {
+        self.input.is_none()
+    }
+
+    /// The names a message's fields may have, when they are declared.
+    pub(super) fn roots(&self) -> Option<&Record> {
+        self.input.as_ref().map(|input| &input.record)
+    }
+
+    /// Where a declared field stands.
+    pub(super) fn declared_at(&self, path: &[Arc<str>]) -> Option<Span> {
+        self.input.as_ref()?.places.get(path).copied()
+    }
+
+    /// The type of the field at a path.
+    pub(super) fn find(&mut self, path: &[Arc<str>], span: Span) -> Result<Found, Lost> {
+        match &self.input {
+            Some(input) => find_declared(&input.record, path),
+            None => {
+                for end in 1..path.len() {
+                    self.narrow(&path[..end], KindSet::DICT, span, "a record, since a field of it is read");
+                }
+                Ok(Found { ty: Ty::plain(self.kinds(path)), optional: true, private: false })
+            }
+        }
+    }
+
+    /// The kinds an undeclared field may still have. `text` is a string by convention.
+    fn kinds(&self, path: &[Arc<str>]) -> KindSet {
+        match self.uses.get(path) {
+            Some(inferred) => inferred.kinds,
+            None if path.len() == 1 && &*path[0] == "text" => KindSet::STRING,
+            None => KindSet::ALL,
+        }
+    }
+
+    /// A use of an undeclared field that works only for these kinds.
+    pub(super) fn narrow(&mut self, path: &[Arc<str>], kinds: KindSet, span: Span, reason: &str) {
+        if self.input.is_some() || self.settled || kinds == KindSet::ALL {
+            return;
+        }
+        let before = self.kinds(path);
+        let inferred = self
+            .uses
+            .entry(path.to_vec())
+            .or_insert_with(|| Inferred { kinds: before, uses: Vec::new() });
+        let left = inferred.kinds.intersect(kinds);
+        if left.is_empty() {
+            let name = path.join(".");
+            let earlier = inferred.uses.iter().find(|(other, ..)| !other.overlaps(kinds));
+            let mut diagnostic = Diagnostic::new(
+                Code::ConflictingUses,
+                span,
+                format!("`{name}` cannot be both {} and {kinds}", inferred.kinds),
+            )
+            .here(format!("used here as {reason}"));
+            match earlier {
+                Some((_, place, earlier_reason)) => {
+                    diagnostic = diagnostic.label(*place, format!("used here as {earlier_reason}"));
+                }
+                None => diagnostic = diagnostic.help(format!("`{name}` is a string unless an `input` block says otherwise")),
+            }
+            self.conflicts.push(diagnostic);
+            return;
+        }
+        inferred.kinds = left;
+        if inferred.uses.len() < 8 {
+            inferred.uses.push((kinds, span, reason.to_owned()));
+        }
+    }
+
+    /// Ends the narrowing pass.
+    pub(super) fn settle(&mut self, diagnostics: &mut Vec<Diagnostic>) {
+        self.settled = true;
+        diagnostics.append(&mut self.conflicts);
+    }
+
+    /// A use that fixed an undeclared field's type, to show beside an error.
+    pub(super) fn first_use(&self, path: &[Arc<str>]) -> Option<(Span, &str)> {
+        self.uses.get(path)?.uses.first().map(|(_, span, reason)| (*span, reason.as_str()))
+    }
+
+    /// The slot that reads a path at these kinds.
+    pub(super) fn slot(&mut self, path: &[Arc<str>], kinds: KindSet, private: bool) -> SlotId {
+        if let Some(id) = self.slot_ids.get(&(path.to_vec(), kinds)) {
+            return *id;
+        }
+        let id = SlotId(self.slots.len() as u32);
+        self.slots.push(Slot { path: path.to_vec(), kinds, private });
+        self.slot_ids.insert((path.to_vec(), kinds), id);
+        id
+    }
+
+    /// The path a slot reads.
+    pub(super) fn path(&self, id: SlotId) -> &Slot {
+        &self.slots[id.index()]
+    }
+
+    pub(super) fn forget_slots(&mut self) {
+        self.slots.clear();
+        self.slot_ids.clear();
+    }
+
+    pub(super) fn take_slots(&mut self) -> Vec<Slot> {
+        std::mem::take(&mut self.slots)
+    }
+}
+
+fn find_declared(record: &Record, path: &[Arc<str>]) -> Result<Found, Lost> {
+    let mut ty = Ty::record(record.clone());
+    let (mut optional, mut private) = (false, false);
+    for (at, name) in path.iter().enumerate() {
+        let next = match &ty.inner {
+            Inner::Fields(record) => match record.get(name) {
+                Some(field) => {
+                    optional |= field.optional;
+                    private |= field.private;
+                    field.ty.clone()
+                }
+                None => return Err(Lost::UnknownField { at, record: (**record).clone() }),
+            },
+            Inner::Element(element) if ty.kinds.overlaps(KindSet::DICT) => {
+                optional = true;
+                (**element).clone()
+            }
+            Inner::Unknown if ty.kinds.overlaps(KindSet::DICT) => {
+                optional = true;
+                Ty::ANY
+            }
+            _ => return Err(Lost::NoFields { at, ty }),
+        };
+        ty = next;
+    }
+    Ok(Found { ty, optional, private })
+}

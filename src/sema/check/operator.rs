@@ -1,0 +1,516 @@
+//! Operators: which form of a row of [`crate::ops::TABLE`] a use takes, and what to say when none
+//! fits.
+
+use super::call::read;
+use super::expr::with_article;
+use super::{Checked, Checker};
+use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::ops::{Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
+use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Term};
+use crate::span::{Span, Spanned};
+use crate::syntax::ast;
+use crate::text::TextMode;
+use crate::ty::{KindSet, Ty};
+use crate::value::Value;
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// `a OP b`
+    pub(super) fn binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
+        let row = binary.op.node.info();
+        if !row.forms.iter().any(|form| form.result == Outcome::Condition) {
+            return self.arithmetic(&binary.op, &binary.left, Some(&binary.right), span).map(Term::Expr);
+        }
+        self.modifiers_fit(row, binary)?;
+        let left = self.operand(&binary.left, row);
+        if let ast::ExprKind::Range { start, end, inclusive } = &binary.right.kind {
+            return self.in_range(binary, left?, start, end, *inclusive, span);
+        }
+        let right = self.operand(&binary.right, row);
+        let (left, right) = (left?, right?);
+        let (left, right) = self.fit(row, binary, left, right)?;
+        let mode = self.mode(row, &binary.modifiers, &left, &right, span);
+        self.keywords_fit(row.op, mode, &right)?;
+        let test = Predicate {
+            op: Some(binary.op.node),
+            negated: binary.negated,
+            mode,
+            left,
+            right: Operand::Value(right),
+        };
+        Ok(Term::Cond(Cond { kind: CondKind::Test(Box::new(test)), span }))
+    }
+
+    /// An operand, which must be a value and no condition.
+    fn operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
+        if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
+            let message = format!("`{}` has no answer for null: what is missing is never equal to anything", row.spelling);
+            return self.report(
+                Diagnostic::new(Code::OperatorType, expr.span, message)
+                    .help("write `x is missing` or `x is present`; a null field counts as missing"),
+            );
+        }
+        match self.term(expr)? {
+            Term::Expr(value) => Ok(value),
+            Term::Cond(cond) => {
+                let message = format!("a condition cannot be compared by `{}`", row.spelling);
+                let help = match row.op {
+                    Op::Eq | Op::Ne => "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`",
+                    _ => "join conditions with `and` and `or`; parentheses tell what belongs together",
+                };
+                self.report(Diagnostic::new(Code::ConditionCompared, cond.span, message).here("a condition").help(help))
+            }
+        }
+    }
+
+    fn modifiers_fit(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
+        let Accepts { word, quantity, case } = row.accepts;
+        let written = &binary.modifiers;
+        if let Some(given) = written.quantity.filter(|_| !quantity) {
+            let place = binary.op.span;
+            if matches!(row.op, Op::Eq | Op::Ne) {
+                let better = match (row.op, given) {
+                    (Op::Eq, Quantity::Any) => "in",
+                    (Op::Eq, _) => "not in",
+                    (_, Quantity::None) => "in",
+                    (_, _) => "not in",
+                };
+                let message = format!("`{} {}` is ambiguous", row.spelling, given.spelling());
+                let mut diagnostic = Diagnostic::new(Code::NotEqualAny, place, message)
+                    .help(format!("write `{better}` for \"is{} an element of\"", if better == "in" { "" } else { " not" }));
+                diagnostic.fixes.push(Fix {
+                    span: place,
+                    replacement: better.to_owned(),
+                    applicability: Applicability::MaybeIncorrect,
+                });
+                return self.report(diagnostic);
+            }
+            let message = format!("`{}` does not take `{}`", row.spelling, given.spelling());
+            return self.report(
+                Diagnostic::new(Code::ModifierMisplaced, place, message)
+                    .help("`any`, `all` and `none` stand after `contains`, `starts_with`, `ends_with`, `like` and `matches`"),
+            );
+        }
+        if written.word && !word {
+            let message = format!("`{}` does not take `word`", row.spelling);
+            return self.report(
+                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
+                    .help("`word` stands after `contains`, `starts_with` and `ends_with`"),
+            );
+        }
+        if written.case.is_some() && !case {
+            let message = format!("`{}` does not depend on upper and lower case", row.spelling);
+            return self.report(
+                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message).help("leave `ignoring case` out"),
+            );
+        }
+        Ok(())
+    }
+
+    /// The file's settings and the written modifiers, as far as they make a difference.
+    fn mode(&self, row: &OpInfo, written: &Modifiers, left: &Expr, right: &Expr, span: Span) -> TestMode {
+        let settings = self.settings_of(span.file);
+        let texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
+        let text = if row.accepts.case && texts(&left.ty) && texts(&right.ty) {
+            TextMode {
+                fold: written.case.unwrap_or(settings.case) == Case::Ignore,
+                form: if row.op == Op::Matches { Default::default() } else { settings.form },
+            }
+        } else {
+            TextMode::default()
+        };
+        TestMode { word: written.word, quantity: written.quantity, text }
+    }
+
+    fn in_range(
+        &mut self,
+        binary: &ast::Binary,
+        left: Expr,
+        start: &'a ast::Expr,
+        end: &'a ast::Expr,
+        inclusive: bool,
+        span: Span,
+    ) -> Checked<Term> {
+        let less = Op::Lt.info();
+        if binary.op.node != Op::In || binary.modifiers != Modifiers::default() {
+            return self.report(
+                Diagnostic::new(Code::OperatorType, binary.right.span, "a range stands only on the right of `in`")
+                    .help("write `x in 3..=10`"),
+            );
+        }
+        let (start, end) = (self.operand(start, less), self.operand(end, less));
+        let (start, end) = (start?, end?);
+        let (left, start) = self.fit(less, binary, left, start)?;
+        let (left, end) = self.fit(less, binary, left, end)?;
+        let right = Operand::Range { start, end, inclusive };
+        let test = Predicate {
+            op: Some(Op::In),
+            negated: binary.negated,
+            mode: TestMode::default(),
+            left,
+            right,
+        };
+        Ok(Term::Cond(Cond { kind: CondKind::Test(Box::new(test)), span }))
+    }
+
+    /// Finds the forms of the row that the operands can take, and lets the use narrow undeclared
+    /// fields to them.
+    fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
+        let quantity = binary.modifiers.quantity;
+        let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
+        // A constant text beside a time is a time.
+        let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
+            (Op::In | Op::Contains, ..) => (left, right),
+            (_, l, _) if !lefts.has(crate::ty::Kind::String) => {
+                let right = self.as_datetime(right, l.intersect(lefts))?;
+                let wanted = right.ty.kinds.intersect(lefts);
+                (self.as_datetime(left, wanted)?, right)
+            }
+            (_, l, _) if l == KindSet::DATETIME => {
+                let right = self.as_datetime(right, l)?;
+                (left, right)
+            }
+            (_, _, r) if r == KindSet::DATETIME => {
+                let left = self.as_datetime(left, r)?;
+                (left, right)
+            }
+            _ => (left, right),
+        };
+        let fitting: Vec<(KindSet, KindSet)> = row
+            .forms
+            .iter()
+            .filter(|form| left.ty.kinds.overlaps(form.left))
+            .filter_map(|form| right_kinds(form, &left.ty, &right.ty, quantity))
+            .collect();
+        if fitting.is_empty() {
+            return self.misfit(row, binary, &left, &right);
+        }
+        if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
+            return self.report(
+                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, "`word` asks for words of a text, and this is a list")
+                    .label(left.span, left.ty.to_string())
+                    .help("leave `word` out: a list contains an element or not"),
+            );
+        }
+        let left_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (left, _)| all.union(*left));
+        let right_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (_, right)| all.union(*right));
+        let reason = |kinds: KindSet, side: &str| format!("{kinds}, {side} of `{}`", row.spelling);
+        self.constrain(&left, left_kinds, &reason(left_kinds, "left"));
+        self.constrain(&right, right_kinds, &reason(right_kinds, "right"));
+        // An element of a list is looked for only among values of its own family.
+        let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
+        Ok((left, right))
+    }
+
+    /// Looks at the constant on the right of a text operator: regular expressions must be valid,
+    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in.
+    pub(super) fn keywords_fit(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
+        let Some(constant) = right.as_const() else {
+            if op == Op::Matches && !mentions_param(right) {
+                return self.report(
+                    Diagnostic::new(Code::ConstantWanted, right.span, "a regular expression must be a constant")
+                        .help("write it in place or in a `list`; it is compiled once, when the rules are loaded"),
+                );
+            }
+            return Ok(());
+        };
+        let value = constant.value();
+        let keywords: Vec<&str> = match (mode.quantity, value) {
+            (None, Value::Str(keyword)) => vec![keyword],
+            (Some(_), list) => list.elements().into_iter().flatten().filter_map(Value::as_str).collect(),
+            _ => return Ok(()),
+        };
+        if mode.quantity.is_some() && value.list_len() == Some(0) {
+            let message = "nothing is in an empty list";
+            self.diagnostics.push(
+                Diagnostic::new(Code::EmptyList, right.span, message).help("add an element, or remove the condition"),
+            );
+        }
+        for keyword in keywords {
+            if mode.word && keyword.is_empty() {
+                return self.report(
+                    Diagnostic::new(Code::KeywordNeverMatches, right.span, "an empty keyword is no word and never matches")
+                        .help("write the word to look for, or leave `word` out"),
+                );
+            }
+            if op == Op::Matches {
+                self.pattern_fits(keyword, mode.text.fold, right.span)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
+        let key = (Arc::<str>::from(pattern), fold);
+        if self.program.patterns.contains_key(&key) {
+            return Ok(());
+        }
+        let parsed = regex_syntax::ParserBuilder::new().case_insensitive(fold).build().parse(pattern);
+        let Err(error) = parsed else {
+            self.program.patterns.insert(key, span);
+            return Ok(());
+        };
+        let (kind, at) = match &error {
+            regex_syntax::Error::Parse(error) => {
+                use regex_syntax::ast::ErrorKind;
+                let unsupported =
+                    matches!(error.kind(), ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference);
+                if unsupported {
+                    let what = match error.kind() {
+                        ErrorKind::UnsupportedLookAround => "look-around",
+                        _ => "a back-reference",
+                    };
+                    let message = format!("{what} is not supported in regular expressions");
+                    return self.report(
+                        Diagnostic::new(Code::RegexLookAround, span, message)
+                            .here(format!("at character {} of the expression", error.span().start.column))
+                            .help("they would take unbounded time; say it with two conditions, as in `x matches r\"a\" and x not matches r\"b\"`"),
+                    );
+                }
+                (error.kind().to_string(), error.span().start.column)
+            }
+            regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span().start.column),
+            _ => (error.to_string(), 1),
+        };
+        self.report(
+            Diagnostic::new(Code::BadRegex, span, format!("this regular expression is invalid: {kind}"))
+                .here(format!("at character {at} of the expression"))
+                .help("the syntax is that of the `regex` crate; a raw string r\"…\" needs no doubled backslashes"),
+        )
+    }
+
+    fn misfit<T>(&mut self, row: &OpInfo, binary: &ast::Binary, left: &Expr, right: &Expr) -> Checked<T> {
+        let quantity = binary.modifiers.quantity;
+        let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
+        let written = format!("{}{}", if binary.negated { "not " } else { "" }, row.spelling);
+        let text_left = left.ty.kinds.overlaps(KindSet::STRING);
+        let mut code = Code::OperatorType;
+        let (message, help) = if !left.ty.kinds.overlaps(lefts) {
+            let message = format!("`{written}` works on {}, and its left side is {}", expected(lefts), with_article(&left.ty));
+            (message, left_help(row, &left.ty))
+        } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
+            code = Code::ListWanted;
+            let message = format!("`{written}` looks for one value, and its right side is a list");
+            (message, Some(format!("write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list")))
+        } else if let (Some(quantity), false) = (quantity, right.ty.kinds.overlaps(KindSet::LIST)) {
+            code = Code::ListWanted;
+            let message =
+                format!("`{}` wants a list on its right side, and this is {}", quantity.spelling(), with_article(&right.ty));
+            (message, Some(format!("leave `{}` out, or write a list: `[…]`", quantity.spelling())))
+        } else if row.op == Op::In && !right.ty.kinds.overlaps(KindSet::LIST) {
+            code = Code::ListWanted;
+            let message = format!("`{written}` wants a list or a range on its right side, and this is {}", with_article(&right.ty));
+            let help = match (right.ty.kinds, left.ty.kinds) {
+                (KindSet::STRING, KindSet::STRING) => "to look for a text in another, write `long contains short`",
+                (KindSet::DICT, _) => "to look for a key, write `dict has_key key`",
+                _ => "write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`",
+            };
+            (message, Some(help.to_owned()))
+        } else {
+            let message = format!(
+                "`{written}` cannot compare {} with {}",
+                with_article(&left.ty),
+                with_article(&right.ty)
+            );
+            let message = if row.op == Op::Contains || row.op == Op::In || text_left && row.accepts.quantity {
+                format!("`{written}` does not fit: {} on the left and {} on the right", with_article(&left.ty), with_article(&right.ty))
+            } else if matches!(row.op, Op::HasKey) {
+                format!("`{written}` wants a string on its right side, and this is {}", with_article(&right.ty))
+            } else {
+                message
+            };
+            (message, pair_help(&left.ty, &right.ty))
+        };
+        let mut diagnostic = Diagnostic::new(code, binary.op.span, message)
+            .label(left.span, left.ty.to_string())
+            .label(right.span, right.ty.to_string());
+        if let Some(help) = help {
+            diagnostic = diagnostic.help(help);
+        }
+        let diagnostic = self.with_origin(diagnostic, left);
+        let diagnostic = self.with_origin(diagnostic, right);
+        self.report(diagnostic)
+    }
+
+    /// `a + b`, `a ?? b`, `-a`
+    pub(super) fn arithmetic(
+        &mut self,
+        op: &Spanned<Op>,
+        left: &'a ast::Expr,
+        right: Option<&'a ast::Expr>,
+        span: Span,
+    ) -> Checked<Expr> {
+        let row = op.node.info();
+        let left = self.operand(left, row);
+        let right = right.map(|right| self.operand(right, row)).transpose();
+        let (left, right) = (left?, right?);
+        let nothing = Ty::plain(KindSet::EMPTY);
+        let right_ty = right.as_ref().map_or(&nothing, |right| &right.ty);
+        let fitting: Vec<(&Form, KindSet, KindSet)> = row
+            .forms
+            .iter()
+            .filter(|form| left.ty.kinds.overlaps(form.left))
+            .filter_map(|form| match form.right {
+                Right::Nothing => Some((form, form.left, KindSet::EMPTY)),
+                _ => right_kinds(form, &left.ty, right_ty, None).map(|(left, right)| (form, left, right)),
+            })
+            .collect();
+        if fitting.is_empty() {
+            let mut message = format!("`{}` does not work on {}", row.spelling, with_article(&left.ty));
+            let mut diagnostic = Diagnostic::new(Code::OperatorType, op.span, "").label(left.span, left.ty.to_string());
+            if let Some(right) = &right {
+                message = format!("{message} and {}", with_article(&right.ty));
+                diagnostic = diagnostic.label(right.span, right.ty.to_string());
+                diagnostic = self.with_origin(diagnostic, right);
+            }
+            diagnostic = self.with_origin(diagnostic, &left);
+            diagnostic.message = message;
+            if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
+                diagnostic = diagnostic.help("texts are put together with `join([a, b], \"\")`");
+            } else if op.node == Op::Coalesce {
+                diagnostic = diagnostic.help("both sides of `??` must be of one kind");
+            }
+            return self.report(diagnostic);
+        }
+        let lefts = fitting.iter().fold(KindSet::EMPTY, |all, (_, left, _)| all.union(*left));
+        let rights = fitting.iter().fold(KindSet::EMPTY, |all, (.., right)| all.union(*right));
+        let reason = |kinds: KindSet| format!("{kinds}, an operand of `{}`", row.spelling);
+        self.constrain(&left, lefts, &reason(lefts));
+        if let Some(right) = &right {
+            self.constrain(right, rights, &reason(rights));
+        }
+        let mut ty: Option<Ty> = None;
+        for (form, ..) in &fitting {
+            let result = outcome(form.result, &left.ty, right.as_ref().map(|right| &right.ty));
+            ty = Some(ty.map_or(result.clone(), |ty| ty.join(&result)));
+        }
+        let optional = match op.node {
+            Op::Coalesce => right.as_ref().is_some_and(|right| right.optional),
+            // Division by a constant other than zero is always there.
+            Op::Div | Op::Rem => {
+                let divisor = right.as_ref().and_then(Expr::as_const).map(|constant| constant.value().to_json());
+                left.optional || !divisor.is_some_and(|json| json.as_f64().is_some_and(|number| number != 0.0))
+            }
+            _ => left.optional || right.as_ref().is_some_and(|right| right.optional),
+        };
+        let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
+        Ok(Expr { kind, ty: ty.unwrap_or(Ty::ANY), optional, span })
+    }
+}
+
+fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
+    match outcome {
+        Outcome::Condition => Ty::BOOL,
+        Outcome::Float => Ty::FLOAT,
+        Outcome::DateTime => Ty::DATETIME,
+        Outcome::Either | Outcome::Named => right.map_or_else(|| left.clone(), |right| left.join(right)),
+        Outcome::Number => {
+            let sides = [Some(left), right];
+            let all = |kinds: KindSet| sides.iter().flatten().all(|ty| ty.kinds.is_subset(kinds));
+            let some = sides.iter().flatten().any(|ty| ty.kinds.is_subset(KindSet::FLOAT));
+            match (all(KindSet::INT), some) {
+                (true, _) => Ty::INT,
+                (_, true) => Ty::FLOAT,
+                _ => Ty::NUMBER,
+            }
+        }
+    }
+}
+
+/// The kinds both sides may have under a form; `None` when the right side does not fit.
+fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -> Option<(KindSet, KindSet)> {
+    let element_kinds = || if right.kinds == KindSet::LIST { right.element().kinds } else { KindSet::ALL };
+    let pair = |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));
+    match form.right {
+        Right::Nothing | Right::Type | Right::Condition => None,
+        Right::Kinds(kinds) => right.kinds.overlaps(kinds).then_some((form.left, kinds)),
+        Right::Same => {
+            let shared = left.kinds.families().intersect(right.kinds.families()).intersect(form.left);
+            pair(shared, shared)
+        }
+        Right::Text | Right::Pattern => match quantity {
+            None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
+            Some(_) => (right.kinds.overlaps(KindSet::LIST) && element_kinds().overlaps(KindSet::STRING))
+                .then_some((form.left, KindSet::LIST)),
+        },
+        Right::Element => {
+            let elements = if left.kinds == KindSet::LIST { left.element().kinds.families() } else { KindSet::ALL };
+            match quantity {
+                Some(_) => (right.kinds.overlaps(KindSet::LIST) && (element_kinds().overlaps(elements) || right.is_any_list()))
+                    .then_some((form.left, KindSet::LIST)),
+                // A list inside a list is looked for only where the left side is known to hold lists.
+                None if right.kinds == KindSet::LIST && elements == KindSet::ALL => None,
+                None => pair(form.left, elements.intersect(right.kinds)).map(|(left, _)| (left, elements)),
+            }
+        }
+        Right::Members => {
+            if !right.kinds.overlaps(KindSet::LIST) {
+                return None;
+            }
+            let members = match element_kinds().families() {
+                kinds if right.is_empty_or_mixed() => KindSet::ALL.union(kinds),
+                kinds => kinds,
+            };
+            // Times are looked for among texts, which is how JSON writes them.
+            let times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
+            let members = if times { KindSet::DATETIME } else { members };
+            pair(members.intersect(left.kinds.families()), KindSet::LIST)
+        }
+    }
+}
+
+impl Ty {
+    fn is_any_list(&self) -> bool {
+        self.element().kinds == KindSet::ALL
+    }
+
+    /// Whether nothing is known of the elements, or they are of several families.
+    fn is_empty_or_mixed(&self) -> bool {
+        let element = if self.kinds == KindSet::LIST { self.element().kinds } else { KindSet::ALL };
+        let families = [KindSet::NUMBER, KindSet::BOOL, KindSet::STRING, KindSet::DATETIME, KindSet::LIST, KindSet::DICT];
+        families.iter().filter(|family| family.overlaps(element)).count() > 1
+    }
+}
+
+/// "numbers and times" for a sentence about what an operator works on.
+fn expected(kinds: KindSet) -> String {
+    format!("a value of type {kinds}")
+}
+
+fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
+    let text = row.forms.iter().any(|form| form.left.overlaps(KindSet::STRING));
+    match left.kinds {
+        KindSet::LIST if text => Some("look at its elements: `any x in list: x …`".to_owned()),
+        KindSet::DICT if row.op == Op::Contains => Some("to look for a key, write `has_key`".to_owned()),
+        kinds if kinds == KindSet::STRING && row.forms.iter().any(|form| form.left.overlaps(KindSet::NUMBER)) => {
+            Some("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime".to_owned())
+        }
+        kinds if kinds.is_subset(KindSet::NUMBER) && text => {
+            Some("compare the number, as in `x > 3` or `x in 1..=9`".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn pair_help(left: &Ty, right: &Ty) -> Option<String> {
+    let pair = left.kinds.union(right.kinds);
+    let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
+    let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
+    if number_and_text {
+        Some("a number is written without quotes".to_owned())
+    } else if time_and_text {
+        Some("a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`".to_owned())
+    } else {
+        None
+    }
+}
+
+/// Whether an expression waits for an argument of the `def` around it.
+fn mentions_param(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Param(_) => true,
+        ExprKind::Read(inner, _) => mentions_param(inner),
+        ExprKind::List(items) => items.iter().any(mentions_param),
+        _ => false,
+    }
+}

@@ -1,0 +1,514 @@
+//! Routes, tables, targets and tests.
+
+use super::expr::with_article;
+use super::{Checked, Checker, Reported};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::sema::hir::{self, Argument, Expect, Outcome, ROUTES, RouteId, Table, TableId, Term};
+use crate::sema::resolve::{duplicate, sorted};
+use crate::span::Span;
+use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
+use crate::ty::{Kind, KindSet, Record, Ty};
+use crate::value::{Value, parse_datetime};
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The deepest chain of jumps: engines run a jump's table inside the one it came from.
+const MAX_JUMPS: usize = 64;
+
+impl<'a> Checker<'a> {
+    /// Every table with its routes. The first holds the main file's routes outside any table.
+    pub(super) fn tables(&mut self) {
+        let symbols = self.symbols;
+        self.program.tables.push(Table {
+            name: ROUTES.into(),
+            order: Vec::new(),
+            default: None,
+            span: None,
+            docs: "".into(),
+        });
+        for symbol in symbols.tables.iter() {
+            if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
+                let message = format!("a table cannot be named `{}`", symbol.name.node);
+                self.diagnostics.push(
+                    Diagnostic::new(Code::ReservedTableName, symbol.name.span, message)
+                        .help("`routes` is the entry that holds the routes outside any table; choose another name"),
+                );
+            }
+            self.program.tables.push(Table {
+                name: symbol.name.node.as_str().into(),
+                order: Vec::new(),
+                default: None,
+                span: Some(symbol.name.span),
+                docs: symbol.node.docs.into(),
+            });
+        }
+        self.table(TableId(0), self.main_statements());
+        for (at, symbol) in symbols.tables.iter().enumerate() {
+            self.table(TableId(at as u32 + 1), symbol.node.statements);
+        }
+        self.jumps_end();
+    }
+
+    fn table(&mut self, table: TableId, statements: &'a [Statement]) {
+        let mut names: HashMap<&str, Span> = HashMap::new();
+        let mut default: Option<Span> = None;
+        let mut order = Vec::new();
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Route(route) => {
+                    if let Some(first) = names.get(route.name.node.as_str()) {
+                        self.diagnostics.push(duplicate("route", &route.name.node, *first, route.name.span));
+                    }
+                    if route.name.node == "default" || route.name.node == "none" {
+                        let message = format!("a route cannot be named `{}`", route.name.node);
+                        self.diagnostics.push(
+                            Diagnostic::new(Code::ReservedTableName, route.name.span, message)
+                                .help("decisions and tests use the word for their own; choose another name"),
+                        );
+                    }
+                    names.entry(&route.name.node).or_insert(route.name.span);
+                    if let Ok(route) = self.route(route, statement, table) {
+                        let id = RouteId(self.program.routes.len() as u32);
+                        if !route.disabled {
+                            order.push(id);
+                        }
+                        self.program.routes.push(route);
+                    }
+                }
+                StatementKind::Default { target } => {
+                    if let Some(first) = default {
+                        let place = statement.span;
+                        self.diagnostics.push(
+                            Diagnostic::new(Code::SecondDefault, place, "there is already a default")
+                                .here("a second default")
+                                .label(first, "the first one")
+                                .help("keep one; it answers when no route of its table does, wherever it stands"),
+                        );
+                    }
+                    default.get_or_insert(statement.span);
+                    if let Ok(outcome) = self.target(target) {
+                        self.program.tables[table.index()].default.get_or_insert(outcome);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let routes = &self.program.routes;
+        order.sort_by_key(|id| std::cmp::Reverse(routes[id.index()].priority));
+        self.program.tables[table.index()].order = order;
+    }
+
+    fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Route> {
+        let condition = self.cond(&route.condition);
+        let outcome = self.target(&route.target);
+        let (condition, outcome) = (condition?, outcome?);
+        let condition = match self.measured(&Term::Cond(condition.clone()), route.condition.span) {
+            Ok(_) => condition,
+            Err(Reported) => return Err(Reported),
+        };
+        Ok(hir::Route {
+            name: route.name.node.as_str().into(),
+            table,
+            priority: route.priority.as_ref().map_or(0, |priority| priority.node),
+            disabled: route.disabled.is_some(),
+            condition,
+            outcome,
+            span: statement.span,
+            docs: statement.docs.as_str().into(),
+        })
+    }
+
+    fn target(&mut self, target: &'a Target) -> Checked<Outcome> {
+        match target {
+            Target::Goto { table, .. } => {
+                let known = self.program.table_named(&table.node).filter(|id| {
+                    let place = self.program.tables[id.index()].span;
+                    place.is_some_and(|place| self.symbols.sees(table.span.file, place))
+                });
+                match known {
+                    Some(id) => Ok(Outcome::Goto(id)),
+                    None => {
+                        let names = self.symbols.tables.iter().map(|symbol| symbol.name.node.as_str());
+                        let near = nearest(&table.node, names).map(str::to_owned);
+                        let message = format!("there is no table `{}`", table.node);
+                        let diagnostic = Diagnostic::new(Code::UnknownTable, table.span, message);
+                        self.report(match near {
+                            Some(near) => diagnostic.did_you_mean(table.span, Some(&near)),
+                            None => diagnostic.help(format!("declare it: `table {} {{ … }}`", table.node)),
+                        })
+                    }
+                }
+            }
+            Target::Handler { name, args, metadata, .. } => {
+                let params = self.handler_params(name)?;
+                let args = self.handler_args(name, args, params.as_ref());
+                let metadata = self.metadata(metadata);
+                Ok(Outcome::Handler {
+                    name: name.node.as_str().into(),
+                    args: args?,
+                    metadata: Arc::new(metadata?),
+                })
+            }
+        }
+    }
+
+    /// A handler's parameters and where it is declared; `None` without a manifest.
+    fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Record, Span)>> {
+        let Some(handlers) = &self.program.handlers else { return Ok(None) };
+        let sees = |place| self.symbols.sees(name.span.file, place);
+        if let Some(handler) = handlers.iter().find(|handler| *handler.name == *name.node && sees(handler.span)) {
+            return Ok(Some((handler.params.clone(), handler.span)));
+        }
+        let near = nearest(&name.node, handlers.iter().map(|handler| &*handler.name)).map(str::to_owned);
+        let message = format!("the handler `{}` is not in the manifest", name.node);
+        let diagnostic = Diagnostic::new(Code::UnknownHandler, name.span, message);
+        self.report(match near {
+            Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
+            None => diagnostic.help(format!(
+                "once a file declares a handler all must be declared: `handler {}()`",
+                name.node
+            )),
+        })
+    }
+
+    fn handler_args(
+        &mut self,
+        handler: &Ident,
+        written: &'a [(Ident, ast::Expr)],
+        params: Option<&(Record, Span)>,
+    ) -> Checked<Vec<Argument>> {
+        let mut args: Vec<Argument> = Vec::new();
+        let mut result = Ok(());
+        for (at, (name, value)) in written.iter().enumerate() {
+            if let Some((first, _)) = written[..at].iter().find(|(other, _)| other.node == name.node) {
+                self.diagnostics.push(duplicate("argument", &name.node, first.span, name.span));
+                result = Err(Reported);
+                continue;
+            }
+            match self.handler_arg(handler, name, value, params) {
+                Ok(arg) => args.push(arg),
+                Err(Reported) => result = Err(Reported),
+            }
+        }
+        if let Some((params, declared)) = params {
+            for param in params.fields.iter().filter(|param| !param.optional) {
+                if !written.iter().any(|(name, _)| *name.node == *param.name) {
+                    let message = format!("`{}` needs the argument `{}`", handler.node, param.name);
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::MissingArgument, handler.span, message)
+                            .label(*declared, "declared here")
+                            .help(format!("add `{}: …`, or declare it optional: `{}?: {}`", param.name, param.name, param.ty)),
+                    );
+                    result = Err(Reported);
+                }
+            }
+        }
+        result.map(|()| args)
+    }
+
+    fn handler_arg(
+        &mut self,
+        handler: &Ident,
+        name: &Ident,
+        value: &'a ast::Expr,
+        params: Option<&(Record, Span)>,
+    ) -> Checked<Argument> {
+        let value = self.value(value)?;
+        let Some((params, declared)) = params else {
+            return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
+        };
+        let Some(param) = params.get(&name.node) else {
+            let names: Vec<&str> = params.fields.iter().map(|param| &*param.name).collect();
+            let message = format!("`{}` has no argument `{}`", handler.node, name.node);
+            let diagnostic =
+                Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, "declared here");
+            let diagnostic = match nearest(&name.node, names.iter().copied()) {
+                Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
+                None if names.is_empty() => diagnostic.help("it takes no arguments"),
+                None => diagnostic.help(format!("its arguments are {}", names.join(", "))),
+            };
+            return self.report(diagnostic);
+        };
+        let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
+        if !param.optional && value.optional && !self.fields.inferred() {
+            let message = format!("`{}` needs `{}`, and this value may be missing", handler.node, name.node);
+            let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
+                .here("may be missing")
+                .label(*declared, "declared here as required")
+                .help("give a value for that case, as in `x ?? 0`, or declare the argument optional with `?`");
+            let diagnostic = self.with_origin(diagnostic, &value);
+            return self.report(diagnostic);
+        }
+        Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
+    }
+
+    fn metadata(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
+        let mut metadata = Map::new();
+        for (at, (name, value)) in entries.iter().enumerate() {
+            if let Some((first, _)) = entries[..at].iter().find(|(other, _)| other.node == name.node) {
+                return self.report(duplicate("key", &name.node, first.span, name.span));
+            }
+            let value = self.constant_json(value)?;
+            metadata.insert(name.node.clone(), value);
+        }
+        Ok(metadata)
+    }
+
+    /// Jumps must end, and not too deep.
+    fn jumps_end(&mut self) {
+        let tables = &self.program.tables;
+        let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); tables.len()];
+        let mut places: HashMap<(usize, usize), Span> = HashMap::new();
+        for (at, statements) in std::iter::once(self.main_statements())
+            .chain(self.symbols.tables.iter().map(|symbol| symbol.node.statements))
+            .enumerate()
+        {
+            for statement in statements {
+                let target = match &statement.kind {
+                    StatementKind::Route(route) => &route.target,
+                    StatementKind::Default { target } => target,
+                    _ => continue,
+                };
+                if let Target::Goto { table, span } = target
+                    && let Some(to) = self.program.table_named(&table.node)
+                {
+                    jumps[at].push(to.index());
+                    places.entry((at, to.index())).or_insert(*span);
+                }
+            }
+        }
+        let (order, circles) = sorted(&jumps);
+        for circle in &circles {
+            let name = |index: usize| self.program.tables[index].name.to_string();
+            let chain: Vec<String> = circle.iter().chain(circle.first()).map(|index| name(*index)).collect();
+            let last = (circle[circle.len() - 1], circle[0]);
+            if let Some(place) = places.get(&last) {
+                let mut diagnostic = Diagnostic::new(Code::JumpCycle, *place, "these jumps go round in a circle")
+                    .here("closes the circle");
+                for pair in circle.windows(2) {
+                    if let Some(place) = places.get(&(pair[0], pair[1])) {
+                        diagnostic = diagnostic.label(*place, "a jump of the circle");
+                    }
+                }
+                self.diagnostics
+                    .push(diagnostic.help(format!("the chain is {}; remove one of the jumps", chain.join(" → "))));
+            }
+        }
+        if !circles.is_empty() {
+            return;
+        }
+        let mut depth = vec![0_usize; jumps.len()];
+        for at in order {
+            depth[at] = jumps[at].iter().map(|to| depth[*to] + 1).max().unwrap_or(0);
+            if depth[at] == MAX_JUMPS + 1 {
+                let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
+                if let Some(place) = places.get(&(at, to)) {
+                    let message = format!("jumps lead through more than {MAX_JUMPS} tables");
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::JumpsTooDeep, *place, message).help("let tables jump to their goal directly"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// The tests of the main file.
+    pub(super) fn tests(&mut self) {
+        for statement in self.main_statements() {
+            let StatementKind::Test(test) = &statement.kind else { continue };
+            if let Ok(test) = self.test(test) {
+                self.program.tests.push(test);
+            }
+        }
+    }
+
+    fn test(&mut self, test: &'a ast::Test) -> Checked<hir::Test> {
+        let mut message = Map::new();
+        for (path, value) in &test.given {
+            let json = self.constant_json(value)?;
+            let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
+            let Some(first) = path.first() else { continue };
+            let place = path.iter().fold(first.span, |span, part| span.to(part.span));
+            if !self.fields.inferred() {
+                match self.fields.find(&names, place) {
+                    Ok(found) => self.value_fits(&json, &found.ty, &names.join("."), value.span)?,
+                    Err(_) => {
+                        self.message_path_exists(&names, place)?;
+                    }
+                }
+            }
+            if !put(&mut message, &names, json) {
+                let message = format!("`{}` is given twice, or as two different things", names.join("."));
+                return self.report(Diagnostic::new(Code::TestInput, place, message).help("give each field once"));
+            }
+        }
+        let (entry, expect) = self.expectation(&test.expect)?;
+        let name = test.name.node.as_str().into();
+        Ok(hir::Test { name, message: Json::Object(message), entry, expect, span: test.name.span })
+    }
+
+    /// Reports an unknown path as any other expression would.
+    fn message_path_exists(&mut self, path: &[Arc<str>], span: Span) -> Checked<()> {
+        let mut parts = path.iter();
+        let first = parts.next().ok_or(Reported)?;
+        let root = self.fields.roots().is_some_and(|roots| roots.get(first).is_some());
+        let message = if root {
+            format!("`{}` is no field of the input", path.join("."))
+        } else {
+            format!("`{first}` is no input")
+        };
+        let names: Vec<String> =
+            self.fields.roots().map(|roots| roots.fields.iter().map(|field| field.name.to_string()).collect()).unwrap_or_default();
+        let near = nearest(first, names.iter().map(String::as_str)).map(str::to_owned);
+        let diagnostic = Diagnostic::new(Code::TestInput, span, message);
+        self.report(match near {
+            Some(near) if !root => diagnostic.did_you_mean(span, Some(&near)),
+            _ => diagnostic.help(format!("the inputs are {}", names.join(", "))),
+        })
+    }
+
+    fn value_fits(&mut self, json: &Json, ty: &Ty, name: &str, span: Span) -> Checked<()> {
+        // Null is how a test says that a field is missing.
+        if json.is_null() {
+            return Ok(());
+        }
+        if let Some(wrong) = mismatch(json, ty, name) {
+            let message = format!("`{}` is declared as {}, and this is {}", wrong.path, wrong.wanted, wrong.found);
+            return self.report(
+                Diagnostic::new(Code::TestInput, span, message)
+                    .help("give a value of the declared type; `null` stands for a missing one"),
+            );
+        }
+        Ok(())
+    }
+
+    fn expectation(&mut self, expect: &[Ident]) -> Checked<(TableId, Expect)> {
+        let Some(last) = expect.last() else { return Err(Reported) };
+        let place = expect.iter().fold(last.span, |span, part| part.span.to(span));
+        let main = TableId(0);
+        let has_main = {
+            let table = &self.program.tables[0];
+            !table.order.is_empty() || table.default.is_some()
+        };
+        let entry = |table: TableId| if has_main { main } else { table };
+        let (table, name) = match expect {
+            [name] => (None, name),
+            [table, name] => match self.program.table_named(&table.node) {
+                Some(id) => (Some(id), name),
+                None => {
+                    let names = self.program.tables.iter().map(|table| &*table.name);
+                    let near = nearest(&table.node, names).map(str::to_owned);
+                    let message = format!("there is no table `{}`", table.node);
+                    return self.report(
+                        Diagnostic::new(Code::UnknownExpectation, table.span, message)
+                            .did_you_mean(table.span, near.as_deref()),
+                    );
+                }
+            },
+            _ => {
+                return self.report(
+                    Diagnostic::new(Code::UnknownExpectation, place, "a test expects one route")
+                        .help("write `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`"),
+                );
+            }
+        };
+        match name.node.as_str() {
+            "default" => {
+                let table = table.unwrap_or(main);
+                return Ok((entry(table), Expect::Default(table)));
+            }
+            "none" if table.is_none() => return Ok((main, Expect::Nothing)),
+            _ => {}
+        }
+        let routes = || {
+            self.program
+                .routes
+                .iter()
+                .enumerate()
+                .filter(|(_, route)| table.is_none_or(|table| route.table == table))
+        };
+        let named: Vec<(RouteId, TableId)> = routes()
+            .filter(|(_, route)| *route.name == *name.node)
+            .map(|(at, route)| (RouteId(at as u32), route.table))
+            .collect();
+        let chosen = match named.as_slice() {
+            [one] => Some(*one),
+            several => several.iter().copied().find(|(_, table)| *table == main),
+        };
+        match chosen {
+            Some((route, table)) => Ok((entry(table), Expect::Route(route))),
+            None if named.len() > 1 => {
+                let message = format!("several tables have a route `{}`", name.node);
+                self.report(
+                    Diagnostic::new(Code::UnknownExpectation, place, message)
+                        .help(format!("write which: `expect TABLE.{}`", name.node)),
+                )
+            }
+            None => {
+                let message = format!("there is no route `{}`", name.node);
+                let near = nearest(&name.node, routes().map(|(_, route)| &*route.name)).map(str::to_owned);
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
+                self.report(match near {
+                    Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
+                    None => diagnostic.help("a test expects the name of a route, `default` or `none`"),
+                })
+            }
+        }
+    }
+}
+
+/// Puts a value at a path; false when something else stands there.
+fn put(message: &mut Map<String, Json>, path: &[Arc<str>], value: Json) -> bool {
+    match path {
+        [] => false,
+        [last] => message.insert(last.to_string(), value).is_none(),
+        [first, rest @ ..] => {
+            let inner = message.entry(first.to_string()).or_insert_with(|| Json::Object(Map::new()));
+            match inner {
+                Json::Object(inner) => put(inner, rest, value),
+                _ => false,
+            }
+        }
+    }
+}
+
+/// A place where a JSON value is not of its declared type.
+pub(crate) struct Mismatch {
+    pub path: String,
+    pub wanted: String,
+    pub found: String,
+}
+
+/// The first place where a value is not of a type; missing and null fields are for the rules to see.
+pub(crate) fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Mismatch> {
+    let value = Value::from_json(json);
+    let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
+    let fits = match value {
+        Value::Missing => true,
+        Value::Str(text) => ty.kinds.has(Kind::String) || is_time(text),
+        other => !other.read(ty.kinds).is_missing(),
+    };
+    if !fits {
+        let found = value.kind().map_or_else(|| "null".to_owned(), |kind| with_article(&Ty::plain(KindSet::of(kind))));
+        return Some(Mismatch { path: path.to_owned(), wanted: ty.to_string(), found });
+    }
+    match (json, ty.fields()) {
+        (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
+            Some(field) => mismatch(value, &field.ty, &format!("{path}.{key}")),
+            None => Some(Mismatch {
+                path: path.to_owned(),
+                wanted: ty.to_string(),
+                found: format!("a record with a field `{key}`"),
+            }),
+        }),
+        (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| mismatch(item, &ty.element(), &format!("{path}[{at}]"))),
+        (Json::Object(map), None) if ty.kinds == KindSet::DICT => {
+            map.iter().find_map(|(key, value)| mismatch(value, &ty.element(), &format!("{path}.{key}")))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,465 @@
+//! From the typed program to its normal form: negations pushed down, `let`s put in, equal parts
+//! shared, constants folded, operands ordered by cost.
+
+use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId};
+use crate::diag::{Code, Diagnostic};
+use crate::meaning;
+use crate::ops::{Cost, Meaning, Op, Quantity, TestMode};
+use crate::sema::hir::{
+    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, Term, Var, VarId,
+};
+use crate::span::Span;
+use crate::ty::KindSet;
+use crate::value::{Tri, Value};
+use bumpalo::Bump;
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// Brings a checked program into normal form. The diagnostics are warnings about what turned out
+/// to be constant.
+pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
+    let mut builder = Builder {
+        program,
+        normal: Normal::default(),
+        exprs: Ids::default(),
+        preds: Ids::default(),
+        conds: Ids::default(),
+        expr_costs: Vec::new(),
+        cond_costs: Vec::new(),
+        constants: HashMap::new(),
+        conds_of_lets: HashMap::new(),
+        exprs_of_lets: HashMap::new(),
+        levels: HashMap::new(),
+        depth: 0,
+        diagnostics: Vec::new(),
+    };
+    for table in &program.tables {
+        let mut routes = Vec::new();
+        let mut hiding: Option<Span> = None;
+        for id in &table.order {
+            let route = &program.routes[id.index()];
+            let cond = builder.cond(&route.condition, true);
+            let place = route.condition.span;
+            let literal = matches!(route.condition.kind, CondKind::Const(_));
+            match builder.normal.cond(cond) {
+                NCond::Const(false) => {
+                    if !literal {
+                        let message = format!("the condition of `{}` can never hold", route.name);
+                        builder.diagnostics.push(
+                            Diagnostic::new(Code::NeverMatches, place, message)
+                                .help("its parts are constant and contradict it; remove the route or write `disabled`"),
+                        );
+                    }
+                    continue;
+                }
+                NCond::Const(true) if hiding.is_none() && !matches!(route.outcome, Outcome::Goto(_)) => {
+                    hiding = Some(place);
+                }
+                _ => {
+                    if let Some(first) = hiding.take() {
+                        builder.diagnostics.push(
+                            Diagnostic::new(Code::AlwaysMatches, first, "this condition always holds")
+                                .label(route.span, format!("`{}` is never reached", route.name))
+                                .help("write `default -> …` for what is left, or give the condition a part that can fail"),
+                        );
+                        hiding = None;
+                    }
+                }
+            }
+            let goto = match route.outcome {
+                Outcome::Goto(table) => Some(table),
+                Outcome::Handler { .. } => None,
+            };
+            routes.push(NRoute { route: *id, cond, goto });
+        }
+        builder.normal.tables.push(routes);
+    }
+    (builder.normal, builder.diagnostics)
+}
+
+/// Numbers for distinct values.
+struct Ids<T>(hashbrown::HashMap<T, u32, foldhash::fast::RandomState>);
+
+impl<T> Default for Ids<T> {
+    fn default() -> Self {
+        Ids(hashbrown::HashMap::default())
+    }
+}
+
+impl<T: Hash + Eq + Clone> Ids<T> {
+    /// The number of a value, and whether it is new.
+    fn get(&mut self, value: &T) -> (u32, bool) {
+        let next = self.0.len() as u32;
+        let id = *self.0.entry(value.clone()).or_insert(next);
+        (id, id == next)
+    }
+}
+
+struct Builder<'a> {
+    program: &'a Program,
+    normal: Normal,
+    exprs: Ids<NExpr>,
+    preds: Ids<NPred>,
+    conds: Ids<NCond>,
+    expr_costs: Vec<Cost>,
+    cond_costs: Vec<Cost>,
+    /// Constants seen by address, so that a long list is hashed once.
+    constants: HashMap<*const Json, ExprId>,
+    conds_of_lets: HashMap<(LetId, u32, bool), CondId>,
+    exprs_of_lets: HashMap<(LetId, u32), ExprId>,
+    /// The level of each quantifier variable in scope.
+    levels: HashMap<VarId, u32>,
+    depth: u32,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Builder<'_> {
+    /// The condition "`cond` is definitely `want`".
+    fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
+        match &cond.kind {
+            CondKind::Const(value) => self.constant_cond(*value == want),
+            CondKind::Not(inner) => self.cond(inner, !want),
+            CondKind::And(parts) => self.junction(parts, want, want),
+            CondKind::Or(parts) => self.junction(parts, want, !want),
+            CondKind::Test(test) => self.test(test, cond.span, want),
+            CondKind::Quantifier { all, list, var, body } => {
+                let list = self.expr(list);
+                let (level, body) = self.inside(var, |this| this.cond(body, want));
+                let all = *all == want;
+                match (self.normal.cond(body), all) {
+                    // No element does. (`all` still holds over no element, and neither holds over a
+                    // missing list, so nothing else is constant.)
+                    (NCond::Const(false), false) => body,
+                    _ => self.add_cond(NCond::Each { all, list, kinds: var.kinds, body, level }),
+                }
+            }
+            CondKind::Let(id) => {
+                let key = (*id, self.depth, want);
+                if let Some(known) = self.conds_of_lets.get(&key) {
+                    return *known;
+                }
+                let made = match self.program.let_body(*id) {
+                    Term::Cond(body) => self.cond(body, want),
+                    Term::Expr(body) => {
+                        let left = self.expr(body);
+                        self.truth(left, want)
+                    }
+                };
+                self.conds_of_lets.insert(key, made);
+                made
+            }
+            CondKind::Call(_, body) => self.cond(body, want),
+        }
+    }
+
+    /// `and` where `conjunction`, else `or`, over the parts or their negations.
+    fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
+        let mut flat: Vec<CondId> = Vec::new();
+        for part in parts {
+            let id = self.cond(part, want);
+            match self.normal.cond(id) {
+                NCond::Const(value) if *value == conjunction => {}
+                NCond::Const(_) => return id,
+                NCond::And(inner) if conjunction => flat.extend(inner.iter()),
+                NCond::Or(inner) if !conjunction => flat.extend(inner.iter()),
+                _ => flat.push(id),
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        flat.retain(|id| seen.insert(*id));
+        flat.sort_by_key(|id| self.cond_costs[id.index()]);
+        match flat.as_slice() {
+            [] => self.constant_cond(conjunction),
+            [one] => *one,
+            _ if conjunction => self.add_cond(NCond::And(flat.into())),
+            _ => self.add_cond(NCond::Or(flat.into())),
+        }
+    }
+
+    fn pair(&mut self, parts: [CondId; 2], conjunction: bool) -> CondId {
+        let constants = parts.map(|part| match self.normal.cond(part) {
+            NCond::Const(value) => Some(*value),
+            _ => None,
+        });
+        match constants {
+            [Some(value), _] if value != conjunction => parts[0],
+            [_, Some(value)] if value != conjunction => parts[1],
+            [Some(_), _] => parts[1],
+            [_, Some(_)] => parts[0],
+            _ if parts[0] == parts[1] => parts[0],
+            _ if conjunction => self.add_cond(NCond::And(parts.into())),
+            _ => self.add_cond(NCond::Or(parts.into())),
+        }
+    }
+
+    fn test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
+        let want = want != test.negated;
+        let left = self.expr(&test.left);
+        let Some(op) = test.op else { return self.truth(left, want) };
+        let right = match &test.right {
+            Operand::Nothing => None,
+            Operand::Value(value) => Some(self.expr(value)),
+            Operand::Range { start, end, inclusive } => {
+                let (start, end) = (self.expr(start), self.expr(end));
+                let upper = if *inclusive { Op::Le } else { Op::Lt };
+                let parts = [
+                    self.comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
+                    self.comparison(upper, left, Some(end), TestMode::default(), want),
+                ];
+                return self.pair(parts, want);
+            }
+        };
+        for operand in [Some(left), right].into_iter().flatten() {
+            if matches!(self.normal.constant(operand), Some(constant) if constant.value().is_missing()) {
+                self.diagnostics.push(
+                    Diagnostic::new(Code::AlwaysMissing, span, "an operand here is always missing")
+                        .help("it divides by zero or leaves the range of numbers"),
+                );
+            }
+        }
+        // Each comparison has one form; the others ask whether it is definitely false.
+        let (op, want) = match op {
+            Op::Ne => (Op::Eq, !want),
+            Op::Gt => (Op::Le, !want),
+            Op::Ge => (Op::Lt, !want),
+            Op::IsPresent => (Op::IsMissing, !want),
+            other => (other, want),
+        };
+        self.comparison(op, left, right, test.mode, want)
+    }
+
+    fn comparison(&mut self, op: Op, left: ExprId, right: Option<ExprId>, mode: TestMode, want: bool) -> CondId {
+        let (mode, want) = match mode.quantity {
+            Some(Quantity::None) => (TestMode { quantity: Some(Quantity::Any), ..mode }, !want),
+            _ => (mode, want),
+        };
+        let constant = |id: ExprId| self.normal.constant(id);
+        let known = match (constant(left), right.map(constant), op.info().meaning) {
+            (Some(left), None, Meaning::Predicate(predicate)) => {
+                Some(meaning::test(predicate, left.value(), Value::Missing, mode))
+            }
+            (Some(left), Some(Some(right)), Meaning::Predicate(predicate)) => {
+                Some(meaning::test(predicate, left.value(), right.value(), mode))
+            }
+            _ => None,
+        };
+        match known {
+            Some(tri) => self.constant_cond(tri == Tri::from(want)),
+            None => self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want),
+        }
+    }
+
+    fn truth(&mut self, left: ExprId, want: bool) -> CondId {
+        if let NExpr::Cond { holds, fails } = self.normal.expr(left) {
+            return if want { *holds } else { *fails };
+        }
+        if let Some(constant) = self.normal.constant(left) {
+            let tri = meaning::truth(constant.value());
+            return self.constant_cond(tri == Tri::from(want));
+        }
+        self.add_test(NPred { ask: Ask::Truth, mode: TestMode::default(), left, right: None }, want)
+    }
+
+    /// Builds with a quantifier's variable in scope.
+    fn inside<T>(&mut self, var: &Var, build: impl FnOnce(&mut Self) -> T) -> (u32, T) {
+        let level = self.depth;
+        let outer = self.levels.insert(var.id, level);
+        self.depth += 1;
+        let made = build(self);
+        self.depth -= 1;
+        match outer {
+            Some(outer) => self.levels.insert(var.id, outer),
+            None => self.levels.remove(&var.id),
+        };
+        (level, made)
+    }
+
+    fn expr(&mut self, expr: &Expr) -> ExprId {
+        let made = match &expr.kind {
+            ExprKind::Const(Const::Json(json)) => {
+                if let Some(known) = self.constants.get(&Arc::as_ptr(json)) {
+                    return *known;
+                }
+                let id = self.add_expr(NExpr::Const(NConst(Const::Json(json.clone()))));
+                self.constants.insert(Arc::as_ptr(json), id);
+                return id;
+            }
+            ExprKind::Const(constant) => NExpr::Const(NConst(constant.clone())),
+            ExprKind::Slot(id) => NExpr::Slot(*id),
+            ExprKind::Var(id) => NExpr::Var(self.levels.get(id).copied().unwrap_or(0)),
+            // Parameters are gone once calls are put in; a left-over one has no value.
+            ExprKind::Param(_) => NExpr::Const(NConst(Const::Json(Arc::new(Json::Null)))),
+            ExprKind::Field(base, name) => NExpr::Field(self.expr(base), name.clone()),
+            ExprKind::Index(base, index) => NExpr::Index(self.expr(base), self.expr(index)),
+            ExprKind::List(items) => NExpr::List(self.exprs(items)),
+            ExprKind::Op(op, left, right) => {
+                let left = self.expr(left);
+                let right = right.as_ref().map(|right| self.expr(right));
+                NExpr::Op(*op, left, right)
+            }
+            ExprKind::Read(inner, kinds) => {
+                let inner = self.expr(inner);
+                self.read(inner, *kinds)
+            }
+            ExprKind::Call(function, args) => NExpr::Call(*function, self.exprs(args)),
+            ExprKind::Extern(id, args) => NExpr::Extern(*id, self.exprs(args)),
+            ExprKind::Count { list, var, body } => {
+                let list = self.expr(list);
+                let (level, body) = self.inside(var, |this| this.cond(body, true));
+                NExpr::Count { list, kinds: var.kinds, body, level }
+            }
+            ExprKind::Cond(cond) => {
+                let (holds, fails) = (self.cond(cond, true), self.cond(cond, false));
+                NExpr::Cond { holds, fails }
+            }
+            ExprKind::Let(id) => {
+                let key = (*id, self.depth);
+                if let Some(known) = self.exprs_of_lets.get(&key) {
+                    return *known;
+                }
+                let made = match self.program.let_body(*id) {
+                    Term::Expr(body) => self.expr(body),
+                    Term::Cond(body) => {
+                        let (holds, fails) = (self.cond(body, true), self.cond(body, false));
+                        self.add_expr(NExpr::Cond { holds, fails })
+                    }
+                };
+                self.exprs_of_lets.insert(key, made);
+                return made;
+            }
+        };
+        let made = self.folded(made);
+        self.add_expr(made)
+    }
+
+    fn exprs(&mut self, items: &[Expr]) -> Box<[ExprId]> {
+        items.iter().map(|item| self.expr(item)).collect()
+    }
+
+    fn read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
+        match self.normal.expr(inner) {
+            NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),
+            _ => NExpr::Read(inner, kinds),
+        }
+    }
+
+    /// Computes what has only constant operands.
+    fn folded(&self, expr: NExpr) -> NExpr {
+        let bump = Bump::new();
+        let constant = |id: ExprId| self.normal.constant(id).map(Const::value);
+        let value = match &expr {
+            NExpr::Op(op, left, right) => {
+                let right = match right {
+                    Some(right) => constant(*right),
+                    None => Some(Value::Missing),
+                };
+                match (op.info().meaning, constant(*left), right) {
+                    (Meaning::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
+                    _ => None,
+                }
+            }
+            NExpr::Call(function, args) => {
+                let args: Option<Vec<Value>> = args.iter().map(|arg| constant(*arg)).collect();
+                args.map(|args| (function.info().meaning)(&args, &bump))
+            }
+            NExpr::Read(inner, kinds) => constant(*inner).map(|value| value.read(*kinds)),
+            NExpr::Index(base, index) => match (constant(*base), constant(*index)) {
+                (Some(base), Some(index)) => Some(base.index(index)),
+                _ => None,
+            },
+            NExpr::Field(base, name) => constant(*base).map(|base| base.field(name)),
+            NExpr::List(items) => {
+                let items: Option<Vec<Value>> = items.iter().map(|item| constant(*item)).collect();
+                match items {
+                    // Times have no JSON of their own, so a list with one stays a list.
+                    Some(items) if !items.iter().any(|item| matches!(item, Value::DateTime(_))) => {
+                        Some(Value::list_in(&bump, items))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        match value {
+            Some(Value::DateTime(at)) => NExpr::Const(NConst(Const::DateTime(at))),
+            Some(value) => NExpr::Const(NConst(Const::Json(Arc::new(value.to_json())))),
+            None => expr,
+        }
+    }
+
+    fn add_expr(&mut self, expr: NExpr) -> ExprId {
+        let (id, new) = self.exprs.get(&expr);
+        if new {
+            self.expr_costs.push(self.expr_cost(&expr));
+            self.normal.exprs.push(expr);
+        }
+        ExprId(id)
+    }
+
+    fn constant_cond(&mut self, value: bool) -> CondId {
+        self.add_cond(NCond::Const(value))
+    }
+
+    fn add_test(&mut self, pred: NPred, want: bool) -> CondId {
+        let (id, new) = self.preds.get(&pred);
+        if new {
+            self.normal.preds.push(pred);
+        }
+        self.add_cond(NCond::Test { pred: PredId(id), want })
+    }
+
+    fn add_cond(&mut self, cond: NCond) -> CondId {
+        let (id, new) = self.conds.get(&cond);
+        if new {
+            let cost = self.cond_cost(&cond);
+            self.cond_costs.push(cost);
+            self.normal.conds.push(cond);
+        }
+        CondId(id)
+    }
+
+    fn dearest_expr(&self, ids: impl IntoIterator<Item = ExprId>) -> Cost {
+        ids.into_iter().map(|id| self.expr_costs[id.index()]).max().unwrap_or(Cost::Scalar)
+    }
+
+    fn dearest_cond(&self, ids: impl IntoIterator<Item = CondId>) -> Cost {
+        ids.into_iter().map(|id| self.cond_costs[id.index()]).max().unwrap_or(Cost::Scalar)
+    }
+
+    fn expr_cost(&self, expr: &NExpr) -> Cost {
+        match expr {
+            NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
+            NExpr::Field(base, _) => self.dearest_expr([*base]).max(Cost::Lookup),
+            NExpr::Index(base, index) => self.dearest_expr([*base, *index]).max(Cost::Lookup),
+            NExpr::Read(inner, _) => self.dearest_expr([*inner]),
+            NExpr::List(items) => self.dearest_expr(items.iter().copied()),
+            NExpr::Op(_, left, right) => self.dearest_expr([Some(*left), *right].into_iter().flatten()),
+            NExpr::Call(function, args) => self.dearest_expr(args.iter().copied()).max(function.info().cost),
+            NExpr::Extern(..) => Cost::Host,
+            NExpr::Count { list, body, .. } => {
+                self.dearest_expr([*list]).max(Cost::Loop).max(self.dearest_cond([*body]))
+            }
+            NExpr::Cond { holds, fails } => self.dearest_cond([*holds, *fails]),
+        }
+    }
+
+    fn cond_cost(&self, cond: &NCond) -> Cost {
+        match cond {
+            NCond::Const(_) => Cost::Scalar,
+            NCond::Test { pred, .. } => {
+                let pred = self.normal.pred(*pred);
+                let own = match pred.ask {
+                    Ask::Truth => Cost::Scalar,
+                    Ask::Op(op) => op.info().cost,
+                };
+                own.max(self.dearest_expr([Some(pred.left), pred.right].into_iter().flatten()))
+            }
+            NCond::And(parts) | NCond::Or(parts) => self.dearest_cond(parts.iter().copied()),
+            NCond::Each { list, body, .. } => {
+                self.dearest_expr([*list]).max(Cost::Loop).max(self.dearest_cond([*body]))
+            }
+        }
+    }
+}

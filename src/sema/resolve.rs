@@ -1,0 +1,354 @@
+//! Names: what each file declares, which of it each file may see, and in which order definitions
+//! that use each other are checked. Two declarations of one name are reported here.
+
+use crate::diag::{Code, Diagnostic};
+use crate::loader::Loaded;
+use crate::span::{FileId, Span};
+use crate::syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
+use std::collections::{HashMap, HashSet};
+
+/// What a definition's name stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum Definition<'a> {
+    /// `let`
+    Let {
+        /// Its body.
+        value: &'a Expr,
+    },
+    /// `def`
+    Def {
+        /// Its parameters.
+        params: &'a [ast::Field],
+        /// Its body.
+        body: &'a Expr,
+    },
+    /// `list`
+    List {
+        /// Its elements.
+        source: &'a ast::ListSource,
+    },
+    /// `extern fn`
+    Extern {
+        /// Its parameters.
+        params: &'a [ast::Field],
+        /// Its result.
+        result: &'a ast::TypeExpr,
+    },
+}
+
+impl Definition<'_> {
+    /// The word authors write for it.
+    pub fn keyword(&self) -> &'static str {
+        match self {
+            Definition::Let { .. } => "let",
+            Definition::Def { .. } => "def",
+            Definition::List { .. } => "list",
+            Definition::Extern { .. } => "extern fn",
+        }
+    }
+}
+
+/// A declared name.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol<'a, T> {
+    /// What it stands for.
+    pub node: T,
+    /// The name and where it is declared.
+    pub name: &'a Ident,
+}
+
+/// The names of one kind, in the order they were declared.
+#[derive(Debug)]
+pub struct Names<'a, T> {
+    symbols: Vec<Symbol<'a, T>>,
+    by_name: HashMap<&'a str, usize>,
+}
+
+impl<'a, T> Names<'a, T> {
+    fn new() -> Self {
+        Names { symbols: Vec::new(), by_name: HashMap::new() }
+    }
+
+    fn declare(&mut self, what: &str, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
+        if let Some(first) = self.get(&name.node) {
+            diagnostics.push(duplicate(what, &name.node, first.name.span, name.span));
+            return;
+        }
+        self.by_name.insert(&name.node, self.symbols.len());
+        self.symbols.push(Symbol { node, name });
+    }
+
+    /// The symbol of that name, wherever it is declared.
+    pub fn get(&self, name: &str) -> Option<&Symbol<'a, T>> {
+        self.by_name.get(name).map(|index| &self.symbols[*index])
+    }
+
+    /// The place of a name in [`Names::iter`].
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// All symbols.
+    pub fn iter(&self) -> impl Iterator<Item = &Symbol<'a, T>> {
+        self.symbols.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+}
+
+/// The finding for a name declared twice.
+pub fn duplicate(what: &str, name: &str, first: Span, second: Span) -> Diagnostic {
+    Diagnostic::new(Code::Duplicate, second, format!("the {what} `{name}` is declared twice"))
+        .here("declared again")
+        .label(first, "first declared here")
+        .help("rename one of them or remove it")
+}
+
+/// A table's head and statements.
+#[derive(Clone, Copy, Debug)]
+pub struct TableDecl<'a> {
+    /// Its routes and default.
+    pub statements: &'a [Statement],
+    /// Its doc comment.
+    pub docs: &'a str,
+}
+
+/// All names of a rule set.
+pub struct Symbols<'a> {
+    /// `let`, `def`, `list`, `extern fn`.
+    pub definitions: Names<'a, Definition<'a>>,
+    /// `type`.
+    pub types: Names<'a, &'a ast::TypeExpr>,
+    /// `handler`, with its parameters and doc comment.
+    pub handlers: Names<'a, (&'a [ast::Field], &'a str)>,
+    /// `table`.
+    pub tables: Names<'a, TableDecl<'a>>,
+    visible: HashMap<FileId, HashSet<FileId>>,
+}
+
+impl<'a> Symbols<'a> {
+    /// Collects the names of all files.
+    pub fn collect(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
+        let mut symbols = Symbols {
+            definitions: Names::new(),
+            types: Names::new(),
+            handlers: Names::new(),
+            tables: Names::new(),
+            visible: HashMap::new(),
+        };
+        // An imported file stands before its importers, so what it sees is known by then.
+        for unit in &loaded.units {
+            let mut visible = HashSet::from([unit.file]);
+            for import in &unit.imports {
+                visible.insert(*import);
+                visible.extend(symbols.visible.get(import).into_iter().flatten());
+            }
+            symbols.visible.insert(unit.file, visible);
+            for statement in &unit.statements {
+                symbols.declare(statement, diagnostics);
+            }
+        }
+        symbols
+    }
+
+    fn declare(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
+        let mut define = |name: &'a Ident, definition: Definition<'a>| {
+            if crate::builtins::Function::named(&name.node).is_some() {
+                diagnostics.push(
+                    Diagnostic::new(Code::Duplicate, name.span, format!("`{}` is a built-in function", name.node))
+                        .here("declared again")
+                        .help("choose another name"),
+                );
+                return;
+            }
+            self.definitions.declare(definition.keyword(), name, definition, diagnostics);
+        };
+        match &statement.kind {
+            StatementKind::Let { name, value } => define(name, Definition::Let { value }),
+            StatementKind::Def { name, params, body } => define(name, Definition::Def { params, body }),
+            StatementKind::List { name, source } => define(name, Definition::List { source }),
+            StatementKind::Extern { name, params, result } => {
+                define(name, Definition::Extern { params, result });
+            }
+            StatementKind::Type { name, ty } => {
+                if crate::ty::Ty::BUILTIN_NAMES.contains(&name.node.as_str()) {
+                    diagnostics.push(
+                        Diagnostic::new(Code::Duplicate, name.span, format!("`{}` is a built-in type", name.node))
+                            .here("declared again")
+                            .help("choose another name"),
+                    );
+                } else {
+                    self.types.declare("type", name, ty, diagnostics);
+                }
+            }
+            StatementKind::Handler { name, params } => {
+                self.handlers.declare("handler", name, (params, &statement.docs), diagnostics);
+            }
+            StatementKind::Table { name, statements } => {
+                let table = TableDecl { statements, docs: &statement.docs };
+                self.tables.declare("table", name, table, diagnostics);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether `file` sees what is declared at `place`: its own names and those of its imports.
+    pub fn sees(&self, file: FileId, place: Span) -> bool {
+        self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
+    }
+
+    /// The definition of that name that `file` sees.
+    pub fn definition(&self, file: FileId, name: &str) -> Option<&Symbol<'a, Definition<'a>>> {
+        self.definitions.get(name).filter(|symbol| self.sees(file, symbol.name.span))
+    }
+
+    /// The `let`s and `def`s in an order in which each stands behind those it uses. Circles are
+    /// reported; their members are left out.
+    pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
+        let uses: Vec<Vec<usize>> = self
+            .definitions
+            .iter()
+            .map(|symbol| {
+                let mut names = Vec::new();
+                match symbol.node {
+                    Definition::Let { value } => names_in(value, &mut names),
+                    Definition::Def { body, .. } => names_in(body, &mut names),
+                    Definition::List { source: ast::ListSource::Elements(elements) } => {
+                        names_in(elements, &mut names);
+                    }
+                    Definition::List { .. } | Definition::Extern { .. } => {}
+                }
+                let params: &[ast::Field] = match symbol.node {
+                    Definition::Def { params, .. } => params,
+                    _ => &[],
+                };
+                names
+                    .into_iter()
+                    .filter(|name| !params.iter().any(|param| param.name.node == *name))
+                    .filter_map(|name| self.definitions.position(name))
+                    .collect()
+            })
+            .collect();
+        let (order, circles) = sorted(&uses);
+        for circle in circles {
+            let chain: Vec<&str> = circle
+                .iter()
+                .chain(circle.first())
+                .map(|index| self.definitions.symbols[*index].name.node.as_str())
+                .collect();
+            let first = self.definitions.symbols[circle[0]].name;
+            diagnostics.push(
+                Diagnostic::new(Code::DefinitionCycle, first.span, format!("`{}` is defined by itself", first.node))
+                    .here("part of a circle")
+                    .help(format!("the chain is {}; break it", chain.join(" → "))),
+            );
+        }
+        order.into_iter().map(|index| &self.definitions.symbols[index]).collect()
+    }
+}
+
+/// The names an expression mentions, without recursion deeper than the expression (at most 128).
+fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
+    match &expr.kind {
+        ExprKind::Literal(_) => {}
+        ExprKind::Name(name) => names.push(name),
+        ExprKind::Field(base, _) | ExprKind::As(base, _) | ExprKind::Unary(_, base) => names_in(base, names),
+        ExprKind::Presence { operand, .. } => names_in(operand, names),
+        ExprKind::Index(base, index) => {
+            names_in(base, names);
+            names_in(index, names);
+        }
+        ExprKind::List(items) | ExprKind::Logic(_, items) | ExprKind::Block(_, items) => {
+            items.iter().for_each(|item| names_in(item, names));
+        }
+        ExprKind::Record(entries) => entries.iter().for_each(|(_, value)| names_in(value, names)),
+        ExprKind::Call(name, args) => {
+            names.push(&name.node);
+            args.iter().for_each(|arg| names_in(arg, names));
+        }
+        ExprKind::Binary(binary) => {
+            names_in(&binary.left, names);
+            names_in(&binary.right, names);
+        }
+        ExprKind::Range { start, end, .. } => {
+            names_in(start, names);
+            names_in(end, names);
+        }
+        ExprKind::Quantifier { list, body, .. } => {
+            names_in(list, names);
+            names_in(body, names);
+        }
+    }
+}
+
+/// Sorts the nodes of a graph so that each stands behind those it points to; the circles found on
+/// the way come second and their members are left out. Iterative, since chains may be long.
+pub fn sorted(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+        Circular,
+    }
+    let mut marks = vec![Mark::New; edges.len()];
+    let (mut order, mut circles) = (Vec::new(), Vec::new());
+    for root in 0..edges.len() {
+        if marks[root] != Mark::New {
+            continue;
+        }
+        let mut stack = vec![(root, 0)];
+        marks[root] = Mark::Open;
+        while let Some((node, next)) = stack.last_mut() {
+            let node = *node;
+            match edges[node].get(*next) {
+                Some(&target) => {
+                    *next += 1;
+                    match marks[target] {
+                        Mark::New => {
+                            marks[target] = Mark::Open;
+                            stack.push((target, 0));
+                        }
+                        Mark::Open => {
+                            let start = stack.iter().position(|(open, _)| *open == target).unwrap_or(0);
+                            let circle: Vec<usize> = stack[start..].iter().map(|(open, _)| *open).collect();
+                            circle.iter().for_each(|member| marks[*member] = Mark::Circular);
+                            circles.push(circle);
+                        }
+                        Mark::Circular | Mark::Done => {}
+                    }
+                }
+                None => {
+                    stack.pop();
+                    if marks[node] == Mark::Open {
+                        marks[node] = Mark::Done;
+                        order.push(node);
+                    }
+                }
+            }
+        }
+    }
+    (order, circles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sorted;
+
+    #[test]
+    fn sorting_puts_users_last_and_names_circles() {
+        let check = |edges: &[&[usize]], order: &[usize], circles: &[&[usize]]| {
+            let edges: Vec<Vec<usize>> = edges.iter().map(|targets| targets.to_vec()).collect();
+            let (found, rings) = sorted(&edges);
+            assert_eq!(found, order);
+            assert_eq!(rings, circles);
+        };
+        check(&[&[1], &[2], &[]], &[2, 1, 0], &[]);
+        check(&[&[1], &[0]], &[], &[&[0, 1]]);
+        check(&[&[0], &[]], &[1], &[&[0]]);
+        check(&[&[1], &[2, 0], &[]], &[2], &[&[0, 1]]);
+    }
+}

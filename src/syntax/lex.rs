@@ -1,0 +1,224 @@
+//! The lossless tokens of a file: every byte belongs to exactly one token, white space and comments
+//! included. They serve recovery (the cut into statements), the checks on characters, and, later,
+//! formatting and highlighting. The grammar in `grammar/rules.pest` reads the same boundaries.
+
+use crate::span::{FileId, Span};
+use logos::Logos;
+
+/// What a token is.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    /// Spaces and tabs; also the wide space of Chinese and Japanese keyboards.
+    #[regex("[ \t\r\u{0C}\u{A0}\u{3000}]+")]
+    White,
+    /// A line feed.
+    #[token("\n")]
+    Newline,
+    /// The byte order mark at the start of a file.
+    Bom,
+    /// `# …` to the end of the line.
+    #[regex("#[^\n]*", allow_greedy = true)]
+    Comment,
+    /// `## …`: documents the statement that follows.
+    DocComment,
+    /// `// …`: no comment of this language, but read as one once it is reported.
+    #[regex("//[^\n]*", allow_greedy = true)]
+    SlashComment,
+    /// A word of Unicode letters, digits and `_`: a name, a keyword or an operator.
+    #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*")]
+    Word,
+    /// A name in backquotes.
+    #[regex("`[^`\r\n]+`")]
+    Quoted,
+    /// A number with its unit.
+    #[regex(r"[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9][0-9_]*)?\p{XID_Continue}*")]
+    Number,
+    /// `"…"`
+    #[regex(r#""([^"\\\r\n]|\\[^\r\n])*""#)]
+    String,
+    /// `r"…"`, `r#"…"#`; may span lines.
+    #[regex("r#*\"", raw_string)]
+    RawString,
+    /// A string without its closing quote; ends with the line.
+    #[regex(r#""([^"\\\r\n]|\\[^\r\n])*\\?"#)]
+    UnclosedString,
+    /// A raw string without its closing quote; ends with the line.
+    UnclosedRaw,
+    /// `'…'`: no string of this language.
+    #[regex("'[^'\r\n]*'")]
+    SingleQuoted,
+    /// A string in typographic quotes: no string of this language.
+    #[regex("[“”„«「][^“”\"»」\r\n]*[“”»」]")]
+    SmartQuoted,
+    /// `->`, and the slips `=>` and `→`.
+    #[token("->")]
+    #[token("=>")]
+    #[token("→")]
+    Arrow,
+    /// Symbols that are, or look like, operators; also `=`.
+    #[regex(r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=")]
+    #[regex(r"[<>+\-*/%=!?&|^~]")]
+    Operator,
+    /// `(`
+    #[token("(")]
+    OpenParen,
+    /// `)`
+    #[token(")")]
+    CloseParen,
+    /// `[`
+    #[token("[")]
+    OpenBracket,
+    /// `]`
+    #[token("]")]
+    CloseBracket,
+    /// `{`
+    #[token("{")]
+    OpenBrace,
+    /// `}`
+    #[token("}")]
+    CloseBrace,
+    /// `,`
+    #[token(",")]
+    Comma,
+    /// `;`
+    #[token(";")]
+    Semicolon,
+    /// `:`
+    #[token(":")]
+    Colon,
+    /// `.`
+    #[token(".")]
+    Dot,
+    /// `@`
+    #[token("@")]
+    At,
+    /// A character that no statement can hold.
+    Stray,
+}
+
+/// Finds the end of a raw string whose opening `r##"` has been read.
+fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
+    let hashes = lexer.slice().len() - 2;
+    let rest = lexer.remainder();
+    let mut from = 0;
+    while let Some(quote) = rest[from..].find('"') {
+        let after = from + quote + 1;
+        if rest.as_bytes()[after..].iter().take(hashes).filter(|byte| **byte == b'#').count() == hashes {
+            lexer.bump(after + hashes);
+            return Ok(());
+        }
+        from = after;
+    }
+    // Unclosed: for recovery it ends with the line.
+    lexer.bump(rest.find(['\n', '\r']).unwrap_or(rest.len()));
+    Err(())
+}
+
+impl TokenKind {
+    /// White space and comments, which stand between any two tokens.
+    pub fn is_trivia(self) -> bool {
+        use TokenKind::{Bom, Comment, DocComment, Newline, SlashComment, White};
+        matches!(self, White | Newline | Bom | Comment | DocComment | SlashComment)
+    }
+
+    /// Whether it opens a bracket.
+    pub fn opens(self) -> bool {
+        matches!(self, TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace)
+    }
+
+    /// Whether it closes a bracket.
+    pub fn closes(self) -> bool {
+        matches!(self, TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace)
+    }
+
+    /// Whether an operand may end with it.
+    pub fn ends_operand(self) -> bool {
+        use TokenKind::{Number, Quoted, RawString, String, Word};
+        matches!(self, Word | Quoted | Number | String | RawString) || self.closes()
+    }
+}
+
+/// A piece of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Byte offset of its first byte.
+    pub start: u32,
+    /// Byte offset one past its last byte.
+    pub end: u32,
+}
+
+impl Token {
+    /// Its text in the file it was cut from.
+    pub fn text(self, file: &str) -> &str {
+        &file[self.start as usize..self.end as usize]
+    }
+
+    /// Its place.
+    pub fn span(self, file: FileId) -> Span {
+        Span { file, start: self.start, end: self.end }
+    }
+}
+
+/// Cuts a file into tokens; joined together they are the file again.
+pub fn tokenize(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(text.len() / 4 + 1);
+    let mut lexer = TokenKind::lexer(text);
+    while let Some(result) = lexer.next() {
+        let (slice, span) = (lexer.slice(), lexer.span());
+        let kind = match result {
+            Ok(TokenKind::Comment) if slice.starts_with("##") && !slice.starts_with("###") => TokenKind::DocComment,
+            Ok(kind) => kind,
+            Err(()) if slice == "\u{FEFF}" && span.start == 0 => TokenKind::Bom,
+            Err(()) if slice.starts_with('r') && slice.contains('"') => TokenKind::UnclosedRaw,
+            Err(()) => TokenKind::Stray,
+        };
+        tokens.push(Token { kind, start: span.start as u32, end: span.end as u32 });
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
+        tokenize(text)
+            .into_iter()
+            .filter(|token| token.kind != TokenKind::White)
+            .map(|token| (token.kind, token.text(text)))
+            .collect()
+    }
+
+    #[test]
+    fn tokens_are_cut_where_authors_expect() {
+        use TokenKind::*;
+        let check = |text: &str, expected: &[(TokenKind, &str)]| assert_eq!(kinds(text), expected, "{text}");
+        check("a.b..=10ms", &[
+            (Word, "a"), (Dot, "."), (Word, "b"), (Operator, "..="), (Number, "10ms"),
+        ]);
+        check("0..10 1.5e-3 1e3", &[
+            (Number, "0"), (Operator, ".."), (Number, "10"), (Number, "1.5e-3"), (Number, "1e3"),
+        ]);
+        check(r###"r"\b" r#"a"b"# r##"x"#y"## r"###, &[
+            (RawString, r#"r"\b""#), (RawString, r###"r#"a"b"#"###), (RawString, r####"r##"x"#y"##"####), (Word, "r"),
+        ]);
+        check("r\"a\nb\"", &[(RawString, "r\"a\nb\"")]);
+        check("r\"a\nb", &[(UnclosedRaw, "r\"a"), (Newline, "\n"), (Word, "b")]);
+        check(r#""a\"b" "open"#, &[(String, r#""a\"b""#), (UnclosedString, "\"open")]);
+        check("\"a\\\n", &[(UnclosedString, "\"a\\"), (Newline, "\n")]);
+        check("查订单 `when` 'x' “y”", &[
+            (Word, "查订单"), (Quoted, "`when`"), (SingleQuoted, "'x'"), (SmartQuoted, "“y”"),
+        ]);
+        check("# c\n## d\n### e\n// f", &[
+            (Comment, "# c"), (Newline, "\n"), (DocComment, "## d"), (Newline, "\n"), (Comment, "### e"),
+            (Newline, "\n"), (SlashComment, "// f"),
+        ]);
+        check("\u{FEFF}a->b=>c==-1", &[
+            (Bom, "\u{FEFF}"), (Word, "a"), (Arrow, "->"), (Word, "b"), (Arrow, "=>"), (Word, "c"),
+            (Operator, "=="), (Operator, "-"), (Number, "1"),
+        ]);
+        check("a\u{FEFF}\0（", &[(Word, "a"), (Stray, "\u{FEFF}"), (Stray, "\0"), (Stray, "（")]);
+    }
+}

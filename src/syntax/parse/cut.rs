@@ -1,0 +1,453 @@
+//! The cut of a file into statements, made on tokens alone, so that an error in one statement
+//! leaves all others readable.
+//!
+//! A statement starts with its reserved word outside all brackets. While a file's brackets balance
+//! that is all there is to it. When they do not, a statement word at the margin (or, inside a table,
+//! at the indentation of the table's statements) closes whatever is still open.
+
+use super::Rule;
+use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
+use crate::ops;
+use crate::span::FileId;
+use crate::syntax::lex::{Token, TokenKind};
+
+/// A word that starts statements, with the rule its statements are parsed by; `None` is a statement
+/// of the language that this version does not read yet.
+pub(super) struct StatementWord {
+    pub(super) word: &'static str,
+    pub(super) rule: Option<Rule>,
+    pub(super) in_table: bool,
+}
+
+const fn row(word: &'static str, rule: Option<Rule>, in_table: bool) -> StatementWord {
+    StatementWord { word, rule, in_table }
+}
+
+/// Every word that starts a statement.
+pub(super) static STATEMENTS: &[StatementWord] = &[
+    row("import", Some(Rule::import_statement), false),
+    row("input", Some(Rule::input_statement), false),
+    row("handler", Some(Rule::handler_statement), false),
+    row("list", Some(Rule::list_statement), false),
+    row("let", Some(Rule::let_statement), false),
+    row("def", Some(Rule::def_statement), false),
+    row("extern", Some(Rule::extern_statement), false),
+    row("settings", Some(Rule::settings_statement), false),
+    row("type", Some(Rule::type_statement), false),
+    row("route", Some(Rule::route_statement), true),
+    row("default", Some(Rule::default_statement), true),
+    row("table", Some(Rule::table_statement), false),
+    row("test", Some(Rule::test_statement), false),
+    row("choice", None, false),
+    row("flow", None, false),
+    row("payload", None, false),
+    row("router", None, false),
+    row("intent", None, false),
+    row("entity", None, false),
+    row("lexicon", None, false),
+];
+
+/// The words that start a clause; like those of [`STATEMENTS`] they end an expression.
+pub(super) static CLAUSES: &[&str] =
+    &["when", "given", "expect", "else", "otherwise", "loopback", "branch"];
+
+/// Words with a meaning at one place only, which are names everywhere else.
+static CONTEXTUAL: &[&str] = &["priority", "disabled", "goto", "from", "fn", "count", "is", "case", "then", "if"];
+
+/// The row of a statement word.
+pub(super) fn statement_word(word: &str) -> Option<&'static StatementWord> {
+    STATEMENTS.iter().find(|row| row.word == word)
+}
+
+/// Whether the word ends an expression and, as a name, must be quoted.
+pub(super) fn is_reserved(word: &str) -> bool {
+    statement_word(word).is_some() || CLAUSES.contains(&word)
+}
+
+/// A token that is neither white space nor comment.
+#[derive(Clone, Copy)]
+pub(super) struct Sig {
+    pub(super) token: Token,
+    /// Bytes before it on its line, if it is the first token of the line.
+    pub(super) indent: Option<u32>,
+}
+
+/// The tokens that matter to the grammar.
+pub(super) fn significant(tokens: &[Token]) -> Vec<Sig> {
+    let mut line_start = Some(0);
+    let mut out = Vec::with_capacity(tokens.len() / 2);
+    for token in tokens {
+        match token.kind {
+            TokenKind::Newline | TokenKind::Bom => line_start = Some(token.end),
+            kind if kind.is_trivia() => {}
+            _ => out.push(Sig { token: *token, indent: line_start.take().map(|start| token.start - start) }),
+        }
+    }
+    out
+}
+
+/// A statement as cut out, in indices into the significant tokens.
+pub(super) struct Cut {
+    /// The word it starts with; `None` when no statement starts so.
+    pub(super) word: Option<&'static StatementWord>,
+    /// Its tokens; of a table, those before the brace.
+    pub(super) tokens: std::ops::Range<usize>,
+    /// Whether a broken bracket or string in it has been reported.
+    pub(super) damaged: bool,
+    /// The statements between a table's braces and the index of the closing one.
+    pub(super) table: Option<(Vec<Cut>, usize)>,
+}
+
+/// Brackets open at once; deeper ones are an error.
+pub(super) const MAX_DEPTH: usize = 128;
+
+/// Cuts a file's significant tokens into statements.
+pub(super) fn cut(file: FileId, text: &str, sigs: &[Sig], diagnostics: &mut Vec<Diagnostic>) -> Vec<Cut> {
+    let mut cutter = Cutter {
+        file,
+        text,
+        sigs,
+        diagnostics,
+        balanced: balanced(sigs),
+        open: Vec::new(),
+        current: None,
+        table: None,
+        done: Vec::new(),
+    };
+    for index in 0..sigs.len() {
+        cutter.token(index);
+    }
+    cutter.close_open(0, None);
+    cutter.finish(sigs.len());
+    cutter.end_table(sigs.len());
+    cutter.done
+}
+
+fn balanced(sigs: &[Sig]) -> bool {
+    let mut open = Vec::new();
+    for sig in sigs {
+        if sig.token.kind.opens() {
+            open.push(sig.token.kind);
+        } else if sig.token.kind.closes() && open.pop().map(closer) != Some(sig.token.kind) {
+            return false;
+        }
+    }
+    open.is_empty()
+}
+
+fn closer(kind: TokenKind) -> TokenKind {
+    match kind {
+        TokenKind::OpenParen => TokenKind::CloseParen,
+        TokenKind::OpenBracket => TokenKind::CloseBracket,
+        _ => TokenKind::CloseBrace,
+    }
+}
+
+struct Current {
+    word: Option<&'static StatementWord>,
+    first: usize,
+    damaged: bool,
+    /// Has an unclosed string or is nested too deep: brackets that it leaves open are no news.
+    swallowed: bool,
+}
+
+struct Table {
+    head: Cut,
+    /// Indentation of its first statement, if that starts a line.
+    indent: Option<u32>,
+    statements: Vec<Cut>,
+}
+
+struct Cutter<'a> {
+    file: FileId,
+    text: &'a str,
+    sigs: &'a [Sig],
+    diagnostics: &'a mut Vec<Diagnostic>,
+    balanced: bool,
+    /// Indices of the open brackets, a table's brace at the bottom.
+    open: Vec<usize>,
+    current: Option<Current>,
+    table: Option<Table>,
+    done: Vec<Cut>,
+}
+
+impl<'a> Cutter<'a> {
+    fn text(&self, index: usize) -> &'a str {
+        self.sigs[index].token.text(self.text)
+    }
+
+    fn base(&self) -> usize {
+        usize::from(self.table.is_some())
+    }
+
+    fn token(&mut self, index: usize) {
+        let Sig { token, indent } = self.sigs[index];
+        if token.kind == TokenKind::Word {
+            let word = statement_word(self.text(index)).filter(|_| !self.is_name(index));
+            if let (Some(word), Some(indent), false) = (word, indent, self.balanced) {
+                self.reset(index, word, indent);
+            }
+            if self.open.len() == self.base() {
+                match word {
+                    Some(word) if indent.is_some() || !self.wants_more(index) => return self.start(index, Some(word)),
+                    None if indent.is_some_and(|indent| self.is_unknown_start(index, indent)) => {
+                        return self.start(index, None);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let at_base = self.open.len() == self.base();
+        match token.kind {
+            TokenKind::Semicolon if at_base => return self.needless_semicolon(index),
+            TokenKind::UnclosedString | TokenKind::UnclosedRaw => {
+                if let Some(current) = &mut self.current {
+                    (current.damaged, current.swallowed) = (true, true);
+                }
+            }
+            kind if kind.opens() => return self.opened(index, at_base),
+            kind if kind.closes() => return self.closed(index),
+            _ => {}
+        }
+        if self.current.is_none() {
+            self.start(index, None);
+        }
+    }
+
+    fn start(&mut self, index: usize, word: Option<&'static StatementWord>) {
+        self.finish(index);
+        if let Some(table) = &mut self.table
+            && table.statements.is_empty()
+        {
+            table.indent = self.sigs[index].indent;
+        }
+        self.current = Some(Current { word, first: index, damaged: false, swallowed: false });
+    }
+
+    fn finish(&mut self, end: usize) {
+        if let Some(current) = self.current.take() {
+            let cut = Cut {
+                word: current.word,
+                tokens: current.first..end,
+                damaged: current.damaged,
+                table: None,
+            };
+            match &mut self.table {
+                Some(table) => table.statements.push(cut),
+                None => self.done.push(cut),
+            }
+        }
+    }
+
+    fn end_table(&mut self, close: usize) {
+        if let Some(table) = self.table.take() {
+            self.done.push(Cut { table: Some((table.statements, close)), ..table.head });
+        }
+    }
+
+    /// Whether a statement's word is a name here.
+    fn is_name(&self, index: usize) -> bool {
+        let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
+        let before = index.checked_sub(1).and_then(kind);
+        if before == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
+            return true;
+        }
+        match self.text(index) {
+            // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
+            "list" => {
+                let word_before = index.checked_sub(1).map(|before| self.text(before));
+                self.sigs.get(index + 1).is_some_and(|next| next.token.text(self.text) == "<")
+                    || matches!(word_before, Some("as" | "=" | "->"))
+            }
+            "intent" => {
+                let in_flow = self.current.as_ref().and_then(|current| current.word).is_some_and(|w| w.word == "flow");
+                in_flow && before == Some(TokenKind::String)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the token before cannot end a statement, so that a statement's word after it on the
+    /// same line is meant as a name.
+    fn wants_more(&self, index: usize) -> bool {
+        let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
+        use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
+        match self.sigs[before].token.kind {
+            Arrow | Operator | Comma | Dot | At => true,
+            Word => {
+                let word = self.text(before);
+                let names = ["route", "let", "def", "list", "handler", "type", "table", "when", "goto", "priority", "fn", "extern"];
+                let starts = self.current.as_ref().is_some_and(|current| current.first == before);
+                // Only the statement's own word, not a name spelled like it.
+                let wants_name = names.contains(&word) && (starts || statement_word(word).is_none());
+                wants_name || (ops::Op::infix(word).is_some() || word == "not" || word == "is")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a word that starts a line where a statement could start is a misspelt statement word.
+    fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
+        let Some(current) = &self.current else { return true };
+        let word = self.text(index);
+        let margin = self.sigs[current.first].indent;
+        margin.is_some_and(|margin| indent <= margin)
+            && !self.wants_more(index)
+            && !CLAUSES.contains(&word)
+            && !CONTEXTUAL.contains(&word)
+            && !ops::reserved_words().any(|reserved| reserved == word)
+            && self.sigs[index - 1].token.kind != TokenKind::Colon
+    }
+
+    /// In a file whose brackets do not balance: a statement word at the margin closes what is open.
+    fn reset(&mut self, index: usize, word: &StatementWord, indent: u32) {
+        let inner = self.table.as_ref().and_then(|table| table.indent);
+        let to_table = self.table.is_some() && word.in_table && inner == Some(indent);
+        if to_table {
+            self.close_open(1, Some(index));
+        } else if indent == 0 && !self.open.is_empty() {
+            self.close_open(0, Some(index));
+            self.finish(index);
+            self.end_table(index);
+        }
+    }
+
+    /// Reports and forgets the open brackets down to `keep` of them.
+    fn close_open(&mut self, keep: usize, next: Option<usize>) {
+        while self.open.len() > keep {
+            let bracket = self.open[self.open.len() - 1];
+            self.unclosed(bracket, next.map(|next| (next, "the next statement begins here")));
+            self.open.pop();
+        }
+    }
+
+    fn unclosed(&mut self, bracket: usize, other: Option<(usize, &str)>) {
+        let is_table = self.table.is_some() && self.open.first() == Some(&bracket);
+        if !is_table && let Some(current) = &mut self.current {
+            current.damaged = true;
+            if current.swallowed {
+                return;
+            }
+        }
+        let opening = self.text(bracket);
+        let closing = match opening {
+            "(" => ")",
+            "[" => "]",
+            _ => "}",
+        };
+        let span = self.sigs[bracket].token.span(self.file);
+        let mut diagnostic = Diagnostic::new(Code::UnclosedBracket, span, format!("`{opening}` is not closed"))
+            .here(format!("`{closing}` is missing"));
+        diagnostic = match other {
+            Some((index, words)) => diagnostic.label(self.sigs[index].token.span(self.file), words),
+            None => diagnostic.help(format!("the file ends before its `{closing}`")),
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn opened(&mut self, index: usize, at_base: bool) {
+        let is_table = |current: &Current| current.word.is_some_and(|row| row.word == "table");
+        let brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
+        if self.table.is_none() && at_base && brace && self.current.as_ref().is_some_and(is_table) {
+            let current = self.current.take();
+            let Some(current) = current else { return };
+            let head =
+                Cut { word: current.word, tokens: current.first..index, damaged: current.damaged, table: None };
+            self.table = Some(Table { head, indent: None, statements: Vec::new() });
+            self.open.push(index);
+            return;
+        }
+        if self.current.is_none() {
+            self.start(index, None);
+        }
+        self.open.push(index);
+        if self.open.len() > MAX_DEPTH + 1
+            && let Some(current) = &mut self.current
+        {
+            current.swallowed = true;
+        }
+    }
+
+    fn closed(&mut self, index: usize) {
+        let kind = self.sigs[index].token.kind;
+        let fits = |open: &usize| closer(self.sigs[*open].token.kind) == kind;
+        match self.open.iter().rposition(fits) {
+            // A closing bracket far below the top is looked for within the statement only, unless
+            // it ends the table.
+            Some(at) if at + 1 == self.open.len() || at >= self.base() || kind == TokenKind::CloseBrace => {
+                while self.open.len() > at + 1 {
+                    let bracket = self.open[self.open.len() - 1];
+                    self.unclosed(bracket, Some((index, "something further out is closed here")));
+                    self.open.pop();
+                }
+                self.open.pop();
+                if at == 0 && self.table.is_some() {
+                    self.finish(index);
+                    self.end_table(index);
+                }
+            }
+            _ => {
+                let known = self.current.as_ref().is_some_and(|current| current.damaged);
+                if let Some(current) = &mut self.current {
+                    current.damaged = true;
+                }
+                if !known {
+                    let closing = self.text(index);
+                    let span = self.sigs[index].token.span(self.file);
+                    let message = format!("`{closing}` closes nothing");
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::UnmatchedBracket, span, message)
+                            .help("remove it, or add its opening bracket"),
+                    );
+                }
+                if self.current.is_none() {
+                    self.start(index, None);
+                    if let Some(current) = &mut self.current {
+                        current.damaged = true;
+                    }
+                }
+            }
+        }
+    }
+
+    fn needless_semicolon(&mut self, index: usize) {
+        let span = self.sigs[index].token.span(self.file);
+        self.finish(index);
+        let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "statements are not ended by `;`")
+            .help("remove the `;`: a statement ends where the next one begins");
+        diagnostic.fixes.push(Fix {
+            span,
+            replacement: String::new(),
+            applicability: Applicability::MachineApplicable,
+        });
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+/// The complaint about a word that starts no statement.
+pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagnostic {
+    let span = token.span(file);
+    let found = token.text(text);
+    let shown: String = found.chars().take(40).collect();
+    let diagnostic = Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
+    let lower = found.to_lowercase();
+    let similar = match lower.as_str() {
+        "rule" | "if" | "when" | "case" | "match" => Some("route"),
+        "var" | "const" | "set" | "define" => Some("let"),
+        "func" | "function" | "fn" | "macro" => Some("def"),
+        "include" | "use" | "require" => Some("import"),
+        "else" | "otherwise" | "fallback" => Some("default"),
+        "group" | "section" | "chain" => Some("table"),
+        "inputs" | "schema" => Some("input"),
+        "struct" | "record" => Some("type"),
+        _ => nearest(&lower, STATEMENTS.iter().map(|row| row.word)),
+    };
+    match similar {
+        Some(word) => diagnostic.did_you_mean(span, Some(word)),
+        None if token.kind == TokenKind::Word => diagnostic.help(
+            "statements start with `import`, `input`, `handler`, `list`, `let`, `def`, `extern`, `settings`, \
+             `type`, `route`, `default`, `table` or `test`",
+        ),
+        None => diagnostic.help("a statement starts with a word such as `route` or `let`"),
+    }
+}

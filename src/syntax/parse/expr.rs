@@ -1,0 +1,686 @@
+//! Expressions: the grammar gives a flat run of pieces, and precedence climbing over the table of
+//! operators makes a tree of them. What a word between operands means is known to the table alone.
+
+use super::build::{Built, Cx, Failed};
+use super::operators::{is_test, meant_operator, slipped_operator};
+use super::scan::slip;
+use super::{Rule, cut};
+use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
+use crate::span::{Span, Spanned};
+use crate::syntax::ast::{Binary, BlockKind, Expr, ExprKind, Literal, QuantifierKind};
+use pest::iterators::Pair;
+
+/// An expression and the height of its tree.
+pub(super) struct Node {
+    pub(super) expr: Expr,
+    pub(super) height: usize,
+    /// In parentheses: its parts do not mix with what stands around it.
+    wrapped: bool,
+}
+
+/// Levels of a tree; later passes walk it recursively. Brackets reach [`cut::MAX_DEPTH`], the rest
+/// is for chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
+pub(super) const MAX_HEIGHT: usize = 500;
+
+/// Reads an `expression`.
+pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+    Ok(node(cx, pair)?.expr)
+}
+
+fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
+    let end = cx.span(&pair).end;
+    let pieces: Vec<_> = pair.into_inner().collect();
+    let mut climb = Climb { cx, pieces, at: 0, end };
+    let node = climb.climb(0)?;
+    match climb.peek() {
+        None => Ok(node),
+        Some(_) => Err(climb.leftover()),
+    }
+}
+
+struct Climb<'c, 'cx, 'p> {
+    cx: &'c mut Cx<'cx>,
+    pieces: Vec<Pair<'p, Rule>>,
+    at: usize,
+    end: u32,
+}
+
+impl<'p> Climb<'_, '_, 'p> {
+    fn peek(&self) -> Option<&Pair<'p, Rule>> {
+        self.pieces.get(self.at)
+    }
+
+    /// The word (not quoted) or symbol `ahead` of here.
+    fn spelling(&self, ahead: usize) -> Option<&'p str> {
+        let piece = self.pieces.get(self.at + ahead)?;
+        let text = piece.as_str();
+        match piece.as_rule() {
+            Rule::word if !text.starts_with('`') => Some(text),
+            Rule::operator => Some(text),
+            _ => None,
+        }
+    }
+
+    fn place(&self, index: usize) -> Span {
+        self.cx.span(&self.pieces[index])
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.cx.report(diagnostic)
+    }
+
+    fn node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<Node> {
+        if height > MAX_HEIGHT {
+            let message = format!("more than {MAX_HEIGHT} operators are chained or nested here");
+            return Err(self.report(
+                Diagnostic::new(Code::TooDeep, span, message).help("give parts of it a name with `let`"),
+            ));
+        }
+        Ok(Node { expr: Expr { kind, span }, height, wrapped: false })
+    }
+
+    /// An expression of operators that bind at least as tightly as `min`.
+    fn climb(&mut self, min: u8) -> Built<Node> {
+        let mut left = self.prefix()?;
+        loop {
+            let Some(piece) = self.peek() else { return Ok(left) };
+            if piece.as_rule() == Rule::cast {
+                if Op::As.info().precedence < min {
+                    return Ok(left);
+                }
+                left = self.cast(left)?;
+                continue;
+            }
+            let Some(word) = self.spelling(0) else { return Err(self.operator_wanted()) };
+            match word {
+                "ignoring" | "matching" | ".." | "..=" | "..." => return Ok(left),
+                "is" => {
+                    if Op::IsMissing.info().precedence < min {
+                        return Ok(left);
+                    }
+                    left = self.presence(left)?;
+                    continue;
+                }
+                _ => {}
+            }
+            let (op, negated) = self.infix(word)?;
+            let precedence = op.info().precedence;
+            if precedence < min {
+                return Ok(left);
+            }
+            left = match op {
+                Op::And | Op::Or => self.logic(left, op)?,
+                _ => self.binary(left, op, negated)?,
+            };
+        }
+    }
+
+    /// The operator that stands here and whether `not` stands before it; takes nothing.
+    fn infix(&mut self, word: &str) -> Built<(Op, bool)> {
+        if word == "not" {
+            let next = self.spelling(1);
+            let op = next.and_then(Op::infix);
+            return match op {
+                Some(op) if op.info().negation == Negation::NotBefore => Ok((op, true)),
+                Some(op) if matches!(op.info().negation, Negation::Op(_)) => {
+                    let span = self.place(self.at).to(self.place(self.at + 1));
+                    let Negation::Op(opposite) = op.info().negation else { return Ok((op, true)) };
+                    let message = format!("`not {}` is written otherwise", op.info().spelling);
+                    Err(self.report(slip(span, message, opposite.info().spelling)))
+                }
+                _ if next.is_some_and(|next| self.pieces[self.at + 1].as_rule() == Rule::word && !cut::is_reserved(next)) => {
+                    let next = next.unwrap_or_default().to_owned();
+                    let span = self.place(self.at + 1);
+                    Err(self.unknown_operator(&next, span))
+                }
+                _ => Err(self.operator_wanted()),
+            };
+        }
+        if let Some(op) = Op::infix(word).filter(|op| op.info().fixity == Fixity::Infix) {
+            return Ok((op, false));
+        }
+        let span = self.place(self.at);
+        if let Some((op, message)) = slipped_operator(word) {
+            let _: Failed = self.report(slip(span, message, op.info().spelling));
+            return Ok((op, false));
+        }
+        if self.peek().is_some_and(|piece| piece.as_rule() == Rule::operator) || self.is_operator_position() {
+            return Err(self.unknown_operator(word, span));
+        }
+        Err(self.operator_wanted())
+    }
+
+    /// Whether the word here stands like an operator: with an operand behind it.
+    fn is_operator_position(&self) -> bool {
+        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.as_rule() {
+            Rule::operator | Rule::cast | Rule::member => false,
+            Rule::word => !matches!(piece.as_str(), "and" | "or" | "is"),
+            _ => true,
+        });
+        next_is_operand || self.spelling(0).is_some_and(|word| meant_operator(word).is_some())
+    }
+
+    fn unknown_operator(&mut self, word: &str, span: Span) -> Failed {
+        let diagnostic = Diagnostic::new(Code::UnknownOperator, span, format!("unknown operator `{word}`"));
+        if matches!(word, "priority" | "disabled") {
+            return self.report(
+                Diagnostic::new(Code::Unexpected, span, format!("`{word}` stands before `when`"))
+                    .help(format!("move `{word}` before the condition: `route NAME {word} … when …`")),
+            );
+        }
+        let candidate = meant_operator(word);
+        let statement = cut::STATEMENTS.iter().map(|row| row.word);
+        if candidate.is_none() && crate::diag::nearest(word, statement).is_some() {
+            let token = self.cx.token_at(span.start);
+            return self.report(cut::unknown_statement(self.cx.file, self.cx.text, token));
+        }
+        let names = ops::TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_test(row.op));
+        let diagnostic = match candidate {
+            Some(candidate) => diagnostic.did_you_mean(span, Some(candidate)),
+            None if word.starts_with(|c: char| c.is_alphabetic()) => {
+                let names: Vec<String> = names.map(|row| format!("`{}`", row.spelling)).collect();
+                diagnostic.help(format!("the operators that are words are {}", names.join(" ")))
+            }
+            None => diagnostic,
+        };
+        self.report(diagnostic)
+    }
+
+    /// A piece that is no operator stands after a complete operand.
+    fn operator_wanted(&mut self) -> Failed {
+        let span = self.place(self.at);
+        let found = self.cx.found_at(span.start);
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
+            .help("write `and`, `or` or a comparison between two operands");
+        let rule = self.pieces[self.at].as_rule();
+        let diagnostic = match rule {
+            Rule::group => diagnostic.help("only a name is called: `name(argument)`"),
+            Rule::member => diagnostic.help("only a name or field has fields"),
+            Rule::braces => diagnostic.help("conditions in braces stand after `all`, `any` or `none`"),
+            _ => diagnostic,
+        };
+        self.report(diagnostic)
+    }
+
+    /// What no operator has taken.
+    fn leftover(&mut self) -> Failed {
+        let span = self.place(self.at);
+        match self.spelling(0) {
+            Some(word @ ("ignoring" | "matching")) => self.report(
+                Diagnostic::new(Code::ModifierMisplaced, span, format!("`{word} case` belongs to a comparison of texts"))
+                    .help(format!("write it at the end: `text contains \"a\" {word} case`")),
+            ),
+            Some(dots) if dots.starts_with("..") => {
+                let message = "a range stands only at the right of `in`";
+                self.report(Diagnostic::new(Code::Unexpected, span, message).help("write `x in 3..=10`"))
+            }
+            _ => self.operator_wanted(),
+        }
+    }
+
+    fn logic(&mut self, left: Node, op: Op) -> Built<Node> {
+        self.at += 1;
+        let right = self.climb(op.info().precedence + 1)?;
+        let span = left.expr.span.to(right.expr.span);
+        let height = left.height.max(right.height + 1);
+        match left.expr.kind {
+            ExprKind::Logic(same, mut operands) if same == op && !left.wrapped => {
+                operands.push(right.expr);
+                self.node(ExprKind::Logic(op, operands), span, height)
+            }
+            _ => {
+                let height = left.height.max(right.height) + 1;
+                self.node(ExprKind::Logic(op, vec![left.expr, right.expr]), span, height)
+            }
+        }
+    }
+
+    fn binary(&mut self, left: Node, op: Op, negated: bool) -> Built<Node> {
+        let info = op.info();
+        if negated {
+            self.at += 1;
+        }
+        let mut op_span = self.place(self.at - usize::from(negated)).to(self.place(self.at));
+        self.at += 1;
+        let mut modifiers = Modifiers::default();
+        if is_test(op) {
+            if self.spelling(0) == Some("word") && self.at + 1 < self.pieces.len() {
+                modifiers.word = true;
+                op_span = op_span.to(self.place(self.at));
+                self.at += 1;
+            }
+            if let Some(quantity) = self.quantity() {
+                modifiers.quantity = Some(quantity);
+                op_span = op_span.to(self.place(self.at));
+                self.at += 1;
+            }
+        }
+        let mut right = self.climb(info.precedence + 1)?;
+        if op == Op::In && self.spelling(0).is_some_and(|word| word.starts_with("..")) {
+            right = self.range(right)?;
+        }
+        let mut span = left.expr.span.to(right.expr.span);
+        if is_test(op) && matches!(self.spelling(0), Some("ignoring" | "matching")) {
+            span = span.to(self.case(&mut modifiers)?);
+        }
+        let chained = info.precedence == Op::Eq.info().precedence && !left.wrapped;
+        if let (true, ExprKind::Binary(inner)) = (chained, &left.expr.kind)
+            && inner.op.node.info().precedence == info.precedence
+        {
+            let text = |span: Span| &self.cx.text[span.range()];
+            let first = text(left.expr.span);
+            let second = text(Span { start: inner.right.span.start, ..span });
+            let fixed = format!("{first} and {second}");
+            let mut diagnostic = Diagnostic::new(Code::ChainedComparison, op_span, "comparisons cannot be chained")
+                .label(inner.op.span, "the first comparison")
+                .help(format!("write `{fixed}`"));
+            diagnostic.fixes.push(Fix {
+                span,
+                replacement: fixed,
+                applicability: Applicability::MaybeIncorrect,
+            });
+            return Err(self.report(diagnostic));
+        }
+        let height = left.height.max(right.height) + 1;
+        let binary = Binary {
+            op: Spanned::new(op, op_span),
+            negated,
+            modifiers,
+            left: left.expr,
+            right: right.expr,
+        };
+        self.node(ExprKind::Binary(Box::new(binary)), span, height)
+    }
+
+    /// `any`, `all` or `none` as a modifier: before an operand, and neither a block nor a quantifier.
+    fn quantity(&self) -> Option<Quantity> {
+        let quantity = match self.spelling(0)? {
+            "any" => Quantity::Any,
+            "all" => Quantity::All,
+            "none" => Quantity::None,
+            _ => return None,
+        };
+        let next = self.pieces.get(self.at + 1)?;
+        let operand = match next.as_rule() {
+            Rule::braces | Rule::operator | Rule::cast | Rule::member => false,
+            Rule::word => {
+                let word = next.as_str();
+                word.starts_with('`') || !ops::reserved_words().any(|reserved| reserved == word)
+            }
+            _ => true,
+        };
+        operand.then_some(quantity)
+    }
+
+    fn range(&mut self, start: Node) -> Built<Node> {
+        let inclusive = match self.spelling(0) {
+            Some("..=") => true,
+            Some("...") => {
+                let span = self.place(self.at);
+                let _: Failed = self.report(slip(span, "a range is written with `..` or `..=`", "..="));
+                true
+            }
+            _ => false,
+        };
+        self.at += 1;
+        let end = self.climb(Op::In.info().precedence + 1)?;
+        let span = start.expr.span.to(end.expr.span);
+        let height = start.height.max(end.height) + 1;
+        let kind = ExprKind::Range { start: Box::new(start.expr), end: Box::new(end.expr), inclusive };
+        self.node(kind, span, height)
+    }
+
+    /// `ignoring case`, `matching case`.
+    fn case(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
+        let word = self.place(self.at);
+        modifiers.case = Some(if self.spelling(0) == Some("ignoring") { Case::Ignore } else { Case::Match });
+        if self.spelling(1) != Some("case") {
+            let found = self.cx.found_at(self.cx.next_offset(word.end));
+            let span = self.cx.place_at(self.cx.next_offset(word.end));
+            let message = format!("expected `case`, found {found}");
+            return Err(self.report(
+                Diagnostic::new(Code::Unexpected, span, message).help("write `ignoring case` or `matching case`"),
+            ));
+        }
+        self.at += 2;
+        Ok(word.to(self.place(self.at - 1)))
+    }
+
+    fn cast(&mut self, operand: Node) -> Built<Node> {
+        let piece = self.pieces[self.at].clone();
+        self.at += 1;
+        let span = operand.expr.span.to(self.cx.span(&piece));
+        let ty = super::build::child(piece, Rule::type_expr)?;
+        let ty = super::build::type_expr(self.cx, ty)?;
+        let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
+        Ok(cast)
+    }
+
+    /// `is missing`, `is present`.
+    fn presence(&mut self, operand: Node) -> Built<Node> {
+        let is = self.place(self.at);
+        let (op, words, exact) = match (self.spelling(1), self.spelling(2)) {
+            (Some("missing"), _) => (Op::IsMissing, 2, true),
+            (Some("present"), _) => (Op::IsPresent, 2, true),
+            (Some("not"), Some("missing" | "null" | "none" | "nil" | "empty" | "None")) => (Op::IsPresent, 3, false),
+            (Some("not"), Some("present")) | (Some("null" | "none" | "nil" | "absent" | "None"), _) => {
+                (Op::IsMissing, if self.spelling(1) == Some("not") { 3 } else { 2 }, false)
+            }
+            _ => {
+                let after = self.cx.next_offset(is.end);
+                let (span, found) = (self.cx.place_at(after), self.cx.found_at(after));
+                let message = format!("expected `missing` or `present` after `is`, found {found}");
+                return Err(self.report(
+                    Diagnostic::new(Code::Unexpected, span, message).help("to compare two values write `==`"),
+                ));
+            }
+        };
+        let span = is.to(self.place(self.at + words - 1));
+        if !exact {
+            let written = &self.cx.text[span.range()];
+            let message = format!("`{written}` is written otherwise");
+            let _: Failed = self.report(slip(span, message, op.info().spelling));
+        }
+        self.at += words;
+        let whole = operand.expr.span.to(span);
+        let height = operand.height + 1;
+        let kind = ExprKind::Presence { operand: Box::new(operand.expr), op: Spanned::new(op, span) };
+        self.node(kind, whole, height)
+    }
+
+    /// An operand with the prefixes before it.
+    fn prefix(&mut self) -> Built<Node> {
+        let Some(word) = self.spelling(0) else { return self.operand() };
+        let span = if self.at < self.pieces.len() { self.place(self.at) } else { return self.operand() };
+        let op = match word {
+            "not" => Op::Not,
+            "-" => Op::Neg,
+            "!" => {
+                let _: Failed = self.report(slip(span, "negation is written `not`", "not "));
+                Op::Not
+            }
+            _ => return self.operand(),
+        };
+        self.at += 1;
+        if op == Op::Neg && self.peek().is_some_and(|piece| piece.as_rule() == Rule::number) {
+            let number = self.pieces[self.at].clone();
+            self.at += 1;
+            let literal = self.cx.number(&number, true)?;
+            return self.node(ExprKind::Literal(literal), span.to(self.cx.span(&number)), 1);
+        }
+        // `!a == b` negates `a`, as in the languages `!` comes from.
+        let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
+        let operand = self.climb(tight + 1)?;
+        let whole = span.to(operand.expr.span);
+        self.node(ExprKind::Unary(Spanned::new(op, span), Box::new(operand.expr)), whole, operand.height + 1)
+    }
+
+    /// An operand with its fields, indices and arguments.
+    fn operand(&mut self) -> Built<Node> {
+        let mut node = self.primary()?;
+        while let Some(piece) = self.peek() {
+            let span = node.expr.span.to(self.cx.span(piece));
+            let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
+            match piece.as_rule() {
+                Rule::member if place => {
+                    let key = super::build::child(piece.clone(), Rule::key)?;
+                    let name = self.cx.ident(&key);
+                    let height = node.height + 1;
+                    node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
+                }
+                Rule::brackets if place => {
+                    let piece = piece.clone();
+                    let mut inner = elements(self.cx, piece)?;
+                    if inner.len() != 1 {
+                        let place = self.place(self.at);
+                        return Err(self.report(
+                            Diagnostic::new(Code::Unexpected, place, "an index is one value in brackets")
+                                .help("write `list[0]` or `dict[\"key\"]`"),
+                        ));
+                    }
+                    let index = inner.remove(0);
+                    let height = node.height.max(index.height) + 1;
+                    let kind = ExprKind::Index(Box::new(node.expr), Box::new(index.expr));
+                    node = self.node(kind, span, height)?;
+                }
+                _ => break,
+            }
+            self.at += 1;
+        }
+        Ok(node)
+    }
+
+    fn primary(&mut self) -> Built<Node> {
+        let Some(piece) = self.peek().cloned() else { return Err(self.value_wanted()) };
+        let span = self.cx.span(&piece);
+        match piece.as_rule() {
+            Rule::string => {
+                self.at += 1;
+                let text = self.cx.string(&piece)?;
+                self.node(ExprKind::Literal(Literal::String(text)), span, 1)
+            }
+            Rule::number => {
+                self.at += 1;
+                let literal = self.cx.number(&piece, false)?;
+                self.node(ExprKind::Literal(literal), span, 1)
+            }
+            Rule::word => self.word(piece.as_str(), span),
+            Rule::brackets => {
+                self.at += 1;
+                let inner = elements(self.cx, piece)?;
+                let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
+                let list = inner.into_iter().map(|node| node.expr).collect();
+                self.node(ExprKind::List(list), span, height)
+            }
+            Rule::group => {
+                self.at += 1;
+                let mut inner = elements(self.cx, piece)?;
+                if inner.len() != 1 {
+                    let message = "parentheses hold one expression";
+                    return Err(self.report(
+                        Diagnostic::new(Code::Unexpected, span, message).help("a list is written `[a, b]`"),
+                    ));
+                }
+                let mut node = inner.remove(0);
+                (node.wrapped, node.expr.span) = (true, span);
+                node.height += 1;
+                Ok(node)
+            }
+            Rule::braces => {
+                self.at += 1;
+                let (entries, height) = record(self.cx, piece)?;
+                self.node(ExprKind::Record(entries), span, height)
+            }
+            Rule::quantified => {
+                self.at += 1;
+                self.quantified(piece, span)
+            }
+            _ => Err(self.value_wanted()),
+        }
+    }
+
+    fn word(&mut self, text: &'p str, span: Span) -> Built<Node> {
+        if !text.starts_with('`') {
+            let block = self.pieces.get(self.at + 1).filter(|piece| piece.as_rule() == Rule::braces).cloned();
+            let kind = match text {
+                "any" => Some(BlockKind::Any),
+                "all" => Some(BlockKind::All),
+                "none" => Some(BlockKind::None),
+                _ => None,
+            };
+            if let (Some(kind), Some(block)) = (kind, block) {
+                self.at += 2;
+                return self.block(kind, block, span);
+            }
+            let literal = match text {
+                "true" => Some(Literal::Bool(true)),
+                "false" => Some(Literal::Bool(false)),
+                "null" | "nil" | "none" => Some(Literal::Null),
+                _ => None,
+            };
+            if let Some(literal) = literal {
+                self.at += 1;
+                return self.node(ExprKind::Literal(literal), span, 1);
+            }
+            if ops::reserved_words().any(|reserved| reserved == text) {
+                return Err(self.reserved(text, span));
+            }
+        }
+        self.at += 1;
+        let name = super::build::unquote(text).to_owned();
+        if let Some(group) = self.peek().filter(|piece| piece.as_rule() == Rule::group).cloned() {
+            self.at += 1;
+            let whole = span.to(self.cx.span(&group));
+            let inner = elements(self.cx, group)?;
+            let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
+            let args = inner.into_iter().map(|node| node.expr).collect();
+            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height);
+        }
+        self.node(ExprKind::Name(name), span, 1)
+    }
+
+    /// A word of an operator stands where a value is wanted.
+    fn reserved(&mut self, text: &str, span: Span) -> Failed {
+        let operator = Op::infix(text).is_some() || matches!(text, "is" | "as");
+        let next_is_operator = match self.spelling(1) {
+            Some(next) => Op::infix(next).is_some() || next == "is" || slipped_operator(next).is_some(),
+            None => self.at + 1 == self.pieces.len(),
+        };
+        if operator && !next_is_operator {
+            return self.value_wanted();
+        }
+        if matches!(text, "any" | "all") {
+            let after = self.cx.next_offset(span.end);
+            let found = self.cx.found_at(after);
+            let place = self.cx.place_at(after);
+            let message = format!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
+            return self.report(Diagnostic::new(Code::Unexpected, place, message).help(format!(
+                "write `{text} {{ condition; condition }}` or `{text} x in list: condition`"
+            )));
+        }
+        self.cx.reserved_word(text, span, "a value")
+    }
+
+    /// No operand where one must stand.
+    fn value_wanted(&mut self) -> Failed {
+        let before = self.at.checked_sub(1).map(|index| self.place(index));
+        let offset = match self.pieces.get(self.at) {
+            Some(piece) => self.cx.span(piece).start,
+            None => self.cx.next_offset(self.end),
+        };
+        let (span, found) = (self.cx.place_at(offset), self.cx.found_at(offset));
+        let after = match before {
+            Some(before) => format!(" after `{}`", self.cx.short(before)),
+            None => String::new(),
+        };
+        let message = format!("expected a value{after}, found {found}");
+        self.report(Diagnostic::new(Code::Unexpected, span, message))
+    }
+
+    fn block(&mut self, kind: BlockKind, piece: Pair<'p, Rule>, word: Span) -> Built<Node> {
+        let span = word.to(self.cx.span(&piece));
+        let mut conditions = Vec::new();
+        let mut height = 0;
+        for part in piece.into_inner() {
+            match part.as_rule() {
+                Rule::conditions => {
+                    for pair in part.into_inner().filter(|pair| pair.as_rule() == Rule::expression) {
+                        let node = node(self.cx, pair)?;
+                        height = height.max(node.height);
+                        conditions.push(node.expr);
+                    }
+                }
+                Rule::entries => {
+                    let place = self.cx.span(&part);
+                    return Err(self.report(
+                        Diagnostic::new(Code::Unexpected, place, "expected conditions, found `key: value`")
+                            .help("conditions in braces are separated by `;` or `,`"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        if conditions.is_empty() {
+            return Err(self.report(
+                Diagnostic::new(Code::Unexpected, span, "expected a condition between the braces")
+                    .help("conditions in braces are separated by `;` or `,`"),
+            ));
+        }
+        self.node(ExprKind::Block(kind, conditions), span, height + 1)
+    }
+
+    fn quantified(&mut self, piece: Pair<'p, Rule>, span: Span) -> Built<Node> {
+        let mut kind = QuantifierKind::Any;
+        let mut var = None;
+        let mut parts = Vec::with_capacity(2);
+        for part in piece.into_inner() {
+            match part.as_rule() {
+                Rule::quantifier => {
+                    kind = match part.as_str() {
+                        "all" => QuantifierKind::All,
+                        "count" => QuantifierKind::Count,
+                        _ => QuantifierKind::Any,
+                    }
+                }
+                Rule::name => var = Some(self.cx.declared(&part)?),
+                Rule::expression => parts.push(node(self.cx, part)?),
+                _ => {}
+            }
+        }
+        let (Some(var), Some(body), Some(list)) = (var, parts.pop(), parts.pop()) else { return Err(Failed) };
+        let height = list.height.max(body.height) + 1;
+        let (list, body) = (Box::new(list.expr), Box::new(body.expr));
+        self.node(ExprKind::Quantifier { kind, var, list, body }, span, height)
+    }
+}
+
+/// The expressions of a list, an index, parentheses or arguments.
+fn elements(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Node>> {
+    pair.into_inner().filter(|pair| pair.as_rule() == Rule::expression).map(|pair| node(cx, pair)).collect()
+}
+
+/// `{ key: value }` and the height of its tree.
+fn record(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Vec<(crate::syntax::ast::Ident, Expr)>, usize)> {
+    let mut entries = Vec::new();
+    let mut height = 0;
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::entries => {
+                for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
+                    let (key, value) = entry_node(cx, entry)?;
+                    height = height.max(value.height);
+                    entries.push((key, value.expr));
+                }
+            }
+            Rule::conditions => {
+                let span = cx.span(&part);
+                return Err(cx.report(
+                    Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
+                        .help("conditions in braces stand after `all`, `any` or `none`"),
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok((entries, height + 1))
+}
+
+fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(crate::syntax::ast::Ident, Node)> {
+    let mut key = None;
+    let mut value = None;
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::key => key = Some(cx.ident(&part)),
+            Rule::string => key = Some(Spanned::new(cx.string(&part)?, cx.span(&part))),
+            Rule::expression => value = Some(node(cx, part)?),
+            _ => {}
+        }
+    }
+    key.zip(value).ok_or(Failed)
+}
+
+/// An entry of metadata or of a record, or a named argument.
+pub(super) fn entry(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(crate::syntax::ast::Ident, Expr)> {
+    entry_node(cx, pair).map(|(key, value)| (key, value.expr))
+}

@@ -1,0 +1,50 @@
+//! What authors write for an operator by habit or by mistake, and the operator they mean.
+
+use crate::diag::nearest;
+use crate::ops::{Fixity, Op, Outcome, TABLE};
+
+/// Whether the operator is a predicate over values and so takes modifiers on its right.
+pub(super) fn is_test(op: Op) -> bool {
+    !matches!(op, Op::And | Op::Or) && op.info().forms.iter().any(|form| form.result == Outcome::Condition)
+}
+
+/// A symbol of another language whose meaning is plain: it is reported and read as meant.
+pub(super) fn slipped_operator(spelling: &str) -> Option<(Op, &'static str)> {
+    Some(match spelling {
+        "=" | "===" | ":=" => (Op::Eq, "equality is written `==`"),
+        "!==" | "<>" => (Op::Ne, "inequality is written `!=`"),
+        "&&" | "&" => (Op::And, "both conditions are joined by `and`"),
+        "||" | "|" => (Op::Or, "alternatives are joined by `or`"),
+        "=~" => (Op::Matches, "a regular expression is tried with `matches`"),
+        "AND" | "And" => (Op::And, "both conditions are joined by `and`"),
+        "OR" | "Or" => (Op::Or, "alternatives are joined by `or`"),
+        _ => return None,
+    })
+}
+
+/// The operator an unknown word is likely to mean: of another language, or one misspelt.
+pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
+    let lower = word.to_lowercase();
+    let known = match lower.as_str() {
+        "includes" | "include" | "has" | "contain" | "containing" => Some(Op::Contains),
+        "startswith" | "starts" | "begins_with" | "beginswith" | "prefix" => Some(Op::StartsWith),
+        "endswith" | "ends" | "suffix" => Some(Op::EndsWith),
+        "equals" | "equal" | "eq" => Some(Op::Eq),
+        "ne" | "neq" | "isnt" => Some(Op::Ne),
+        "lt" => Some(Op::Lt),
+        "le" | "lte" => Some(Op::Le),
+        "gt" => Some(Op::Gt),
+        "ge" | "gte" => Some(Op::Ge),
+        "match" | "regex" | "regexp" | "rlike" => Some(Op::Matches),
+        "glob" | "ilike" => Some(Op::Like),
+        "haskey" => Some(Op::HasKey),
+        "one_of" | "oneof" => Some(Op::In),
+        _ => None,
+    };
+    let words = || TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word()).map(|row| row.spelling);
+    known
+        .map(|op| op.info().spelling)
+        .or_else(|| words().find(|spelling| *spelling == lower))
+        .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
+        .filter(|spelling| *spelling != word)
+}

@@ -1,0 +1,133 @@
+//! Grammar rules in the author's language. The `match` is exhaustive on purpose: no rule gets into
+//! the grammar without a decision on what people call it, and no rule's name into a message.
+
+use super::Rule;
+
+/// What people call a token or construct; `None` for what is never expected as such.
+pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
+    use Rule as R;
+    Some(match rule {
+        R::EOI => "the end of the statement",
+        R::name => "a name",
+        R::key => "a name",
+        R::type_name => "a type",
+        R::kw_import => "`import`",
+        R::kw_input => "`input`",
+        R::kw_handler => "`handler`",
+        R::kw_list => "`list`",
+        R::kw_dict => "`dict`",
+        R::kw_let => "`let`",
+        R::kw_def => "`def`",
+        R::kw_extern => "`extern`",
+        R::kw_fn => "`fn`",
+        R::kw_settings => "`settings`",
+        R::kw_type => "`type`",
+        R::kw_route => "`route`",
+        R::kw_default => "`default`",
+        R::kw_table => "`table`",
+        R::kw_test => "`test`",
+        R::kw_when => "`when` and a condition",
+        R::kw_priority => "`priority`",
+        R::kw_disabled => "`disabled`",
+        R::kw_goto => "`goto`",
+        R::kw_given => "`given`",
+        R::kw_expect => "`expect`",
+        R::kw_from => "`from`",
+        R::kw_in => "`in`",
+        R::kw_as => "`as`",
+        R::open_paren => "`(`",
+        R::close_paren => "`)`",
+        R::open_bracket => "`[`",
+        R::close_bracket => "`]`",
+        R::open_brace => "`{`",
+        R::close_brace => "`}`",
+        R::comma => "`,`",
+        R::semicolon => "`;`",
+        R::colon => "`:`",
+        R::less => "`<`",
+        R::greater => "`>`",
+        R::optional_mark => "`?`",
+        R::minus => "`-`",
+        R::private => "`@private`",
+        R::arrow => "`->`",
+        R::equals => "`=`",
+        R::string | R::plain_text => "a string",
+        R::number => "a number",
+        R::expression | R::piece | R::quantified | R::word | R::operator | R::member => "a value",
+        R::group | R::brackets | R::braces | R::quantifier | R::quantifier_start | R::cast => "a value",
+        R::entries | R::entry | R::entry_start => "a key",
+        R::conditions => "a condition",
+        R::type_expr | R::list_type | R::dict_type | R::record_type => "a type",
+        R::fields | R::field => "a field",
+        R::params => "`(`",
+        R::list_file => "`from`",
+        R::setting => "a setting",
+        R::setting_value => "a value",
+        R::priority => "`priority`",
+        R::target | R::handler_target => "a handler",
+        R::goto_target => "`goto`",
+        R::arguments | R::argument => "an argument",
+        R::metadata => "metadata in braces",
+        R::given => "`given`",
+        R::expect => "`expect`",
+        R::path => "a name",
+        R::import_statement
+        | R::input_statement
+        | R::handler_statement
+        | R::list_statement
+        | R::let_statement
+        | R::def_statement
+        | R::extern_statement
+        | R::settings_statement
+        | R::type_statement
+        | R::route_statement
+        | R::default_statement
+        | R::table_statement
+        | R::test_statement => "a statement",
+        R::WHITESPACE
+        | R::COMMENT
+        | R::word_start
+        | R::word_char
+        | R::any_word
+        | R::quoted
+        | R::reserved
+        | R::digits
+        | R::plain_string
+        | R::raw_string => return None,
+    })
+}
+
+/// Whether the rule is a piece of an expression: after a complete expression these always fit too,
+/// so they are no news beside what ends it.
+pub(super) fn is_piece(rule: Rule) -> bool {
+    use Rule as R;
+    matches!(
+        rule,
+        R::string
+            | R::number
+            | R::word
+            | R::operator
+            | R::member
+            | R::open_paren
+            | R::open_bracket
+            | R::open_brace
+            | R::quantifier
+            | R::quantifier_start
+            | R::quantified
+            | R::kw_as
+            | R::group
+            | R::brackets
+            | R::braces
+            | R::cast
+            | R::expression
+    )
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(super) fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => "something else".to_owned(),
+        [one] => (*one).to_owned(),
+        [init @ .., last] => format!("{} or {last}", init.join(", ")),
+    }
+}

@@ -1,0 +1,231 @@
+//! What can be said about a file from its tokens alone: characters that deceive or do not belong,
+//! broken strings, habits from other languages, and nesting that would exhaust the stack.
+
+use super::cut::{MAX_DEPTH, Sig};
+use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::span::{FileId, Span};
+use crate::syntax::lex::{Token, TokenKind};
+use std::collections::HashSet;
+use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
+
+/// Stray characters reported one by one; a file with more is probably not text.
+const MAX_STRAYS: usize = 50;
+
+/// Checks the characters of a file.
+pub(super) fn characters(file: FileId, text: &str, tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) {
+    let mut names = HashSet::new();
+    let mut strays = 0;
+    for token in tokens {
+        let span = token.span(file);
+        let slice = token.text(text);
+        use TokenKind::{
+            Comment, DocComment, Newline, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray, String,
+            UnclosedRaw, UnclosedString, White, Word,
+        };
+        match token.kind {
+            White | Newline => {}
+            Stray => {
+                strays += 1;
+                if strays <= MAX_STRAYS {
+                    diagnostics.push(stray(span, slice));
+                }
+            }
+            UnclosedString | UnclosedRaw => {
+                bidi(*token, file, slice, Code::BidiInString, diagnostics);
+                diagnostics.push(unclosed_string(*token, span, slice));
+            }
+            SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes(span, slice)),
+            SlashComment => {
+                let marks = Span { end: span.start + 2, ..span };
+                diagnostics.push(slip(marks, "comments start with `#`", "#"));
+                bidi(*token, file, slice, Code::BidiControl, diagnostics);
+            }
+            String | RawString => bidi(*token, file, slice, Code::BidiInString, diagnostics),
+            Comment | DocComment => bidi(*token, file, slice, Code::BidiControl, diagnostics),
+            Word | Quoted if !slice.is_ascii() => {
+                bidi(*token, file, slice, Code::BidiControl, diagnostics);
+                if names.insert(slice) {
+                    mixed_scripts(span, slice, diagnostics);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A habit of other languages, with the one thing to write instead.
+pub(super) fn slip(span: Span, message: impl Into<String>, write: &str) -> Diagnostic {
+    let mut diagnostic = Diagnostic::new(Code::Unexpected, span, message).help(format!("write `{write}`"));
+    diagnostic.fixes.push(Fix {
+        span,
+        replacement: write.to_owned(),
+        applicability: Applicability::MachineApplicable,
+    });
+    diagnostic
+}
+
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut Vec<Diagnostic>) {
+    if slice.is_ascii() {
+        return;
+    }
+    if let Some((at, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
+        let start = token.start as usize + at;
+        let place = if code == Code::BidiInString { "in a string" } else { "outside a string" };
+        let message = format!("the invisible character U+{:04X} {place} changes the order of the text", c as u32);
+        let help = if code == Code::BidiInString {
+            format!("if it is meant, write `\\u{{{:X}}}`", c as u32)
+        } else {
+            "remove it: what is shown is not what is read".to_owned()
+        };
+        diagnostics.push(Diagnostic::new(code, Span::new(file, start, start + c.len_utf8()), message).help(help));
+    }
+}
+
+/// The ASCII character meant by a full-width or typographic one.
+pub(super) fn ascii_for(c: char) -> Option<&'static str> {
+    Some(match c {
+        '（' => "(",
+        '）' => ")",
+        '［' | '【' => "[",
+        '］' | '】' => "]",
+        '｛' => "{",
+        '｝' => "}",
+        '，' | '、' => ",",
+        '：' => ":",
+        '；' => ";",
+        '。' | '．' => ".",
+        '＝' => "=",
+        '＜' => "<",
+        '＞' => ">",
+        '！' => "!",
+        '？' => "?",
+        '＋' => "+",
+        '－' | '−' | '–' | '—' => "-",
+        '＊' | '×' => "*",
+        '／' | '÷' => "/",
+        '％' => "%",
+        '＃' => "#",
+        '≥' => ">=",
+        '≤' => "<=",
+        '≠' => "!=",
+        '“' | '”' | '„' | '«' | '»' | '「' | '」' | '＂' | '‘' | '’' | '\'' => "\"",
+        _ => return None,
+    })
+}
+
+fn stray(span: Span, slice: &str) -> Diagnostic {
+    let c = slice.chars().next().unwrap_or('\0');
+    if is_bidi(c) {
+        let message = format!("the invisible character U+{:04X} changes the order of the text", c as u32);
+        return Diagnostic::new(Code::BidiControl, span, message).help("remove it: what is shown is not what is read");
+    }
+    if let Some(ascii) = ascii_for(c) {
+        let message = format!("`{c}` is not the character `{ascii}`");
+        let mut diagnostic = Diagnostic::new(Code::StrayCharacter, span, message).help(match c {
+            '\'' => "strings stand in double quotes, `\"`".to_owned(),
+            _ => format!("write `{ascii}`"),
+        });
+        diagnostic.fixes.push(Fix {
+            span,
+            replacement: ascii.to_owned(),
+            applicability: Applicability::MachineApplicable,
+        });
+        return diagnostic;
+    }
+    let message = if c.is_control() || c == '\u{FEFF}' || c == '\u{200B}' {
+        format!("the character U+{:04X} cannot stand in a rules file", c as u32)
+    } else {
+        format!("the character `{c}` cannot stand here")
+    };
+    let help = match c {
+        '`' => "a quoted name needs its closing backquote on the same line",
+        '\0' => "is this a text file?",
+        '$' => "names are written plain, without `$`",
+        '\\' => "a statement may go on on the next line as it is",
+        _ => "it may stand in a string or a comment only",
+    };
+    Diagnostic::new(Code::StrayCharacter, span, message).help(help)
+}
+
+fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
+    if token.kind == TokenKind::UnclosedRaw {
+        let hashes = "#".repeat(slice.find('"').unwrap_or(1) - 1);
+        return Diagnostic::new(Code::UnclosedString, span, "this raw string is not closed")
+            .help(format!("a raw string may span lines and ends with `\"{hashes}`"));
+    }
+    let help = if slice.ends_with("\\\"") {
+        "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
+    } else {
+        "close it with `\"` on the same line; for a line break within it write `\\n`"
+    };
+    Diagnostic::new(Code::UnclosedString, span, "this string is not closed").help(help)
+}
+
+fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
+    let mut inner = slice.chars();
+    inner.next();
+    inner.next_back();
+    let inner = inner.as_str();
+    let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "strings stand in straight double quotes");
+    if inner.contains(['"', '\\']) {
+        return diagnostic.help("write `\"…\"`");
+    }
+    let replacement = format!("\"{inner}\"");
+    let short = inner.chars().count() <= 40;
+    diagnostic = diagnostic.help(if short { format!("write `{replacement}`") } else { "write `\"…\"`".to_owned() });
+    diagnostic.fixes.push(Fix { span, replacement, applicability: Applicability::MachineApplicable });
+    diagnostic
+}
+
+fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
+    if name.detect_restriction_level() > RestrictionLevel::ModeratelyRestrictive {
+        let odd: Vec<String> =
+            name.chars().filter(|c| !c.is_ascii()).take(3).map(|c| format!("`{c}` (U+{:04X})", c as u32)).collect();
+        diagnostics.push(
+            Diagnostic::new(Code::MixedScript, span, format!("`{name}` mixes letters of scripts that look alike"))
+                .help(format!("not Latin: {}", odd.join(", "))),
+        );
+    }
+}
+
+/// The token at which a statement is nested deeper than [`MAX_DEPTH`]: brackets, runs of `not` and
+/// `-`, and quantifiers within quantifiers add up, since each is a level of the tree.
+pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
+    let mut levels: Vec<usize> = Vec::new();
+    let (mut depth, mut here) = (0, 0);
+    // Prefixes in a row before the next operand.
+    let mut run = 0;
+    for (index, sig) in sigs.iter().enumerate() {
+        let token = sig.token;
+        let operand_wanted =
+            index == 0 || !sigs[index - 1].token.kind.ends_operand() || sigs[index - 1].token.text(text) == "not";
+        match token.kind {
+            kind if kind.opens() => {
+                levels.push(here + run + 1);
+                depth += here + run + 1;
+                (here, run) = (0, 0);
+            }
+            kind if kind.closes() => {
+                depth -= levels.pop().unwrap_or(0);
+                (here, run) = (0, 0);
+            }
+            TokenKind::Comma | TokenKind::Semicolon | TokenKind::Arrow => (here, run) = (0, 0),
+            TokenKind::Word if token.text(text) == "not" => run += 1,
+            TokenKind::Operator if matches!(token.text(text), "-" | "!") && operand_wanted => run += 1,
+            TokenKind::Word if matches!(token.text(text), "any" | "all" | "count") => {
+                let word = sigs.get(index + 2).map(|sig| sig.token.text(text));
+                here += usize::from(word == Some("in")) + run;
+                run = 0;
+            }
+            _ => run = 0,
+        }
+        if depth + here + run > MAX_DEPTH {
+            return Some(token);
+        }
+    }
+    None
+}

@@ -1,0 +1,30 @@
+//! Text, the way rules see it. Every text operator reads its operands through here, so that the
+//! engines cannot differ in what "ignoring case" or `word` means.
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | [`mod@fold`] | which characters are equal when case is ignored? |
+//! | [`normalize`] | how are both sides of a text predicate prepared? ([`TextMode`]) |
+//! | [`word`] | what is a word character, and where may a keyword of `word` stand? |
+//! | [`glob`] | does the whole text fit a `like` pattern? |
+//! | [`pattern`] | how are regular expressions compiled? |
+//! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
+//! | [`mod@bucket`] | into which of 100 stable buckets does a key fall? |
+//!
+//! Nothing in here fails: each function is total over all texts.
+
+pub mod bucket;
+pub mod fold;
+pub mod glob;
+pub mod normalize;
+pub mod pattern;
+pub mod similarity;
+pub mod word;
+
+pub use bucket::bucket;
+pub use fold::{fold, fold_char, fold_into};
+pub use glob::Glob;
+pub use normalize::{Form, TextMode};
+pub use pattern::{REGEX_SIZE_LIMIT, regex};
+pub use similarity::{Scratch, Similarity, similarity};
+pub use word::{contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};

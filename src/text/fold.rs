@@ -1,0 +1,193 @@
+//! Simple Unicode case folding, so that `ignoring case` means the same for keywords as `(?i)` does for regular
+//! expressions.
+//!
+//! Two characters are equal here exactly when `(?i)` of the `regex` crate takes one for the other. The equivalence is
+//! therefore read from `regex-syntax` itself, once, on first use, and not copied: an update of that crate moves both
+//! sides together. Folding is one character to one character: `ß` and `ẞ` are equal, `ß` and `ss` are not.
+//!
+//! Each class of equal characters has one representative: the member that survives upper-casing and lower-casing
+//! again (`k` for `k K K`, `σ` for `σ Σ ς`), else the one with the lowest code point. It matters that it is not
+//! always the lowest: that would make `ι` the combining mark U+0345, and normalising afterwards would glue it to the
+//! letter before.
+
+use std::sync::LazyLock;
+
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+/// Characters a page covers.
+const PAGE: usize = 256;
+
+/// A two-level table: `index[c / 256]` is 0 for a page on which nothing folds, else one more than its place in `pages`.
+struct Table {
+    index: Vec<u8>,
+    pages: Vec<[char; PAGE]>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
+
+impl Table {
+    /// Reads the equivalence off `regex-syntax`. About three thousand characters take part in it; all of them change
+    /// under some case mapping (a test holds that against every character there is), so only those are asked for.
+    fn build() -> Table {
+        let mut table = Table { index: Vec::new(), pages: Vec::new() };
+        for c in candidates() {
+            let class = equal_to(c);
+            let to = representative(&class);
+            if to != c {
+                table.set(c, to);
+            }
+        }
+        table
+    }
+
+    fn set(&mut self, from: char, to: char) {
+        let (page, at) = (from as usize / PAGE, from as usize % PAGE);
+        if self.index.len() <= page {
+            self.index.resize(page + 1, 0);
+        }
+        if self.index[page] == 0 {
+            let first = (page * PAGE) as u32;
+            self.pages.push(std::array::from_fn(|i| char::from_u32(first + i as u32).unwrap_or_default()));
+            // The candidates lie on some forty pages; a test counts them, so this never saturates.
+            self.index[page] = u8::try_from(self.pages.len()).unwrap_or(0);
+        }
+        if let Some(page) = self.pages.get_mut((self.index[page] as usize).wrapping_sub(1)) {
+            page[at] = to;
+        }
+    }
+
+    #[inline]
+    fn get(&self, c: char) -> char {
+        match self.index.get(c as usize / PAGE) {
+            None | Some(0) => c,
+            Some(&page) => self.pages.get(page as usize - 1).map_or(c, |page| page[c as usize % PAGE]),
+        }
+    }
+}
+
+/// Every character that any case mapping changes.
+fn candidates() -> impl Iterator<Item = char> {
+    let class = match regex_syntax::parse(r"[\p{Changes_When_Casemapped}]").map(|hir| hir.into_kind()) {
+        Ok(HirKind::Class(Class::Unicode(class))) => class,
+        // Cannot be while the property exists; asking for everything is slow and right.
+        _ => ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]),
+    };
+    class.ranges().to_vec().into_iter().flat_map(|range| range.start()..=range.end())
+}
+
+/// The characters `(?i)` takes for `c`, itself among them, in ascending order.
+fn equal_to(c: char) -> ClassUnicode {
+    let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+    // Fails only when the case tables are compiled out; then nothing folds, as in `regex` itself.
+    let _ = class.try_case_fold_simple();
+    class
+}
+
+fn representative(class: &ClassUnicode) -> char {
+    let members = || class.ranges().iter().flat_map(|range| range.start()..=range.end());
+    let round_trips = |c: &char| only(c.to_uppercase()).and_then(|up| only(up.to_lowercase())) == Some(*c);
+    members().find(round_trips).or_else(|| members().next()).unwrap_or_default()
+}
+
+/// The only character of `chars`, if there is exactly one.
+fn only(mut chars: impl Iterator<Item = char>) -> Option<char> {
+    chars.next().filter(|_| chars.next().is_none())
+}
+
+/// The representative of the characters equal to `c` when case is ignored; `a` to `z` for ASCII letters.
+///
+/// Idempotent, and `fold_char(a) == fold_char(b)` exactly when `(?i)a` matches `b`.
+#[inline]
+pub fn fold_char(c: char) -> char {
+    if c.is_ascii() { c.to_ascii_lowercase() } else { TABLE.get(c) }
+}
+
+/// Appends `text`, each character folded, to `out`. Allocates only when `out` has to grow.
+pub fn fold_into(text: &str, out: &mut String) {
+    let mut copied = 0;
+    if !text.is_ascii() {
+        let table = &*TABLE;
+        for (at, c) in text.char_indices().filter(|(_, c)| !c.is_ascii()) {
+            let to = table.get(c);
+            if to != c {
+                push_ascii_folded(&text[copied..at], out);
+                out.push(to);
+                copied = at + c.len_utf8();
+            }
+        }
+    }
+    push_ascii_folded(&text[copied..], out);
+}
+
+/// Appends `run`, of which only ASCII letters fold: copied and lower-cased by whole machine words.
+fn push_ascii_folded(run: &str, out: &mut String) {
+    let start = out.len();
+    out.push_str(run);
+    out[start..].make_ascii_lowercase();
+}
+
+/// `text` with each character folded.
+pub fn fold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    fold_into(text, &mut out);
+    out
+}
+
+/// Whether folding leaves `text` as it is.
+pub fn is_folded(text: &str) -> bool {
+    if text.is_ascii() {
+        return !text.bytes().any(|b| b.is_ascii_uppercase());
+    }
+    text.chars().all(|c| fold_char(c) == c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn folds_examples() {
+        for (text, expected) in [
+            ("", ""),
+            ("Show FILES 42", "show files 42"),
+            ("CAFÉ café", "café café"),
+            ("ΣΊΣΥΦΟΣ σίσυφος", "σίσυφοσ σίσυφοσ"),
+            ("\u{212a}elvin \u{17f}t", "kelvin st"),
+            ("STRASSE Straße STRAẞE", "strasse straße straße"),
+            ("İstanbul ISTANBUL ıstanbul", "İstanbul istanbul ıstanbul"),
+            ("\u{345}Ιι\u{1fbe}", "ιιιι"),
+            ("文件 ПРИВЕТ 文A件", "文件 привет 文a件"),
+            ("\u{10400}\u{10428}", "\u{10428}\u{10428}"),
+        ] {
+            assert_eq!(fold(text), expected, "{text}");
+            let mut out = String::from("kept ");
+            fold_into(text, &mut out);
+            assert_eq!(out, format!("kept {expected}"), "appending {text}");
+            assert_eq!(is_folded(text), text == expected, "is_folded {text}");
+        }
+    }
+
+    /// Every character there is: the same representative exactly when `regex-syntax` has them in one class.
+    #[test]
+    fn agrees_with_regex_on_every_character() {
+        let mut by_representative: HashMap<char, Vec<char>> = HashMap::new();
+        for c in '\0'..=char::MAX {
+            let to = fold_char(c);
+            assert_eq!(fold_char(to), to, "{c:?} is not folded in one step");
+            assert!(!to.is_ascii_uppercase(), "{c:?}");
+            by_representative.entry(to).or_default().push(c);
+        }
+        for (to, members) in by_representative {
+            let class = equal_to(to);
+            let expected: Vec<char> = class.ranges().iter().flat_map(|r| r.start()..=r.end()).collect();
+            assert_eq!(members, expected, "the class of {to:?}");
+        }
+    }
+
+    #[test]
+    fn table_stays_small() {
+        let table = Table::build();
+        assert!(table.pages.len() < 100, "{} pages", table.pages.len());
+    }
+}

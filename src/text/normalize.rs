@@ -1,0 +1,206 @@
+//! How both sides of a text predicate are made comparable: Unicode normalisation, then case folding.
+//!
+//! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`]. Constants are prepared
+//! once, when rules are compiled; a message's text once for each mode that some rule reads it in.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
+
+use super::fold::{fold_char, fold_into, is_folded};
+
+/// A Unicode normalisation form (Unicode Standard Annex 15).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// The text as it came.
+    #[default]
+    None,
+    /// Composed: `e` and a combining acute accent become `é`.
+    Nfc,
+    /// Composed, and compatibility characters become plain ones: full-width `Ａ` becomes `A`, `ﬁ` becomes `fi`.
+    Nfkc,
+}
+
+/// How both sides of a text predicate are prepared: first normalised, then folded; when both are asked for, normalised
+/// once more, since folding can leave a letter and an accent that compose (`J` and a caron: only `ǰ` is composed).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TextMode {
+    /// Case is ignored, see [`fold_char`].
+    pub fold: bool,
+    /// The normalisation form.
+    pub form: Form,
+}
+
+impl TextMode {
+    /// The mode that leaves every text as it is.
+    pub const PLAIN: TextMode = TextMode { fold: false, form: Form::None };
+
+    /// Whether preparing is the identity.
+    pub const fn is_plain(self) -> bool {
+        !self.fold && matches!(self.form, Form::None)
+    }
+
+    /// `text` prepared; borrowed when nothing changes. Idempotent.
+    pub fn prepare(self, text: &str) -> Cow<'_, str> {
+        if self.unchanged(text) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        self.prepare_into(text, &mut out);
+        // The quick check may not know; what came out does.
+        if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
+    }
+
+    /// Appends `text`, prepared, to `out`. Allocates only when `out` has to grow (and, inside the normaliser, for
+    /// unusually long runs of combining marks).
+    pub fn prepare_into(self, text: &str, out: &mut String) {
+        let normal = self.form.surely_has(text);
+        match (self.fold, normal) {
+            (false, true) => out.push_str(text),
+            (true, true) => {
+                let start = out.len();
+                fold_into(text, out);
+                if !self.form.surely_has(&out[start..]) {
+                    out.truncate(start);
+                    self.form.extend(text.chars().map(fold_char), out);
+                }
+            }
+            (false, false) => self.form.extend(text.chars(), out),
+            (true, false) => match self.form {
+                Form::None => fold_into(text, out),
+                Form::Nfc => out.extend(text.nfc().map(fold_char).nfc()),
+                Form::Nfkc => out.extend(text.nfkc().map(fold_char).nfkc()),
+            },
+        }
+    }
+
+    /// True only when preparing is known to change nothing.
+    fn unchanged(self, text: &str) -> bool {
+        (!self.fold || is_folded(text)) && self.form.surely_has(text)
+    }
+}
+
+impl Form {
+    /// True only when `text` is known to be in this form; false when it is not, or only the full algorithm could tell.
+    fn surely_has(self, text: &str) -> bool {
+        match self {
+            Form::None => true,
+            _ if text.is_ascii() => true,
+            Form::Nfc => is_nfc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes,
+            Form::Nfkc => is_nfkc_quick(text.chars().filter(|&c| !is_inert(c))) == IsNormalized::Yes,
+        }
+    }
+
+    fn extend(self, chars: impl Iterator<Item = char>, out: &mut String) {
+        match self {
+            Form::None => out.extend(chars),
+            Form::Nfc => out.extend(chars.nfc()),
+            Form::Nfkc => out.extend(chars.nfkc()),
+        }
+    }
+}
+
+/// Common letters that are in every form and never compose with what is before them; the quick check, which takes
+/// dozens of nanoseconds for each character, need not see them. Leaving them out can bring marks together that were
+/// apart, which makes it say no more often, never yes.
+fn is_inert(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{9f}' | 'À'..='ı' // Latin
+        | 'Α'..='Ω' | 'α'..='ω' | '\u{400}'..='\u{482}' // Greek, Cyrillic
+        | '\u{5d0}'..='\u{5ea}' | '\u{621}'..='\u{64a}' // Hebrew, Arabic
+        | '‘'..='”' | '、'..='。' | 'ぁ'..='ゖ' | 'ァ'..='ヺ' // quotes, kana
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' // Han, Hangul
+        | '\u{1f300}'..='\u{1f6ff}' // emoji
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: TextMode = TextMode::PLAIN;
+    const FOLD: TextMode = TextMode { fold: true, form: Form::None };
+    const NFC: TextMode = TextMode { fold: false, form: Form::Nfc };
+    const NFKC: TextMode = TextMode { fold: false, form: Form::Nfkc };
+    const FOLD_NFC: TextMode = TextMode { fold: true, form: Form::Nfc };
+    const FOLD_NFKC: TextMode = TextMode { fold: true, form: Form::Nfkc };
+    const ALL: [TextMode; 6] = [NONE, FOLD, NFC, NFKC, FOLD_NFC, FOLD_NFKC];
+
+    /// Prepares, and holds the three laws: borrowed exactly when equal, appending agrees, idempotent.
+    fn check(mode: TextMode, text: &str) -> String {
+        let prepared = mode.prepare(text);
+        assert_eq!(matches!(prepared, Cow::Borrowed(_)), prepared == text, "{mode:?} {text:?}: borrowed");
+        let mut out = String::from("e");
+        mode.prepare_into(text, &mut out);
+        assert_eq!(out[1..], *prepared, "{mode:?} {text:?}: appended");
+        assert_eq!(mode.prepare(&prepared), prepared, "{mode:?} {text:?}: twice");
+        prepared.into_owned()
+    }
+
+    #[test]
+    fn prepares_examples() {
+        for (mode, text, expected) in [
+            (NONE, "Cafe\u{301} Ａ", "Cafe\u{301} Ａ"),
+            (FOLD, "CAFE\u{301} Ａ", "cafe\u{301} ａ"),
+            (NFC, "Cafe\u{301} Ａ", "Café Ａ"),
+            (NFC, "Café", "Café"),
+            (NFKC, "ﬁle Ａ１ ㍿ ｶﾞ", "file A1 株式会社 ガ"),
+            (FOLD_NFC, "CAFE\u{301}", "café"),
+            (FOLD_NFC, "J\u{30c}", "ǰ"),
+            (FOLD_NFC, "\u{212b}ngström", "ångström"),
+            (FOLD_NFKC, "ＣＡＦＥ\u{301} Ǆ", "café dž"),
+            (FOLD_NFKC, "Plain TEXT", "plain text"),
+            (FOLD_NFKC, "", ""),
+        ] {
+            assert_eq!(check(mode, text), expected, "{mode:?} {text:?}");
+        }
+    }
+
+    /// Every character that any mode touches, alone, after a letter and before the marks that compose most.
+    #[test]
+    fn laws_hold_for_every_character() {
+        let mut text = String::new();
+        for c in '\0'..=char::MAX {
+            let inert = is_inert(c) && fold_char(c) == c;
+            if inert || FOLD_NFKC.unchanged(c.encode_utf8(&mut [0; 4])) {
+                continue;
+            }
+            for (before, after) in
+                [("", ""), ("a", ""), ("Α", ""), ("", "\u{345}\u{301}"), ("j", "\u{30c}\u{323}")]
+            {
+                text.clear();
+                text.extend([before, c.encode_utf8(&mut [0; 4]), after]);
+                for mode in ALL {
+                    check(mode, &text);
+                }
+            }
+        }
+    }
+
+    /// Characters equal without case stay equal after preparing.
+    #[test]
+    fn case_never_survives_folding() {
+        for c in '\0'..='\u{1ffff}' {
+            let (a, b) = (c.to_string(), fold_char(c).to_string());
+            for mode in [FOLD, FOLD_NFC] {
+                assert_eq!(mode.prepare(&a), mode.prepare(&b), "{mode:?} {c:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn inert_characters_are_inert() {
+        use unicode_normalization::char::canonical_combining_class;
+        for c in ('\0'..=char::MAX).filter(|&c| is_inert(c)) {
+            assert_eq!(is_nfc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
+            assert_eq!(is_nfkc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
+            assert_eq!(canonical_combining_class(c), 0, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn knows_plain() {
+        assert_eq!(ALL.map(TextMode::is_plain), [true, false, false, false, false, false]);
+        assert_eq!(TextMode::default(), TextMode::PLAIN);
+    }
+}

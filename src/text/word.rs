@@ -1,0 +1,240 @@
+//! The `word` modifier: where a keyword stands as a word of its own.
+//!
+//! The table, in one place. A character is a **word character** when
+//!
+//! 1. it is one for `\w` of the `regex` crate: a letter, a mark, a decimal digit, connecting punctuation such as `_`,
+//!    or a joiner (Unicode Technical Standard 18, annex C), **and**
+//! 2. it is not a character of Chinese, Japanese or Korean scripts: its Script_Extensions name none of Han, Hiragana,
+//!    Katakana, Hangul and Bopomofo, or name Latin as well.
+//!
+//! So `文`, `の`, `한` and the sound mark `ー` are no word characters, since those scripts do not space words: the keyword
+//! `文件` is found in `打开文件吧`. Full-width `Ａ` and `１` are, being Latin and common to all scripts.
+//!
+//! A keyword stands as a word where the text's character before it is no word character, if the keyword's own first
+//! character is one; and likewise after it, with its last. An edge that is no word character asks for nothing, which is
+//! why `C++` is found in `C++14` and `.rs` in `main.rs`. The empty keyword has no edges and is found in every text, as
+//! by plain `contains`.
+//!
+//! These functions compare characters as they are; prepare both sides first ([`super::TextMode`]).
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+use regex_syntax::hir::{Class, HirKind};
+
+/// Whether `c` is a word character, by the table in the module's documentation.
+#[inline]
+pub fn is_word_char(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
+}
+
+/// The table, as the `regex` crate would read it: `\w` without the scripts that do not space words, and those without
+/// what Latin uses too or what belongs to no script.
+const TABLE: &str = concat!(
+    r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
+    r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
+);
+
+/// The ranges of [`TABLE`], ascending.
+static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
+    let kind = regex_syntax::parse(TABLE).map(|hir| hir.into_kind());
+    match kind {
+        Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|r| (r.start(), r.end())).collect(),
+        // Cannot be while the Unicode tables are compiled in; without them, words are ASCII.
+        _ => Vec::new(),
+    }
+});
+
+fn is_word_char_beyond_ascii(c: char) -> bool {
+    let ranges = &*RANGES;
+    ranges.get(ranges.partition_point(|&(_, end)| end < c)).is_some_and(|&(start, _)| start <= c)
+}
+
+/// Whether `keyword` occurs in `text` as a word of its own. Overlapping occurrences count: `aa` is a word in `aaa aa`.
+///
+/// One pass for most texts. At worst (a long keyword overlapping itself over and over) the product of both lengths.
+pub fn contains_word(text: &str, keyword: &str) -> bool {
+    let Some(first) = keyword.chars().next() else { return true };
+    let finder = Finder::new(keyword);
+    let mut from = 0;
+    while let Some(found) = text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
+        let start = from + found;
+        if word_edges_ok(text, start, start + keyword.len()) {
+            return true;
+        }
+        from = start + first.len_utf8();
+    }
+    false
+}
+
+/// Whether `text` starts with `keyword`, standing as a word of its own.
+pub fn starts_with_word(text: &str, keyword: &str) -> bool {
+    text.starts_with(keyword) && word_edges_ok(text, 0, keyword.len())
+}
+
+/// Whether `text` ends with `keyword`, standing as a word of its own.
+pub fn ends_with_word(text: &str, keyword: &str) -> bool {
+    text.ends_with(keyword) && word_edges_ok(text, text.len() - keyword.len(), text.len())
+}
+
+/// Whether the slice of `text` from byte `start` to byte `end` stands as a word of its own, judged by the slice's own
+/// first and last characters. For callers that find occurrences by other means.
+///
+/// An empty slice has no edges: true. Offsets outside the text, out of order or inside a character: false.
+pub fn word_edges_ok(text: &str, start: usize, end: usize) -> bool {
+    let (Some(before), Some(word), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..))
+    else {
+        return false;
+    };
+    let both_are_word_chars = |inside: Option<char>, outside: Option<char>| {
+        inside.zip(outside).is_some_and(|(inside, outside)| is_word_char(inside) && is_word_char(outside))
+    };
+    !both_are_word_chars(word.chars().next(), before.chars().next_back())
+        && !both_are_word_chars(word.chars().next_back(), after.chars().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn word_characters() {
+        for (chars, expected) in [
+            ("azAZ09_", true),
+            (" -+.#@/\\\"'\n", false),
+            ("éßſẞøŁ", true),
+            ("αЯאعकไม", true),
+            ("\u{301}\u{200d}\u{203f}", true),
+            ("Ａｚ１", true),
+            ("文件〇々〆㐀𠀀", false),
+            ("ひカｶーｰ\u{3099}ﾞ", false),
+            ("한ᄒ\u{1161}ㅎ", false),
+            ("ㄅㆠ", false),
+            ("ˊˇ\u{323}", true),
+            ("。、！—…😀", false),
+        ] {
+            for c in chars.chars() {
+                assert_eq!(is_word_char(c), expected, "{c:?} U+{:04X}", c as u32);
+            }
+        }
+    }
+
+    /// The definition in words, on tables from another crate, over every character. Fails when an update leaves the
+    /// two crates a Unicode version apart; then the table itself is in doubt, and not only this test.
+    #[test]
+    fn agrees_with_another_source_on_every_character() {
+        use unicode_script::{Script, UnicodeScript};
+        for c in '\0'..=char::MAX {
+            let scripts = c.script_extension();
+            let belongs = !scripts.is_common() && !scripts.is_inherited();
+            let unspaced =
+                [Script::Han, Script::Hiragana, Script::Katakana, Script::Hangul, Script::Bopomofo];
+            let cjk = belongs && unspaced.iter().any(|&script| scripts.contains_script(script));
+            let expected = regex_syntax::try_is_word_character(c).expect("compiled in")
+                && (!cjk || scripts.contains_script(Script::Latin));
+            assert_eq!(is_word_char(c), expected, "{c:?} U+{:04X}", c as u32);
+        }
+    }
+
+    fn check(find: fn(&str, &str) -> bool, cases: &[(&str, &str, bool)]) {
+        for &(text, keyword, expected) in cases {
+            assert_eq!(find(text, keyword), expected, "{keyword:?} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn contains() {
+        check(
+            contains_word,
+            &[
+                ("show file now", "file", true),
+                ("show files", "file", false),
+                ("profile", "file", false),
+                ("file", "file", true),
+                ("my_file", "file", false),
+                ("(file)", "file", true),
+                ("aaa aa", "aa", true),
+                ("aaa aaaa", "aa", false),
+                ("-aa-aa- x", "-aa-", true),
+                ("x-a-ab -a-a", "-a-a", true),
+                ("profile files file", "file", true),
+                ("I write C++14", "C++", true),
+                ("I write OC++", "C++", false),
+                ("main.rs", ".rs", true),
+                ("main.rst", ".rs", false),
+                ("un café noir", "café", true),
+                ("cafés", "café", false),
+                ("cafe\u{301}", "cafe", false),
+                ("the big red fox", "big red", true),
+                ("the big redder fox", "big red", false),
+                ("打开文件吧", "文件", true),
+                ("打开file吧", "file", true),
+                ("ファイルを", "ファイル", true),
+                ("파일을", "파일", true),
+                ("文件A", "文件", true),
+                ("Ａfile", "file", false),
+                ("any", "", true),
+                ("", "", true),
+                ("", "a", false),
+            ],
+        );
+    }
+
+    #[test]
+    fn starts_and_ends() {
+        check(
+            starts_with_word,
+            &[
+                ("show it", "show", true),
+                ("shows it", "show", false),
+                ("it show", "show", false),
+                ("C++14", "C++", true),
+                ("文件吧", "文件", true),
+                ("x", "", true),
+            ],
+        );
+        check(
+            ends_with_word,
+            &[
+                ("the file", "file", true),
+                ("profile", "file", false),
+                ("file it", "file", false),
+                ("main.rs", ".rs", true),
+                ("x", "", true),
+                ("", "x", false),
+            ],
+        );
+    }
+
+    #[test]
+    fn edges() {
+        for (text, start, end, expected) in [
+            ("a b c", 2, 3, true),
+            ("abc", 1, 2, false),
+            ("abc", 1, 1, true),
+            ("abc", 2, 1, false),
+            ("abc", 0, 4, false),
+            ("é", 0, 1, false),
+            ("abc", 0, 3, true),
+        ] {
+            assert_eq!(word_edges_ok(text, start, end), expected, "{text:?} {start}..{end}");
+        }
+    }
+
+    /// Every occurrence tried, one character at a time: the plain meaning.
+    #[test]
+    fn agrees_with_the_plain_meaning() {
+        let texts: Vec<String> = (0..4_u32.pow(7))
+            .step_by(7)
+            .map(|n| (0..7).map(|i| ['a', '-', '文', 'b'][(n / 4_u32.pow(i) % 4) as usize]).collect())
+            .collect();
+        for keyword in ["a", "aa", "-", "a-a", "aba", "文", "a文", "-a", "a-", "-aa-a"] {
+            for text in &texts {
+                let plain = text.char_indices().any(|(at, _)| {
+                    text[at..].starts_with(keyword) && word_edges_ok(text, at, at + keyword.len())
+                });
+                assert_eq!(contains_word(text, keyword), plain, "{keyword:?} in {text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Tracing a decision: the typed program is evaluated as the author wrote it, and every step is
+//! kept as plain data: what was asked, what came out, the values it was asked of, what was missing.
+//! This module walks tables and routes; `trace/cond.rs` conditions, `trace/operand.rs` values and
+//! why they are missing, `trace/private.rs` what must not be shown.
+//!
+//! A trace always comes to the choice of [`crate::eval::Evaluator::decide`]; tests assert it.
+
+mod cond;
+mod data;
+mod operand;
+mod private;
+mod quote;
+#[cfg(test)]
+mod tests;
+
+pub use data::{
+    DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace,
+    TraceNode,
+};
+pub use private::MASK;
+pub use quote::{Place, Source};
+
+use crate::decision::{Choice, Chosen};
+use crate::eval::Evaluator;
+use crate::sema::hir::{LetId, Outcome, Program, RouteId, SlotId, TableId, VarId};
+use crate::value::{Tri, Value};
+use private::Privacy;
+use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
+
+/// A decision with everything that led to it.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// What was chosen.
+    pub choice: Choice,
+    /// The search of the entry's table.
+    pub table: TableTrace,
+    /// The chosen handler's arguments; private ones are masked.
+    pub args: Map<String, Json>,
+    /// The required arguments that are missing.
+    pub missing_args: Vec<String>,
+    /// The fields that were read, in the order they were first read.
+    pub message: Vec<Operand>,
+    /// The host functions that failed.
+    pub host_failures: Vec<HostFailed>,
+}
+
+/// Traces decisions; wraps the evaluator whose answers it explains.
+pub struct Tracer<'a, 's> {
+    pub(crate) eval: Evaluator<'a>,
+    source: &'s dyn Source,
+    privacy: Privacy<'a>,
+    /// The slots read so far, in order.
+    slots: Vec<SlotId>,
+    /// The elements in scope as they stand in the list, before the typed read.
+    raw_vars: Vec<(VarId, Value<'a>)>,
+    /// The `let`s whose parts have been shown under the route at hand.
+    shown: Vec<LetId>,
+    /// For each failed call so far, whether its text may hold a private value.
+    private_failures: Vec<bool>,
+}
+
+impl<'a, 's> Tracer<'a, 's> {
+    /// A tracer over this evaluator. Private values are masked unless `show_private`.
+    pub fn new(eval: Evaluator<'a>, source: &'s dyn Source, show_private: bool) -> Self {
+        let privacy = Privacy::new(eval.program(), show_private);
+        Tracer {
+            eval,
+            source,
+            privacy,
+            slots: Vec::new(),
+            raw_vars: Vec::new(),
+            shown: Vec::new(),
+            private_failures: Vec::new(),
+        }
+    }
+
+    /// Decides by a table and tells how.
+    pub fn decide(&mut self, entry: TableId) -> Trace {
+        let mut path = SmallVec::new();
+        let mut searched = vec![false; self.program().tables.len()];
+        let (table, chosen) = self.table(entry, &mut path, &mut searched);
+        let choice = match chosen {
+            Some(_) => Choice { chosen, path },
+            None => Choice::nothing(),
+        };
+        let (args, missing_args) = self.arguments(&choice);
+        Trace {
+            choice,
+            table,
+            args,
+            missing_args,
+            message: self.message(),
+            host_failures: self.host_failures(),
+        }
+    }
+
+    /// The chosen handler's arguments as they may be shown, and the required ones that are missing.
+    fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
+        let (mut given, mut missing) = (Map::new(), Vec::new());
+        let program = self.program();
+        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
+        if let Some(Outcome::Handler { args, .. }) = outcome {
+            for argument in args {
+                let value = self.operand(&argument.value, &mut Vec::new());
+                if value.is_missing() {
+                    if argument.optional {
+                        continue;
+                    }
+                    missing.push(argument.name.to_string());
+                }
+                given.insert(argument.name.to_string(), self.privacy.argument(value, &argument.value));
+            }
+        }
+        (given, missing)
+    }
+
+    /// Notes for the calls that failed since the last time whether they may have seen a private value.
+    fn mark_failures(&mut self, private: bool) {
+        self.private_failures.resize(self.eval.hosts.failures.len(), private && !self.privacy.show);
+    }
+
+    pub(crate) fn program(&self) -> &'a Program {
+        self.eval.program()
+    }
+
+    fn table(
+        &mut self,
+        id: TableId,
+        path: &mut SmallVec<[RouteId; 4]>,
+        searched: &mut [bool],
+    ) -> (TableTrace, Option<Chosen>) {
+        let program = self.program();
+        let table = &program.tables[id.index()];
+        let mut trace = TableTrace { table: table.name.to_string(), ..TableTrace::default() };
+        if std::mem::replace(&mut searched[id.index()], true) {
+            trace.searched_before = true;
+            return (trace, None);
+        }
+        trace.disabled = program
+            .routes
+            .iter()
+            .filter(|route| route.disabled && route.table == id)
+            .map(|route| route.name.to_string())
+            .collect();
+        let mut chosen = None;
+        for &route in table.order.iter().filter(|route| !program.routes[route.index()].disabled) {
+            if chosen.is_some() {
+                trace.not_tried += 1;
+                continue;
+            }
+            let (tried, found) = self.route(route, path, searched);
+            trace.routes.push(tried);
+            chosen = found;
+        }
+        if let Some(outcome) = &table.default {
+            let mut default =
+                DefaultTrace { result: Mark::Skipped, to: target(program, outcome), table: None };
+            if chosen.is_none() {
+                default.result = Mark::True;
+                match outcome {
+                    Outcome::Handler { .. } => chosen = Some(Chosen::Default(id)),
+                    Outcome::Goto(inner) => {
+                        let (inner, found) = self.table(*inner, path, searched);
+                        default.table = Some(Box::new(inner));
+                        chosen = found;
+                    }
+                }
+            }
+            trace.default = Some(default);
+        }
+        trace.chose = chosen.is_some();
+        (trace, chosen)
+    }
+
+    fn route(
+        &mut self,
+        id: RouteId,
+        path: &mut SmallVec<[RouteId; 4]>,
+        searched: &mut [bool],
+    ) -> (RouteTrace, Option<Chosen>) {
+        let program = self.program();
+        let route = &program.routes[id.index()];
+        self.shown.clear();
+        let (when, result) = self.cond(&route.condition);
+        let mut trace = RouteTrace {
+            route: route.name.to_string(),
+            result: result.into(),
+            chosen: false,
+            priority: route.priority,
+            docs: route.docs.to_string(),
+            place: self.source.place(route.span),
+            to: target(program, &route.outcome),
+            when,
+            table: None,
+        };
+        let mut chosen = None;
+        if result == Tri::True {
+            match route.outcome {
+                Outcome::Handler { .. } => chosen = Some(Chosen::Route(id)),
+                Outcome::Goto(inner) => {
+                    path.push(id);
+                    let (inner, found) = self.table(inner, path, searched);
+                    if found.is_none() {
+                        path.pop();
+                    }
+                    trace.table = Some(Box::new(inner));
+                    chosen = found;
+                }
+            }
+        }
+        trace.chosen = chosen.is_some();
+        (trace, chosen)
+    }
+
+    /// The fields read, as they stand in the message.
+    fn message(&self) -> Vec<Operand> {
+        let program = self.program();
+        let mut fields: Vec<Operand> = Vec::new();
+        for slot in self.slots.iter().map(|id| &program.slots[id.index()]) {
+            let name = slot.name();
+            if fields.iter().any(|field| field.text == name) {
+                continue;
+            }
+            fields.push(self.privacy.raw_field(slot, self.eval.message()));
+        }
+        fields
+    }
+
+    /// The failed calls; a text that may hold a private value is masked.
+    fn host_failures(&self) -> Vec<HostFailed> {
+        let failures = self.eval.hosts.failures.iter().enumerate();
+        failures
+            .map(|(position, failure)| HostFailed {
+                function: failure.function.to_string(),
+                message: match self.private_failures.get(position) {
+                    Some(false) => failure.message.clone(),
+                    _ => MASK.to_owned(),
+                },
+            })
+            .collect()
+    }
+}
+
+/// `file_handler`, `goto billing`
+fn target(program: &Program, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Handler { name, .. } => name.to_string(),
+        Outcome::Goto(id) => format!("goto {}", program.tables[id.index()].name),
+    }
+}

@@ -1,0 +1,220 @@
+//! The shapes of a trace. Their JSON is documented at [`crate::explain::Explanation`] and stable:
+//! fields are added, never renamed.
+
+use super::Place;
+use crate::value::Tri;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// What came out of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mark {
+    /// It holds.
+    True,
+    /// It does not hold.
+    False,
+    /// A value was missing or of another type.
+    Unknown,
+    /// It was not evaluated.
+    Skipped,
+}
+
+impl From<Tri> for Mark {
+    fn from(result: Tri) -> Mark {
+        match result {
+            Tri::True => Mark::True,
+            Tri::False => Mark::False,
+            Tri::Unknown => Mark::Unknown,
+        }
+    }
+}
+
+/// The search of a table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TableTrace {
+    /// Its name.
+    pub table: String,
+    /// Whether it chose something.
+    pub chose: bool,
+    /// It was searched earlier in this decision and chose nothing, so it was not searched again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub searched_before: bool,
+    /// The routes tried, in the order they were tried.
+    pub routes: Vec<RouteTrace>,
+    /// How many routes stand behind the chosen one.
+    pub not_tried: usize,
+    /// The names of disabled routes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disabled: Vec<String>,
+    /// The default, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<DefaultTrace>,
+}
+
+/// A route that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct RouteTrace {
+    /// Its name.
+    pub route: String,
+    /// Whether its condition holds.
+    pub result: Mark,
+    /// Whether it was chosen, or led to the choice by its jump.
+    pub chosen: bool,
+    /// Its priority.
+    pub priority: i64,
+    /// Its handler, or `goto TABLE`.
+    pub to: String,
+    /// Its doc comment.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub docs: String,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Its condition.
+    pub when: TraceNode,
+    /// The search of the table it jumped to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<Box<TableTrace>>,
+}
+
+/// A table's default.
+#[derive(Clone, Debug, Serialize)]
+pub struct DefaultTrace {
+    /// `true` when it was reached, else `skipped`.
+    pub result: Mark,
+    /// Its handler, or `goto TABLE`.
+    pub to: String,
+    /// The search of the table it jumped to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<Box<TableTrace>>,
+}
+
+/// What a node of a condition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    /// `true` or `false`.
+    Constant,
+    /// `not C`
+    Not,
+    /// Every child must hold.
+    And,
+    /// One child must hold.
+    Or,
+    /// A predicate over values.
+    Test,
+    /// `any x in L: C`
+    Any,
+    /// `all x in L: C`
+    All,
+    /// A `let`; its parts are the children.
+    Let,
+    /// A call of a `def`; its body is the child.
+    Call,
+}
+
+/// Why a node has no more to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    /// Not evaluated: another operand of the same `and` or `or` had decided.
+    Decided,
+    /// The parts of this `let` are shown above, under the same route.
+    ShownAbove,
+}
+
+/// A condition, or a part of one.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceNode {
+    /// What it is.
+    pub kind: NodeKind,
+    /// The author's own text, on one line.
+    pub text: String,
+    /// What came out.
+    pub result: Mark,
+    /// The name of the `let` or `def`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where it is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The values a predicate was asked of; the list of a quantifier.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<Operand>,
+    /// What a text operator found: the keyword of the list, or the text the expression matched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// Why a predicate is unknown, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
+    /// Why there is no more to show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<Note>,
+    /// Its parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<TraceNode>,
+    /// The elements of a quantifier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elements: Option<Elements>,
+}
+
+/// A value that a predicate was asked of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Operand {
+    /// The field's path, or the author's text of the value.
+    pub text: String,
+    /// The value; none when missing. Long ones are cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Json>,
+    /// Whether it is missing, or counts as missing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
+    /// Whether the value is private and not shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub masked: bool,
+    /// The full length (characters, elements or keys) of a value that was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<usize>,
+    /// The elements counted by `count x in L: C`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elements: Option<Elements>,
+}
+
+/// What a quantifier saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Elements {
+    /// The elements asked, the first twenty (five inside another quantifier) and the deciding one.
+    pub shown: Vec<ElementTrace>,
+    /// How many more were asked.
+    pub more: usize,
+    /// How many were not asked, because an earlier one decided.
+    pub skipped: usize,
+}
+
+/// One element of a quantifier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ElementTrace {
+    /// Its place in the list, from 0.
+    pub index: usize,
+    /// The element, named as the quantifier names it.
+    pub element: Operand,
+    /// What the condition came to on it.
+    pub when: TraceNode,
+}
+
+/// A host function that failed; its result counted as missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostFailed {
+    /// Its name in the rules.
+    pub function: String,
+    /// What it said; masked when it was called with a private value.
+    pub message: String,
+}
+
+impl PartialEq for TraceNode {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, self.result, &self.text) == (other.kind, other.result, &other.text)
+            && self.children == other.children
+    }
+}
