@@ -11,7 +11,7 @@ pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use strategy::Tier;
 
-use crate::bytecode::{self, Bytecode};
+use crate::bytecode::{self, Bytecode, LowerError};
 use crate::decision::{Choice, Chosen};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::eval::Evaluator;
@@ -175,11 +175,18 @@ fn within(root: &Path, path: &Path) -> Option<PathBuf> {
     path.strip_prefix(root).ok().map(Path::to_path_buf)
 }
 
-fn lowering_failed(program: &Program, error: &bytecode::LowerError) -> Diagnostic {
-    let place = error.pattern().and_then(|(pattern, fold)| program.patterns.get(&(pattern.into(), fold)));
+fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
+    let place = match error {
+        LowerError::Regex(pattern, _) => {
+            program.patterns.iter().find(|((known, _), _)| known == pattern).map(|(_, place)| *place)
+        }
+        _ => None,
+    };
     match place {
-        Some(place) => Diagnostic::new(Code::RegexTooLarge, *place, "this regular expression is too large when compiled")
-            .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`"),
+        Some(place) => {
+            Diagnostic::new(Code::RegexTooLarge, place, "this regular expression is too large when compiled")
+                .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`")
+        }
         None => Diagnostic::without_place(Code::TooComplex, format!("the rules are too complex: {error}")),
     }
 }
@@ -494,6 +501,12 @@ struct Calls {
     elapsed: std::time::Duration,
 }
 
+fn finish<'a, M: vm::Message<'a>>(mut machine: Vm<'a, M>, table: TableId) -> (Choice, Calls) {
+    let choice = machine.decide(table);
+    let calls = machine.hosts();
+    (choice, Calls { failures: calls.failures.clone(), elapsed: calls.elapsed })
+}
+
 impl RuleSet {
     fn breaches(&self, message: &Json) -> Vec<Breach> {
         self.program.input.as_ref().map_or_else(Vec::new, |input| schema::breaches(input, message))
@@ -517,17 +530,10 @@ impl RuleSet {
                 (choice, Calls { failures: calls.failures, elapsed: calls.elapsed })
             }
             Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| match slots {
-                Some(slots) => self.run_vm(table, vm::Record(slots), scratch),
-                None => self.run_vm(table, vm::JsonMessage::new(message), scratch),
+                Some(slots) => finish(Vm::record(&self.bytecode, &self.hosts, slots, scratch), table),
+                None => finish(Vm::json(&self.bytecode, &self.hosts, message, scratch), table),
             }),
         }
-    }
-
-    fn run_vm<'a, M: vm::Message<'a>>(&'a self, table: TableId, message: M, scratch: &'a mut Scratch) -> (Choice, Calls) {
-        let mut machine = Vm::new(&self.bytecode, &self.hosts, message, scratch);
-        let choice = machine.decide(table);
-        let calls = machine.into_calls();
-        (choice, Calls { failures: calls.failures, elapsed: calls.elapsed })
     }
 
     fn all_that_hold(&self, tier: Tier, table: TableId, message: &Json) -> Vec<RouteId> {
@@ -537,7 +543,7 @@ impl RuleSet {
                 Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts)).matched(table)
             }
             Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| {
-                Vm::new(&self.bytecode, &self.hosts, vm::JsonMessage::new(message), scratch).matched(table)
+                Vm::json(&self.bytecode, &self.hosts, message, scratch).matched(table)
             }),
         }
     }

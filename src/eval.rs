@@ -15,7 +15,7 @@ mod tests;
 pub(crate) use order::{HostUse, operands};
 
 use crate::decision::{Choice, Chosen};
-use crate::host::{Host, HostCalls};
+use crate::host::HostCalls;
 use crate::meaning;
 use crate::ops::{Meaning, TestMode};
 use crate::sema::hir::{
@@ -49,13 +49,13 @@ enum Known<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// An evaluator for this message. `hosts` stand in the order of the program's externs.
-    pub fn new(program: &'a Program, message: &'a Json, hosts: &'a [Host], bump: &'a Bump) -> Self {
+    /// An evaluator for this message; `hosts` makes and keeps its calls of host functions.
+    pub fn new(program: &'a Program, message: &'a Json, bump: &'a Bump, hosts: HostCalls<'a>) -> Self {
         Evaluator {
             program,
             message,
             bump,
-            hosts: HostCalls::new(hosts),
+            hosts,
             host_use: HostUse::of(program),
             vars: Vec::new(),
             lets: vec![None; program.lets.len()],
@@ -70,6 +70,11 @@ impl<'a> Evaluator<'a> {
     /// The message.
     pub fn message(&self) -> &'a Json {
         self.message
+    }
+
+    /// The calls of host functions that were made.
+    pub fn into_calls(self) -> HostCalls<'a> {
+        self.hosts
     }
 
     /// Decides by a table: the first route that holds, else the default.

@@ -9,10 +9,8 @@ mod tests;
 pub use render::RenderOptions;
 
 use crate::eval::Evaluator;
-use crate::host::Host;
-use crate::sema::hir::{Outcome, Program, TableId};
+use crate::sema::hir::{Outcome, TableId};
 use crate::trace::{HostFailed, Operand, Source, TableTrace, Tracer};
-use bumpalo::Bump;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::fmt;
@@ -82,19 +80,16 @@ pub struct Explanation {
     pub trace: TableTrace,
 }
 
-/// Explains the decision of a table on a message. `hosts` stand in the order of the program's
-/// externs. Values of `@private` fields are masked unless `show_private`.
+/// Explains the decision that a table comes to on the evaluator's message. Values of `@private`
+/// fields are masked unless `show_private`.
 pub fn explain(
-    program: &Program,
-    hosts: &[Host],
-    message: &Json,
+    evaluator: Evaluator<'_>,
     entry: TableId,
     source: &dyn Source,
     show_private: bool,
 ) -> Explanation {
-    let bump = Bump::new();
-    let trace =
-        Tracer::new(Evaluator::new(program, message, hosts, &bump), source, show_private).decide(entry);
+    let program = evaluator.program();
+    let trace = Tracer::new(evaluator, source, show_private).decide(entry);
     let outcome = trace.choice.chosen.and_then(|chosen| chosen.outcome(program));
     let (target, metadata) = match outcome {
         Some(Outcome::Handler { name, metadata, .. }) => (Some(name.to_string()), (**metadata).clone()),

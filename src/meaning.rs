@@ -134,11 +134,11 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     }
 }
 
-/// `matches`. Compiles the expression anew at every call: for the reference only.
+/// `matches`. The expression comes from a cache or is compiled: for the reference only.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     match (left, right) {
         (Value::Str(text), Value::Str(pattern)) => {
-            text::regex(pattern, mode.text.fold).map_or(Tri::Unknown, |regex| regex.is_match(text).into())
+            text::pattern::cached(pattern, mode.text.fold).map_or(Tri::Unknown, |regex| regex.is_match(text).into())
         }
         _ => Tri::Unknown,
     }

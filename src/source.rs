@@ -98,7 +98,9 @@ impl SourceFile {
 
     /// The text of a line, counted from 1, without its line break and without a byte order mark.
     pub fn line(&self, line: usize) -> &str {
-        let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else { return "" };
+        let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
+            return "";
+        };
         let end = self.line_starts.get(line).map_or(self.text.len(), |next| *next as usize - 1);
         let text = &self.text[*start as usize..end];
         let text = text.strip_suffix('\r').unwrap_or(text);

@@ -4,7 +4,7 @@
 use crate::builtins::Function;
 use crate::decision::Choice;
 use crate::eval::Evaluator;
-use crate::host::Host;
+use crate::host::{Host, HostCalls};
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::*;
 use crate::span::{FileId, Span};
@@ -225,6 +225,6 @@ impl Fixture {
 
     pub fn decide_with(&self, message: &Json, hosts: &[Host]) -> Choice {
         let bump = Bump::new();
-        Evaluator::new(&self.program, message, hosts, &bump).decide(TableId(0))
+        Evaluator::new(&self.program, message, &bump, HostCalls::new(hosts)).decide(TableId(0))
     }
 }

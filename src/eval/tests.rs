@@ -4,7 +4,7 @@ use super::Evaluator;
 use super::fixture::Fixture;
 use crate::builtins::Function;
 use crate::decision::{Choice, Chosen};
-use crate::host::Host;
+use crate::host::{Host, HostCalls};
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::*;
 use crate::ty::{KindSet, Ty};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn truth(fixture: &Fixture, cond: &Cond, message: &Json) -> Tri {
     let bump = Bump::new();
-    Evaluator::new(&fixture.program, message, &[], &bump).cond(cond)
+    Evaluator::new(&fixture.program, message, &bump, HostCalls::new(&[])).cond(cond)
 }
 
 #[track_caller]
@@ -35,7 +35,8 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     let expr = build(&mut fixture);
     for (message, expected) in cases {
         let bump = Bump::new();
-        let found = Evaluator::new(&fixture.program, message, &[], &bump).expr(&expr).to_json();
+        let found =
+            Evaluator::new(&fixture.program, message, &bump, HostCalls::new(&[])).expr(&expr).to_json();
         assert_eq!(found, *expected, "{} on {message}", fixture.quote(expr.span));
     }
 }
@@ -356,7 +357,7 @@ fn matched_lists_every_route_that_holds() {
     let message = json!({ "a": 1, "b": 1 });
     let matched = |f: &Fixture| {
         let bump = Bump::new();
-        Evaluator::new(&f.program, &message, &[], &bump).matched(TableId(0))
+        Evaluator::new(&f.program, &message, &bump, HostCalls::new(&[])).matched(TableId(0))
     };
     assert_eq!(matched(&f), [jump, late]);
     f.program.routes[jump.index()].disabled = true;
@@ -375,7 +376,8 @@ fn arguments_are_given_left_out_or_reported() {
     let args = vec![arg("a", "x", false), arg("b", "y", true), arg("c", "z", false)];
     let outcome = Outcome::Handler { name: "h".into(), args, metadata: Arc::default() };
     let (bump, message) = (Bump::new(), json!({ "x": 1, "z": "no number" }));
-    let (args, missing) = Evaluator::new(&f.program, &message, &[], &bump).arguments(&outcome);
+    let (args, missing) =
+        Evaluator::new(&f.program, &message, &bump, HostCalls::new(&[])).arguments(&outcome);
     assert_eq!(Json::Object(args), json!({ "a": 1, "c": null }));
     assert_eq!(missing, ["c".into()]);
 }

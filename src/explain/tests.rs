@@ -1,10 +1,13 @@
 //! The look of an explanation, and its JSON.
 
 use super::{RenderOptions, explain};
+use crate::eval::Evaluator;
 use crate::eval::fixture::Fixture;
+use crate::host::HostCalls;
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::*;
 use crate::ty::KindSet;
+use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -80,7 +83,9 @@ fn help_desk() -> Fixture {
 
 fn told(f: &Fixture, message: &Json) -> super::Explanation {
     let source = |span| f.quote(span);
-    explain(&f.program, &[], message, TableId(0), &source, false)
+    let bump = Bump::new();
+    let evaluator = Evaluator::new(&f.program, message, &bump, HostCalls::new(&[]));
+    explain(evaluator, TableId(0), &source, false)
 }
 
 #[test]

@@ -9,7 +9,7 @@ use logos::Logos;
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {
     /// Spaces and tabs; also the wide space of Chinese and Japanese keyboards.
-    #[regex("[ \t\r\u{0C}\u{A0}\u{3000}]+")]
+    #[regex("[ \t\r\u{0B}\u{0C}\u{A0}\u{3000}]+")]
     White,
     /// A line feed.
     #[token("\n")]
@@ -42,7 +42,7 @@ pub enum TokenKind {
     /// A string without its closing quote; ends with the line.
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*\\?"#)]
     UnclosedString,
-    /// A raw string without its closing quote; ends with the line.
+    /// A raw string without its closing quote, ending with the line; or one with too many `#`.
     UnclosedRaw,
     /// `'…'`: no string of this language.
     #[regex("'[^'\r\n]*'")]
@@ -96,6 +96,9 @@ pub enum TokenKind {
     Stray,
 }
 
+/// The most `#` a raw string may have at its ends; the grammar has an alternative for each.
+pub const MAX_HASHES: usize = 8;
+
 /// Finds the end of a raw string whose opening `r##"` has been read.
 fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
     let hashes = lexer.slice().len() - 2;
@@ -105,7 +108,7 @@ fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
         let after = from + quote + 1;
         if rest.as_bytes()[after..].iter().take(hashes).filter(|byte| **byte == b'#').count() == hashes {
             lexer.bump(after + hashes);
-            return Ok(());
+            return if hashes > MAX_HASHES { Err(()) } else { Ok(()) };
         }
         from = after;
     }
@@ -168,7 +171,9 @@ pub fn tokenize(text: &str) -> Vec<Token> {
     while let Some(result) = lexer.next() {
         let (slice, span) = (lexer.slice(), lexer.span());
         let kind = match result {
-            Ok(TokenKind::Comment) if slice.starts_with("##") && !slice.starts_with("###") => TokenKind::DocComment,
+            Ok(TokenKind::Comment) if slice.starts_with("##") && !slice.starts_with("###") => {
+                TokenKind::DocComment
+            }
             Ok(kind) => kind,
             Err(()) if slice == "\u{FEFF}" && span.start == 0 => TokenKind::Bom,
             Err(()) if slice.starts_with('r') && slice.contains('"') => TokenKind::UnclosedRaw,
@@ -195,30 +200,54 @@ mod tests {
     fn tokens_are_cut_where_authors_expect() {
         use TokenKind::*;
         let check = |text: &str, expected: &[(TokenKind, &str)]| assert_eq!(kinds(text), expected, "{text}");
-        check("a.b..=10ms", &[
-            (Word, "a"), (Dot, "."), (Word, "b"), (Operator, "..="), (Number, "10ms"),
-        ]);
-        check("0..10 1.5e-3 1e3", &[
-            (Number, "0"), (Operator, ".."), (Number, "10"), (Number, "1.5e-3"), (Number, "1e3"),
-        ]);
-        check(r###"r"\b" r#"a"b"# r##"x"#y"## r"###, &[
-            (RawString, r#"r"\b""#), (RawString, r###"r#"a"b"#"###), (RawString, r####"r##"x"#y"##"####), (Word, "r"),
-        ]);
+        check("a.b..=10ms", &[(Word, "a"), (Dot, "."), (Word, "b"), (Operator, "..="), (Number, "10ms")]);
+        check(
+            "0..10 1.5e-3 1e3",
+            &[(Number, "0"), (Operator, ".."), (Number, "10"), (Number, "1.5e-3"), (Number, "1e3")],
+        );
+        check(
+            r###"r"\b" r#"a"b"# r##"x"#y"## r"###,
+            &[
+                (RawString, r#"r"\b""#),
+                (RawString, r###"r#"a"b"#"###),
+                (RawString, r####"r##"x"#y"##"####),
+                (Word, "r"),
+            ],
+        );
         check("r\"a\nb\"", &[(RawString, "r\"a\nb\"")]);
         check("r\"a\nb", &[(UnclosedRaw, "r\"a"), (Newline, "\n"), (Word, "b")]);
         check(r#""a\"b" "open"#, &[(String, r#""a\"b""#), (UnclosedString, "\"open")]);
         check("\"a\\\n", &[(UnclosedString, "\"a\\"), (Newline, "\n")]);
-        check("查订单 `when` 'x' “y”", &[
-            (Word, "查订单"), (Quoted, "`when`"), (SingleQuoted, "'x'"), (SmartQuoted, "“y”"),
-        ]);
-        check("# c\n## d\n### e\n// f", &[
-            (Comment, "# c"), (Newline, "\n"), (DocComment, "## d"), (Newline, "\n"), (Comment, "### e"),
-            (Newline, "\n"), (SlashComment, "// f"),
-        ]);
-        check("\u{FEFF}a->b=>c==-1", &[
-            (Bom, "\u{FEFF}"), (Word, "a"), (Arrow, "->"), (Word, "b"), (Arrow, "=>"), (Word, "c"),
-            (Operator, "=="), (Operator, "-"), (Number, "1"),
-        ]);
+        check(
+            "查订单 `when` 'x' “y”",
+            &[(Word, "查订单"), (Quoted, "`when`"), (SingleQuoted, "'x'"), (SmartQuoted, "“y”")],
+        );
+        check(
+            "# c\n## d\n### e\n// f",
+            &[
+                (Comment, "# c"),
+                (Newline, "\n"),
+                (DocComment, "## d"),
+                (Newline, "\n"),
+                (Comment, "### e"),
+                (Newline, "\n"),
+                (SlashComment, "// f"),
+            ],
+        );
+        check(
+            "\u{FEFF}a->b=>c==-1",
+            &[
+                (Bom, "\u{FEFF}"),
+                (Word, "a"),
+                (Arrow, "->"),
+                (Word, "b"),
+                (Arrow, "=>"),
+                (Word, "c"),
+                (Operator, "=="),
+                (Operator, "-"),
+                (Number, "1"),
+            ],
+        );
         check("a\u{FEFF}\0（", &[(Word, "a"), (Stray, "\u{FEFF}"), (Stray, "\0"), (Stray, "（")]);
     }
 }

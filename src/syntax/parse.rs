@@ -7,6 +7,7 @@ mod cut;
 mod expr;
 mod fail;
 mod literal;
+mod operand;
 mod operators;
 mod phrase;
 mod scan;
@@ -118,6 +119,9 @@ impl Reader<'_> {
                 Diagnostic::new(Code::MisplacedStatement, place, message)
                     .help("a table holds `route` and `default` statements; move this one out of it"),
             );
+            if word.rule.is_none_or(|rule| rule == Rule::table_statement) {
+                return None;
+            }
         }
         let Some(rule) = word.rule else {
             let message = format!("`{}` statements are not supported by this version", word.word);
@@ -142,8 +146,12 @@ impl Reader<'_> {
         if rule == Rule::table_statement && cut.table.is_none() && kind.is_some() {
             let place = self.sigs[cut.tokens.end - 1].token.span(self.file);
             self.parsed.diagnostics.push(
-                Diagnostic::new(Code::Unexpected, place, "expected `{` and the table's routes after its name")
-                    .help("for example: `table billing { default -> billing_handler }`"),
+                Diagnostic::new(
+                    Code::Unexpected,
+                    place,
+                    "expected `{` and the table's routes after its name",
+                )
+                .help("for example: `table billing { default -> billing_handler }`"),
             );
             return None;
         }
@@ -175,7 +183,8 @@ impl Reader<'_> {
     /// The documentation and the `allow`s between a statement and what stands before it.
     fn before(&self, head: Token) -> (String, Vec<Allow>) {
         let at = self.tokens.partition_point(|token| token.start < head.start);
-        let first = self.tokens[..at].iter().rposition(|token| !token.kind.is_trivia()).map_or(0, |index| index + 1);
+        let first =
+            self.tokens[..at].iter().rposition(|token| !token.kind.is_trivia()).map_or(0, |index| index + 1);
         let mut docs: Vec<&str> = Vec::new();
         let mut allows = Vec::new();
         // A comment on the line where the statement before ends belongs to that.
@@ -190,7 +199,8 @@ impl Reader<'_> {
                 }
                 TokenKind::Comment if own_line => {
                     if let Some(code) = allowed(text) {
-                        let span = Span { end: token.start + text.trim_end().len() as u32, ..token.span(self.file) };
+                        let span =
+                            Span { end: token.start + text.trim_end().len() as u32, ..token.span(self.file) };
                         allows.push(Allow { code, span });
                     }
                 }

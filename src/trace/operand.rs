@@ -259,7 +259,13 @@ impl<'a> Tracer<'a, '_> {
                 let parts: Vec<_> = args.iter().enumerate().map(|(at, arg)| (arg, kinds(at))).collect();
                 self.why_part_missing(parts.into_iter(), expr)
             }
-            ExprKind::Extern(id, _) => {
+            ExprKind::Extern(id, args) => {
+                // It is not called at all when an argument is missing.
+                for arg in args {
+                    if self.eval.expr(arg).is_missing() {
+                        return self.why_missing(arg);
+                    }
+                }
                 let name = &program.externs[id.index()].name;
                 let failures = &self.eval.hosts.failures;
                 match failures.iter().rposition(|failure| failure.function == *name) {

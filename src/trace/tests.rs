@@ -4,7 +4,7 @@ use super::{Mark, Note, Trace, Tracer};
 use crate::builtins::Function;
 use crate::eval::Evaluator;
 use crate::eval::fixture::Fixture;
-use crate::host::Host;
+use crate::host::{Host, HostCalls};
 use crate::ops::{Op, Quantity};
 use crate::sema::hir::*;
 use crate::ty::{Field, KindSet, Record, Ty};
@@ -15,7 +15,8 @@ use std::sync::Arc;
 pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: bool) -> Trace {
     let bump = Bump::new();
     let source = |span| f.quote(span);
-    Tracer::new(Evaluator::new(&f.program, message, hosts, &bump), &source, show_private).decide(TableId(0))
+    Tracer::new(Evaluator::new(&f.program, message, &bump, HostCalls::new(hosts)), &source, show_private)
+        .decide(TableId(0))
 }
 
 /// The trace of one route with this condition, after asserting that it agrees.
@@ -217,7 +218,9 @@ fn private_values_show_nowhere() {
     for message in messages {
         let show = |private: bool| {
             let source = |span| f.quote(span);
-            let told = crate::explain::explain(&f.program, &hosts, &message, TableId(0), &source, private);
+            let bump = Bump::new();
+            let evaluator = Evaluator::new(&f.program, &message, &bump, HostCalls::new(&hosts));
+            let told = crate::explain::explain(evaluator, TableId(0), &source, private);
             format!("{}\n{told}", serde_json::to_string(&told).unwrap())
         };
         assert!(!show(false).contains(secret), "{}", show(false));

@@ -5,7 +5,7 @@ use super::fields::Lost;
 use super::{Binding, Checked, Checkeds, Checker, Reported, Shape};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::Op;
-use crate::sema::hir::{self, Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, Term, Var, VarId};
+use crate::sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, Term, Var, VarId};
 use crate::sema::resolve::Definition;
 use crate::span::Span;
 use crate::syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};

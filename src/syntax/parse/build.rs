@@ -1,7 +1,7 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
 use super::cut::{self, Sig};
-use super::{Rule, expr, literal, scan};
+use super::{Rule, expr, literal, operand, scan};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{
@@ -104,7 +104,12 @@ impl Cx<'_> {
         self.report(diagnostic)
     }
 
-    fn literal<T>(&mut self, pair: &Pair<'_, Rule>, code: Code, value: Result<T, literal::BadLiteral>) -> Built<T> {
+    fn literal<T>(
+        &mut self,
+        pair: &Pair<'_, Rule>,
+        code: Code,
+        value: Result<T, literal::BadLiteral>,
+    ) -> Built<T> {
         value.map_err(|bad| {
             let start = self.span(pair).start as usize;
             let span = Span::new(self.file, start + bad.place.start, start + bad.place.end);
@@ -217,7 +222,9 @@ fn part(cx: &mut Cx<'_>, parts: &mut Parts, pair: Pair<'_, Rule>) -> Built<()> {
                 match pair.as_rule() {
                     Rule::path => path = keys(cx, pair),
                     Rule::equals => cx.exact(&pair, "=", "what a test gives"),
-                    Rule::expression => parts.given.push((std::mem::take(&mut path), expr::expression(cx, pair)?)),
+                    Rule::expression => {
+                        parts.given.push((std::mem::take(&mut path), expr::expression(cx, pair)?))
+                    }
                     _ => {}
                 }
             }
@@ -374,7 +381,7 @@ fn target(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Target> {
 }
 
 fn entries(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, rule: Rule) -> Built<Vec<(Ident, Expr)>> {
-    pair.into_inner().filter(|pair| pair.as_rule() == rule).map(|pair| expr::entry(cx, pair)).collect()
+    pair.into_inner().filter(|pair| pair.as_rule() == rule).map(|pair| operand::entry(cx, pair)).collect()
 }
 
 /// The name a statement that could not be read would have declared.
@@ -388,6 +395,7 @@ pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ide
     };
     let token = word(at)?;
     let text = token.text(cx.text);
-    let is_name = token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !cut::is_reserved(text));
+    let is_name =
+        token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !cut::is_reserved(text));
     is_name.then(|| Spanned::new(unquote(text).to_owned(), token.span(cx.file)))
 }

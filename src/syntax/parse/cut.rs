@@ -1,9 +1,9 @@
 //! The cut of a file into statements, made on tokens alone, so that an error in one statement
 //! leaves all others readable.
 //!
-//! A statement starts with its reserved word outside all brackets. While a file's brackets balance
-//! that is all there is to it. When they do not, a statement word at the margin (or, inside a table,
-//! at the indentation of the table's statements) closes whatever is still open.
+//! A statement starts with its reserved word outside all brackets. Where a bracket is still open when
+//! such a word stands at the margin (or, inside a table, at the indentation of the table's
+//! statements), the bracket was forgotten: the word closes whatever is open.
 
 use super::Rule;
 use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
@@ -48,11 +48,11 @@ pub(super) static STATEMENTS: &[StatementWord] = &[
 ];
 
 /// The words that start a clause; like those of [`STATEMENTS`] they end an expression.
-pub(super) static CLAUSES: &[&str] =
-    &["when", "given", "expect", "else", "otherwise", "loopback", "branch"];
+pub(super) static CLAUSES: &[&str] = &["when", "given", "expect", "else", "otherwise", "loopback", "branch"];
 
 /// Words with a meaning at one place only, which are names everywhere else.
-static CONTEXTUAL: &[&str] = &["priority", "disabled", "goto", "from", "fn", "count", "is", "case", "then", "if"];
+static CONTEXTUAL: &[&str] =
+    &["priority", "disabled", "goto", "from", "fn", "count", "is", "case", "then", "if"];
 
 /// The row of a statement word.
 pub(super) fn statement_word(word: &str) -> Option<&'static StatementWord> {
@@ -147,7 +147,7 @@ struct Current {
     word: Option<&'static StatementWord>,
     first: usize,
     damaged: bool,
-    /// Has an unclosed string or is nested too deep: brackets that it leaves open are no news.
+    /// Has an unclosed string or a stray character or is nested too deep: brackets that it leaves open are no news.
     swallowed: bool,
 }
 
@@ -184,12 +184,14 @@ impl<'a> Cutter<'a> {
         let Sig { token, indent } = self.sigs[index];
         if token.kind == TokenKind::Word {
             let word = statement_word(self.text(index)).filter(|_| !self.is_name(index));
-            if let (Some(word), Some(indent), false) = (word, indent, self.balanced) {
+            if let (Some(word), Some(indent)) = (word, indent) {
                 self.reset(index, word, indent);
             }
             if self.open.len() == self.base() {
                 match word {
-                    Some(word) if indent.is_some() || !self.wants_more(index) => return self.start(index, Some(word)),
+                    Some(word) if indent.is_some() || !self.wants_more(index) => {
+                        return self.start(index, Some(word));
+                    }
                     None if indent.is_some_and(|indent| self.is_unknown_start(index, indent)) => {
                         return self.start(index, None);
                     }
@@ -200,7 +202,8 @@ impl<'a> Cutter<'a> {
         let at_base = self.open.len() == self.base();
         match token.kind {
             TokenKind::Semicolon if at_base => return self.needless_semicolon(index),
-            TokenKind::UnclosedString | TokenKind::UnclosedRaw => {
+            // Reported already; a bracket that such a token hides or stands for is no further error.
+            TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
                 if let Some(current) = &mut self.current {
                     (current.damaged, current.swallowed) = (true, true);
                 }
@@ -226,12 +229,8 @@ impl<'a> Cutter<'a> {
 
     fn finish(&mut self, end: usize) {
         if let Some(current) = self.current.take() {
-            let cut = Cut {
-                word: current.word,
-                tokens: current.first..end,
-                damaged: current.damaged,
-                table: None,
-            };
+            let cut =
+                Cut { word: current.word, tokens: current.first..end, damaged: current.damaged, table: None };
             match &mut self.table {
                 Some(table) => table.statements.push(cut),
                 None => self.done.push(cut),
@@ -260,7 +259,8 @@ impl<'a> Cutter<'a> {
                     || matches!(word_before, Some("as" | "=" | "->"))
             }
             "intent" => {
-                let in_flow = self.current.as_ref().and_then(|current| current.word).is_some_and(|w| w.word == "flow");
+                let in_flow =
+                    self.current.as_ref().and_then(|current| current.word).is_some_and(|w| w.word == "flow");
                 in_flow && before == Some(TokenKind::String)
             }
             _ => false,
@@ -273,10 +273,18 @@ impl<'a> Cutter<'a> {
         let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
         use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
         match self.sigs[before].token.kind {
+            // `type Names = list<string>` is complete.
+            Operator if self.text(before) == ">" => {
+                let word = self.current.as_ref().and_then(|current| current.word);
+                !word.is_some_and(|row| matches!(row.word, "type" | "extern"))
+            }
             Arrow | Operator | Comma | Dot | At => true,
             Word => {
                 let word = self.text(before);
-                let names = ["route", "let", "def", "list", "handler", "type", "table", "when", "goto", "priority", "fn", "extern"];
+                let names = [
+                    "route", "let", "def", "list", "handler", "type", "table", "when", "goto", "priority",
+                    "fn", "extern",
+                ];
                 let starts = self.current.as_ref().is_some_and(|current| current.first == before);
                 // Only the statement's own word, not a name spelled like it.
                 let wants_name = names.contains(&word) && (starts || statement_word(word).is_none());
@@ -299,13 +307,20 @@ impl<'a> Cutter<'a> {
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 
-    /// In a file whose brackets do not balance: a statement word at the margin closes what is open.
+    /// A statement word at the margin, or at the indentation of a table's statements, closes what is
+    /// open; while all is well nothing is open there.
     fn reset(&mut self, index: usize, word: &StatementWord, indent: u32) {
-        let inner = self.table.as_ref().and_then(|table| table.indent);
-        let to_table = self.table.is_some() && word.in_table && inner == Some(indent);
-        if to_table {
-            self.close_open(1, Some(index));
-        } else if indent == 0 && !self.open.is_empty() {
+        if let Some(table) = &self.table {
+            let first = table.statements.is_empty() && self.current.is_none();
+            if word.in_table && (first || table.indent == Some(indent)) {
+                return self.close_open(1, Some(index));
+            }
+            // A table whose statements are not indented ends here only if it must end somewhere.
+            if table.indent == Some(0) && self.balanced {
+                return;
+            }
+        }
+        if indent == 0 && !self.open.is_empty() {
             self.close_open(0, Some(index));
             self.finish(index);
             self.end_table(index);
@@ -336,8 +351,9 @@ impl<'a> Cutter<'a> {
             _ => "}",
         };
         let span = self.sigs[bracket].token.span(self.file);
-        let mut diagnostic = Diagnostic::new(Code::UnclosedBracket, span, format!("`{opening}` is not closed"))
-            .here(format!("`{closing}` is missing"));
+        let mut diagnostic =
+            Diagnostic::new(Code::UnclosedBracket, span, format!("`{opening}` is not closed"))
+                .here(format!("`{closing}` is missing"));
         diagnostic = match other {
             Some((index, words)) => diagnostic.label(self.sigs[index].token.span(self.file), words),
             None => diagnostic.help(format!("the file ends before its `{closing}`")),
@@ -351,8 +367,12 @@ impl<'a> Cutter<'a> {
         if self.table.is_none() && at_base && brace && self.current.as_ref().is_some_and(is_table) {
             let current = self.current.take();
             let Some(current) = current else { return };
-            let head =
-                Cut { word: current.word, tokens: current.first..index, damaged: current.damaged, table: None };
+            let head = Cut {
+                word: current.word,
+                tokens: current.first..index,
+                damaged: current.damaged,
+                table: None,
+            };
             self.table = Some(Table { head, indent: None, statements: Vec::new() });
             self.open.push(index);
             return;
@@ -429,7 +449,8 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
     let span = token.span(file);
     let found = token.text(text);
     let shown: String = found.chars().take(40).collect();
-    let diagnostic = Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
+    let diagnostic =
+        Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
     let lower = found.to_lowercase();
     let similar = match lower.as_str() {
         "rule" | "if" | "when" | "case" | "match" => Some("route"),

@@ -8,7 +8,7 @@ use super::{Rule, cut};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
-use crate::syntax::ast::{Binary, BlockKind, Expr, ExprKind, Literal, QuantifierKind};
+use crate::syntax::ast::{Binary, Expr, ExprKind};
 use pest::iterators::Pair;
 
 /// An expression and the height of its tree.
@@ -16,7 +16,7 @@ pub(super) struct Node {
     pub(super) expr: Expr,
     pub(super) height: usize,
     /// In parentheses: its parts do not mix with what stands around it.
-    wrapped: bool,
+    pub(super) wrapped: bool,
 }
 
 /// Levels of a tree; later passes walk it recursively. Brackets reach [`cut::MAX_DEPTH`], the rest
@@ -28,7 +28,7 @@ pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
     Ok(node(cx, pair)?.expr)
 }
 
-fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
+pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
     let end = cx.span(&pair).end;
     let pieces: Vec<_> = pair.into_inner().collect();
     let mut climb = Climb { cx, pieces, at: 0, end };
@@ -39,20 +39,21 @@ fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
     }
 }
 
-struct Climb<'c, 'cx, 'p> {
-    cx: &'c mut Cx<'cx>,
-    pieces: Vec<Pair<'p, Rule>>,
-    at: usize,
-    end: u32,
+pub(super) struct Climb<'c, 'cx, 'p> {
+    pub(super) cx: &'c mut Cx<'cx>,
+    pub(super) pieces: Vec<Pair<'p, Rule>>,
+    pub(super) at: usize,
+    /// Where the pieces end.
+    pub(super) end: u32,
 }
 
 impl<'p> Climb<'_, '_, 'p> {
-    fn peek(&self) -> Option<&Pair<'p, Rule>> {
+    pub(super) fn peek(&self) -> Option<&Pair<'p, Rule>> {
         self.pieces.get(self.at)
     }
 
     /// The word (not quoted) or symbol `ahead` of here.
-    fn spelling(&self, ahead: usize) -> Option<&'p str> {
+    pub(super) fn spelling(&self, ahead: usize) -> Option<&'p str> {
         let piece = self.pieces.get(self.at + ahead)?;
         let text = piece.as_str();
         match piece.as_rule() {
@@ -62,15 +63,15 @@ impl<'p> Climb<'_, '_, 'p> {
         }
     }
 
-    fn place(&self, index: usize) -> Span {
+    pub(super) fn place(&self, index: usize) -> Span {
         self.cx.span(&self.pieces[index])
     }
 
-    fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
         self.cx.report(diagnostic)
     }
 
-    fn node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<Node> {
+    pub(super) fn node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<Node> {
         if height > MAX_HEIGHT {
             let message = format!("more than {MAX_HEIGHT} operators are chained or nested here");
             return Err(self.report(
@@ -81,7 +82,7 @@ impl<'p> Climb<'_, '_, 'p> {
     }
 
     /// An expression of operators that bind at least as tightly as `min`.
-    fn climb(&mut self, min: u8) -> Built<Node> {
+    pub(super) fn climb(&mut self, min: u8) -> Built<Node> {
         let mut left = self.prefix()?;
         loop {
             let Some(piece) = self.peek() else { return Ok(left) };
@@ -105,9 +106,12 @@ impl<'p> Climb<'_, '_, 'p> {
                 _ => {}
             }
             let (op, negated) = self.infix(word)?;
-            let precedence = op.info().precedence;
-            if precedence < min {
+            if op.info().precedence < min {
                 return Ok(left);
+            }
+            if let Some((_, message)) = slipped_operator(word) {
+                let span = self.place(self.at);
+                let _: Failed = self.report(slip(span, message, op.info().spelling));
             }
             left = match op {
                 Op::And | Op::Or => self.logic(left, op)?,
@@ -129,7 +133,10 @@ impl<'p> Climb<'_, '_, 'p> {
                     let message = format!("`not {}` is written otherwise", op.info().spelling);
                     Err(self.report(slip(span, message, opposite.info().spelling)))
                 }
-                _ if next.is_some_and(|next| self.pieces[self.at + 1].as_rule() == Rule::word && !cut::is_reserved(next)) => {
+                _ if next.is_some_and(|next| {
+                    self.pieces[self.at + 1].as_rule() == Rule::word && !cut::is_reserved(next)
+                }) =>
+                {
                     let next = next.unwrap_or_default().to_owned();
                     let span = self.place(self.at + 1);
                     Err(self.unknown_operator(&next, span))
@@ -141,8 +148,7 @@ impl<'p> Climb<'_, '_, 'p> {
             return Ok((op, false));
         }
         let span = self.place(self.at);
-        if let Some((op, message)) = slipped_operator(word) {
-            let _: Failed = self.report(slip(span, message, op.info().spelling));
+        if let Some((op, _)) = slipped_operator(word) {
             return Ok((op, false));
         }
         if self.peek().is_some_and(|piece| piece.as_rule() == Rule::operator) || self.is_operator_position() {
@@ -175,7 +181,9 @@ impl<'p> Climb<'_, '_, 'p> {
             let token = self.cx.token_at(span.start);
             return self.report(cut::unknown_statement(self.cx.file, self.cx.text, token));
         }
-        let names = ops::TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_test(row.op));
+        let names = ops::TABLE
+            .iter()
+            .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_test(row.op));
         let diagnostic = match candidate {
             Some(candidate) => diagnostic.did_you_mean(span, Some(candidate)),
             None if word.starts_with(|c: char| c.is_alphabetic()) => {
@@ -191,8 +199,9 @@ impl<'p> Climb<'_, '_, 'p> {
     fn operator_wanted(&mut self) -> Failed {
         let span = self.place(self.at);
         let found = self.cx.found_at(span.start);
-        let diagnostic = Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
-            .help("write `and`, `or` or a comparison between two operands");
+        let diagnostic =
+            Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
+                .help("write `and`, `or` or a comparison between two operands");
         let rule = self.pieces[self.at].as_rule();
         let diagnostic = match rule {
             Rule::group => diagnostic.help("only a name is called: `name(argument)`"),
@@ -208,8 +217,12 @@ impl<'p> Climb<'_, '_, 'p> {
         let span = self.place(self.at);
         match self.spelling(0) {
             Some(word @ ("ignoring" | "matching")) => self.report(
-                Diagnostic::new(Code::ModifierMisplaced, span, format!("`{word} case` belongs to a comparison of texts"))
-                    .help(format!("write it at the end: `text contains \"a\" {word} case`")),
+                Diagnostic::new(
+                    Code::ModifierMisplaced,
+                    span,
+                    format!("`{word} case` belongs to a comparison of texts"),
+                )
+                .help(format!("write it at the end: `text contains \"a\" {word} case`")),
             ),
             Some(dots) if dots.starts_with("..") => {
                 let message = "a range stands only at the right of `in`";
@@ -272,9 +285,10 @@ impl<'p> Climb<'_, '_, 'p> {
             let first = text(left.expr.span);
             let second = text(Span { start: inner.right.span.start, ..span });
             let fixed = format!("{first} and {second}");
-            let mut diagnostic = Diagnostic::new(Code::ChainedComparison, op_span, "comparisons cannot be chained")
-                .label(inner.op.span, "the first comparison")
-                .help(format!("write `{fixed}`"));
+            let mut diagnostic =
+                Diagnostic::new(Code::ChainedComparison, op_span, "comparisons cannot be chained")
+                    .label(inner.op.span, "the first comparison")
+                    .help(format!("write `{fixed}`"));
             diagnostic.fixes.push(Fix {
                 span,
                 replacement: fixed,
@@ -283,13 +297,8 @@ impl<'p> Climb<'_, '_, 'p> {
             return Err(self.report(diagnostic));
         }
         let height = left.height.max(right.height) + 1;
-        let binary = Binary {
-            op: Spanned::new(op, op_span),
-            negated,
-            modifiers,
-            left: left.expr,
-            right: right.expr,
-        };
+        let binary =
+            Binary { op: Spanned::new(op, op_span), negated, modifiers, left: left.expr, right: right.expr };
         self.node(ExprKind::Binary(Box::new(binary)), span, height)
     }
 
@@ -340,7 +349,8 @@ impl<'p> Climb<'_, '_, 'p> {
             let span = self.cx.place_at(self.cx.next_offset(word.end));
             let message = format!("expected `case`, found {found}");
             return Err(self.report(
-                Diagnostic::new(Code::Unexpected, span, message).help("write `ignoring case` or `matching case`"),
+                Diagnostic::new(Code::Unexpected, span, message)
+                    .help("write `ignoring case` or `matching case`"),
             ));
         }
         self.at += 2;
@@ -363,7 +373,9 @@ impl<'p> Climb<'_, '_, 'p> {
         let (op, words, exact) = match (self.spelling(1), self.spelling(2)) {
             (Some("missing"), _) => (Op::IsMissing, 2, true),
             (Some("present"), _) => (Op::IsPresent, 2, true),
-            (Some("not"), Some("missing" | "null" | "none" | "nil" | "empty" | "None")) => (Op::IsPresent, 3, false),
+            (Some("not"), Some("missing" | "null" | "none" | "nil" | "empty" | "None")) => {
+                (Op::IsPresent, 3, false)
+            }
             (Some("not"), Some("present")) | (Some("null" | "none" | "nil" | "absent" | "None"), _) => {
                 (Op::IsMissing, if self.spelling(1) == Some("not") { 3 } else { 2 }, false)
             }
@@ -388,299 +400,4 @@ impl<'p> Climb<'_, '_, 'p> {
         let kind = ExprKind::Presence { operand: Box::new(operand.expr), op: Spanned::new(op, span) };
         self.node(kind, whole, height)
     }
-
-    /// An operand with the prefixes before it.
-    fn prefix(&mut self) -> Built<Node> {
-        let Some(word) = self.spelling(0) else { return self.operand() };
-        let span = if self.at < self.pieces.len() { self.place(self.at) } else { return self.operand() };
-        let op = match word {
-            "not" => Op::Not,
-            "-" => Op::Neg,
-            "!" => {
-                let _: Failed = self.report(slip(span, "negation is written `not`", "not "));
-                Op::Not
-            }
-            _ => return self.operand(),
-        };
-        self.at += 1;
-        if op == Op::Neg && self.peek().is_some_and(|piece| piece.as_rule() == Rule::number) {
-            let number = self.pieces[self.at].clone();
-            self.at += 1;
-            let literal = self.cx.number(&number, true)?;
-            return self.node(ExprKind::Literal(literal), span.to(self.cx.span(&number)), 1);
-        }
-        // `!a == b` negates `a`, as in the languages `!` comes from.
-        let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
-        let operand = self.climb(tight + 1)?;
-        let whole = span.to(operand.expr.span);
-        self.node(ExprKind::Unary(Spanned::new(op, span), Box::new(operand.expr)), whole, operand.height + 1)
-    }
-
-    /// An operand with its fields, indices and arguments.
-    fn operand(&mut self) -> Built<Node> {
-        let mut node = self.primary()?;
-        while let Some(piece) = self.peek() {
-            let span = node.expr.span.to(self.cx.span(piece));
-            let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
-            match piece.as_rule() {
-                Rule::member if place => {
-                    let key = super::build::child(piece.clone(), Rule::key)?;
-                    let name = self.cx.ident(&key);
-                    let height = node.height + 1;
-                    node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
-                }
-                Rule::brackets if place => {
-                    let piece = piece.clone();
-                    let mut inner = elements(self.cx, piece)?;
-                    if inner.len() != 1 {
-                        let place = self.place(self.at);
-                        return Err(self.report(
-                            Diagnostic::new(Code::Unexpected, place, "an index is one value in brackets")
-                                .help("write `list[0]` or `dict[\"key\"]`"),
-                        ));
-                    }
-                    let index = inner.remove(0);
-                    let height = node.height.max(index.height) + 1;
-                    let kind = ExprKind::Index(Box::new(node.expr), Box::new(index.expr));
-                    node = self.node(kind, span, height)?;
-                }
-                _ => break,
-            }
-            self.at += 1;
-        }
-        Ok(node)
-    }
-
-    fn primary(&mut self) -> Built<Node> {
-        let Some(piece) = self.peek().cloned() else { return Err(self.value_wanted()) };
-        let span = self.cx.span(&piece);
-        match piece.as_rule() {
-            Rule::string => {
-                self.at += 1;
-                let text = self.cx.string(&piece)?;
-                self.node(ExprKind::Literal(Literal::String(text)), span, 1)
-            }
-            Rule::number => {
-                self.at += 1;
-                let literal = self.cx.number(&piece, false)?;
-                self.node(ExprKind::Literal(literal), span, 1)
-            }
-            Rule::word => self.word(piece.as_str(), span),
-            Rule::brackets => {
-                self.at += 1;
-                let inner = elements(self.cx, piece)?;
-                let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
-                let list = inner.into_iter().map(|node| node.expr).collect();
-                self.node(ExprKind::List(list), span, height)
-            }
-            Rule::group => {
-                self.at += 1;
-                let mut inner = elements(self.cx, piece)?;
-                if inner.len() != 1 {
-                    let message = "parentheses hold one expression";
-                    return Err(self.report(
-                        Diagnostic::new(Code::Unexpected, span, message).help("a list is written `[a, b]`"),
-                    ));
-                }
-                let mut node = inner.remove(0);
-                (node.wrapped, node.expr.span) = (true, span);
-                node.height += 1;
-                Ok(node)
-            }
-            Rule::braces => {
-                self.at += 1;
-                let (entries, height) = record(self.cx, piece)?;
-                self.node(ExprKind::Record(entries), span, height)
-            }
-            Rule::quantified => {
-                self.at += 1;
-                self.quantified(piece, span)
-            }
-            _ => Err(self.value_wanted()),
-        }
-    }
-
-    fn word(&mut self, text: &'p str, span: Span) -> Built<Node> {
-        if !text.starts_with('`') {
-            let block = self.pieces.get(self.at + 1).filter(|piece| piece.as_rule() == Rule::braces).cloned();
-            let kind = match text {
-                "any" => Some(BlockKind::Any),
-                "all" => Some(BlockKind::All),
-                "none" => Some(BlockKind::None),
-                _ => None,
-            };
-            if let (Some(kind), Some(block)) = (kind, block) {
-                self.at += 2;
-                return self.block(kind, block, span);
-            }
-            let literal = match text {
-                "true" => Some(Literal::Bool(true)),
-                "false" => Some(Literal::Bool(false)),
-                "null" | "nil" | "none" => Some(Literal::Null),
-                _ => None,
-            };
-            if let Some(literal) = literal {
-                self.at += 1;
-                return self.node(ExprKind::Literal(literal), span, 1);
-            }
-            if ops::reserved_words().any(|reserved| reserved == text) {
-                return Err(self.reserved(text, span));
-            }
-        }
-        self.at += 1;
-        let name = super::build::unquote(text).to_owned();
-        if let Some(group) = self.peek().filter(|piece| piece.as_rule() == Rule::group).cloned() {
-            self.at += 1;
-            let whole = span.to(self.cx.span(&group));
-            let inner = elements(self.cx, group)?;
-            let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
-            let args = inner.into_iter().map(|node| node.expr).collect();
-            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height);
-        }
-        self.node(ExprKind::Name(name), span, 1)
-    }
-
-    /// A word of an operator stands where a value is wanted.
-    fn reserved(&mut self, text: &str, span: Span) -> Failed {
-        let operator = Op::infix(text).is_some() || matches!(text, "is" | "as");
-        let next_is_operator = match self.spelling(1) {
-            Some(next) => Op::infix(next).is_some() || next == "is" || slipped_operator(next).is_some(),
-            None => self.at + 1 == self.pieces.len(),
-        };
-        if operator && !next_is_operator {
-            return self.value_wanted();
-        }
-        if matches!(text, "any" | "all") {
-            let after = self.cx.next_offset(span.end);
-            let found = self.cx.found_at(after);
-            let place = self.cx.place_at(after);
-            let message = format!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
-            return self.report(Diagnostic::new(Code::Unexpected, place, message).help(format!(
-                "write `{text} {{ condition; condition }}` or `{text} x in list: condition`"
-            )));
-        }
-        self.cx.reserved_word(text, span, "a value")
-    }
-
-    /// No operand where one must stand.
-    fn value_wanted(&mut self) -> Failed {
-        let before = self.at.checked_sub(1).map(|index| self.place(index));
-        let offset = match self.pieces.get(self.at) {
-            Some(piece) => self.cx.span(piece).start,
-            None => self.cx.next_offset(self.end),
-        };
-        let (span, found) = (self.cx.place_at(offset), self.cx.found_at(offset));
-        let after = match before {
-            Some(before) => format!(" after `{}`", self.cx.short(before)),
-            None => String::new(),
-        };
-        let message = format!("expected a value{after}, found {found}");
-        self.report(Diagnostic::new(Code::Unexpected, span, message))
-    }
-
-    fn block(&mut self, kind: BlockKind, piece: Pair<'p, Rule>, word: Span) -> Built<Node> {
-        let span = word.to(self.cx.span(&piece));
-        let mut conditions = Vec::new();
-        let mut height = 0;
-        for part in piece.into_inner() {
-            match part.as_rule() {
-                Rule::conditions => {
-                    for pair in part.into_inner().filter(|pair| pair.as_rule() == Rule::expression) {
-                        let node = node(self.cx, pair)?;
-                        height = height.max(node.height);
-                        conditions.push(node.expr);
-                    }
-                }
-                Rule::entries => {
-                    let place = self.cx.span(&part);
-                    return Err(self.report(
-                        Diagnostic::new(Code::Unexpected, place, "expected conditions, found `key: value`")
-                            .help("conditions in braces are separated by `;` or `,`"),
-                    ));
-                }
-                _ => {}
-            }
-        }
-        if conditions.is_empty() {
-            return Err(self.report(
-                Diagnostic::new(Code::Unexpected, span, "expected a condition between the braces")
-                    .help("conditions in braces are separated by `;` or `,`"),
-            ));
-        }
-        self.node(ExprKind::Block(kind, conditions), span, height + 1)
-    }
-
-    fn quantified(&mut self, piece: Pair<'p, Rule>, span: Span) -> Built<Node> {
-        let mut kind = QuantifierKind::Any;
-        let mut var = None;
-        let mut parts = Vec::with_capacity(2);
-        for part in piece.into_inner() {
-            match part.as_rule() {
-                Rule::quantifier => {
-                    kind = match part.as_str() {
-                        "all" => QuantifierKind::All,
-                        "count" => QuantifierKind::Count,
-                        _ => QuantifierKind::Any,
-                    }
-                }
-                Rule::name => var = Some(self.cx.declared(&part)?),
-                Rule::expression => parts.push(node(self.cx, part)?),
-                _ => {}
-            }
-        }
-        let (Some(var), Some(body), Some(list)) = (var, parts.pop(), parts.pop()) else { return Err(Failed) };
-        let height = list.height.max(body.height) + 1;
-        let (list, body) = (Box::new(list.expr), Box::new(body.expr));
-        self.node(ExprKind::Quantifier { kind, var, list, body }, span, height)
-    }
-}
-
-/// The expressions of a list, an index, parentheses or arguments.
-fn elements(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Node>> {
-    pair.into_inner().filter(|pair| pair.as_rule() == Rule::expression).map(|pair| node(cx, pair)).collect()
-}
-
-/// `{ key: value }` and the height of its tree.
-fn record(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Vec<(crate::syntax::ast::Ident, Expr)>, usize)> {
-    let mut entries = Vec::new();
-    let mut height = 0;
-    for part in pair.into_inner() {
-        match part.as_rule() {
-            Rule::entries => {
-                for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
-                    let (key, value) = entry_node(cx, entry)?;
-                    height = height.max(value.height);
-                    entries.push((key, value.expr));
-                }
-            }
-            Rule::conditions => {
-                let span = cx.span(&part);
-                return Err(cx.report(
-                    Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
-                        .help("conditions in braces stand after `all`, `any` or `none`"),
-                ));
-            }
-            _ => {}
-        }
-    }
-    Ok((entries, height + 1))
-}
-
-fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(crate::syntax::ast::Ident, Node)> {
-    let mut key = None;
-    let mut value = None;
-    for part in pair.into_inner() {
-        match part.as_rule() {
-            Rule::key => key = Some(cx.ident(&part)),
-            Rule::string => key = Some(Spanned::new(cx.string(&part)?, cx.span(&part))),
-            Rule::expression => value = Some(node(cx, part)?),
-            _ => {}
-        }
-    }
-    key.zip(value).ok_or(Failed)
-}
-
-/// An entry of metadata or of a record, or a named argument.
-pub(super) fn entry(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(crate::syntax::ast::Ident, Expr)> {
-    entry_node(cx, pair).map(|(key, value)| (key, value.expr))
 }

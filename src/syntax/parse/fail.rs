@@ -97,7 +97,11 @@ impl Failure<'_, '_> {
         }
         phrases.truncate(MAX_EXPECTED);
         let after = match self.before() {
-            Some(before) if self.rule == Rule::route_statement && self.wants(Rule::arrow) && !self.is_default(before) => {
+            Some(before)
+                if self.rule == Rule::route_statement
+                    && self.wants(Rule::arrow)
+                    && !self.is_default(before) =>
+            {
                 " after the condition".to_owned()
             }
             Some(before) => format!(" after `{}`", self.cx.short(before.span(self.cx.file))),
@@ -137,7 +141,9 @@ impl Failure<'_, '_> {
             Rule::extern_statement => "`extern fn score(text: string) -> float`",
             Rule::settings_statement => "`settings { case: insensitive }`",
             Rule::type_statement => "`type Order = { total: number }`",
-            Rule::route_statement => "`route refunds priority 10 when text contains \"refund\" -> refund_handler`",
+            Rule::route_statement => {
+                "`route refunds priority 10 when text contains \"refund\" -> refund_handler`"
+            }
             Rule::default_statement => "`default -> default_handler`",
             Rule::table_statement => "`table billing { … }`",
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
@@ -150,19 +156,32 @@ impl Failure<'_, '_> {
         let span = self.cx.place_at(self.offset);
         let found = self.found();
         let kind = self.token().kind;
-        let wants_name = self.wants(Rule::name) || self.wants(Rule::type_name);
+        let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
+        let wants_name = names.into_iter().any(|rule| self.wants(rule));
         if kind == TokenKind::Word && cut::is_reserved(found) && !self.at_end() {
             if wants_name {
                 return Some(self.reserved_name(span, found));
             }
-            if self.value_wanted() {
+            if self.value_wanted()
+                || self.expected.iter().any(|rule| phrase::is_piece(*rule)) && self.after_operator()
+            {
                 return Some(reserved_word(found, span, "a value"));
             }
         }
         if wants_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.at_end() {
             return Some(self.quoted_name(span, found));
         }
-        if self.wants(Rule::EOI) && kind == TokenKind::Word && !self.at_end() {
+        if found == "when" && self.rule != Rule::route_statement {
+            // `let a = 1 rout b when …`: the words before were read as operator and operand.
+            let word = self.index().checked_sub(2).filter(|index| *index > self.first);
+            let word =
+                word.map(|index| self.cx.sigs[index].token).filter(|token| token.kind == TokenKind::Word);
+            let diagnostic = word.map(|word| cut::unknown_statement(self.cx.file, self.cx.text, word));
+            if let Some(diagnostic) = diagnostic.filter(|diagnostic| !diagnostic.fixes.is_empty()) {
+                return Some(diagnostic);
+            }
+        }
+        if self.wants(Rule::EOI) && kind == TokenKind::Word && !self.at_end() && !cut::is_reserved(found) {
             let diagnostic = cut::unknown_statement(self.cx.file, self.cx.text, self.token());
             if !diagnostic.fixes.is_empty() {
                 return Some(diagnostic);
@@ -174,11 +193,14 @@ impl Failure<'_, '_> {
         if self.wants(Rule::arrow) && self.rule == Rule::route_statement {
             return self.no_arrow(span, found);
         }
-        if self.wants(Rule::number) && self.before().is_some_and(|token| token.text(self.cx.text) == "priority") {
+        if self.wants(Rule::number)
+            && self.before().is_some_and(|token| token.text(self.cx.text) == "priority")
+        {
             let message = format!("a priority is a whole number, found {}", self.cx.found_at(self.offset));
             let help = match found {
                 "=" | ":" => format!("remove the `{found}`: write `priority 10`"),
-                _ => "write for example `priority 10`; higher ones are tried first, without one it is 0".to_owned(),
+                _ => "write for example `priority 10`; higher ones are tried first, without one it is 0"
+                    .to_owned(),
             };
             return Some(Diagnostic::new(Code::Unexpected, span, message).help(help));
         }
@@ -194,6 +216,16 @@ impl Failure<'_, '_> {
             );
         }
         None
+    }
+
+    fn after_operator(&self) -> bool {
+        let Some(before) = self.before() else { return false };
+        let word = before.text(self.cx.text);
+        match before.kind {
+            TokenKind::Operator | TokenKind::Comma => true,
+            TokenKind::Word => word == "not" || crate::ops::Op::infix(word).is_some(),
+            kind => kind.opens(),
+        }
     }
 
     fn in_fields(&self) -> bool {
@@ -212,7 +244,10 @@ impl Failure<'_, '_> {
         let before = self.before().map(|token| token.text(self.cx.text));
         let next = self.cx.sigs.get(self.index() + 1).map(|sig| sig.token.text(self.cx.text));
         // `route when …`: more likely the name is missing than that the route is called `when`.
-        if before == Some("route") && found == "when" && !matches!(next, Some("when" | "priority" | "disabled")) {
+        if before == Some("route")
+            && found == "when"
+            && !matches!(next, Some("when" | "priority" | "disabled"))
+        {
             return diagnostic
                 .help("give the route a name before `when`; to use the word itself, write `` `when` `` in backquotes");
         }
@@ -221,14 +256,19 @@ impl Failure<'_, '_> {
 
     fn quoted_name(&self, span: Span, found: &str) -> Diagnostic {
         let inner = found.trim_start_matches(['r', '#']).trim_matches(['"', '#']);
-        let mut name: String = inner.chars().map(|c| if unicode_ident::is_xid_continue(c) { c } else { '_' }).collect();
+        let mut name: String =
+            inner.chars().map(|c| if unicode_ident::is_xid_continue(c) { c } else { '_' }).collect();
         if !name.starts_with(|c| c == '_' || unicode_ident::is_xid_start(c)) || cut::is_reserved(&name) {
             name = format!("_{name}");
         }
         let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "a name is written without quotes");
         if name.chars().count() <= 60 {
             diagnostic = diagnostic.help(format!("write `{name}`"));
-            diagnostic.fixes.push(Fix { span, replacement: name, applicability: Applicability::MaybeIncorrect });
+            diagnostic.fixes.push(Fix {
+                span,
+                replacement: name,
+                applicability: Applicability::MaybeIncorrect,
+            });
         }
         diagnostic
     }
@@ -244,20 +284,24 @@ impl Failure<'_, '_> {
         }
         if matches!(found, ":" | "=" | "{") {
             let message = format!("expected `when` and a condition, found `{found}`");
-            return Some(Diagnostic::new(Code::Unexpected, span, message).help("write `route NAME when CONDITION -> HANDLER`"));
+            return Some(
+                Diagnostic::new(Code::Unexpected, span, message)
+                    .help("write `route NAME when CONDITION -> HANDLER`"),
+            );
         }
         if found == "->" || found == "=>" {
             let message = "a route without a condition";
-            return Some(
-                Diagnostic::new(Code::Unexpected, span, message)
-                    .help("write `when` and a condition before `->`; for what is left over write `default -> HANDLER`"),
-            );
+            return Some(Diagnostic::new(Code::Unexpected, span, message).help(
+                "write `when` and a condition before `->`; for what is left over write `default -> HANDLER`",
+            ));
         }
         if self.at_end() {
             return None;
         }
-        let message = format!("expected `when` before the condition, found {}", self.cx.found_at(self.offset));
-        let mut diagnostic = Diagnostic::new(Code::Unexpected, span, message).help("write `when` before the condition");
+        let message =
+            format!("expected `when` before the condition, found {}", self.cx.found_at(self.offset));
+        let mut diagnostic =
+            Diagnostic::new(Code::Unexpected, span, message).help("write `when` before the condition");
         diagnostic.fixes.push(Fix {
             span: Span { end: span.start, ..span },
             replacement: "when ".to_owned(),
@@ -299,7 +343,8 @@ impl Failure<'_, '_> {
         let span = name.span(self.cx.file);
         let handler = name.text(self.cx.text);
         let message = format!("expected `->` before the handler `{handler}`");
-        let mut diagnostic = Diagnostic::new(Code::Unexpected, span, message).help(format!("write `-> {handler}`"));
+        let mut diagnostic =
+            Diagnostic::new(Code::Unexpected, span, message).help(format!("write `-> {handler}`"));
         diagnostic.fixes.push(Fix {
             span: Span { end: span.start, ..span },
             replacement: "-> ".to_owned(),

@@ -74,7 +74,8 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
 /// Where the digits end and the unit begins. An `e` without digits behind it is a unit.
 fn digits_end(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let run = |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count();
+    let run =
+        |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count();
     let mut end = run(0);
     if bytes.get(end) == Some(&b'.') {
         end = run(end + 1);
@@ -96,7 +97,9 @@ fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
         None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
             "numbers are written in decimal".to_owned()
         }
-        None => format!("units are {}, glued to the number; a name cannot start with a digit", names.join(" ")),
+        None => {
+            format!("units are {}, glued to the number; a name cannot start with a digit", names.join(" "))
+        }
     };
     BadLiteral { place: digits.len()..text.len(), message: format!("`{unit}` is not a unit"), help }
 }
@@ -145,7 +148,11 @@ fn escape(text: &str) -> Result<(char, usize), (usize, String, String)> {
             let length = 2 + text[2..].chars().take(2).take_while(char::is_ascii_hexdigit).count();
             return code.and_then(char::from_u32).map(|c| (c, 4)).ok_or_else(|| {
                 let message = format!("`{}` is not an escape", &text[..length]);
-                (length, message, r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{…}`".into())
+                (
+                    length,
+                    message,
+                    r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{…}`".into(),
+                )
             });
         }
         'u' => return unicode_escape(text),
@@ -160,7 +167,11 @@ fn escape(text: &str) -> Result<(char, usize), (usize, String, String)> {
 fn unicode_escape(text: &str) -> Result<(char, usize), (usize, String, String)> {
     let wrong = |length: usize| {
         let message = format!("`{}` is not an escape", &text[..length]);
-        (length, message, r"write the character's hexadecimal number in braces, such as `\u{6587}`".to_owned())
+        (
+            length,
+            message,
+            r"write the character's hexadecimal number in braces, such as `\u{6587}`".to_owned(),
+        )
     };
     if let Some(rest) = text[2..].strip_prefix('{') {
         let end = rest.find('}').ok_or_else(|| wrong(2))?;

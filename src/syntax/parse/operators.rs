@@ -41,7 +41,8 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         "one_of" | "oneof" => Some(Op::In),
         _ => None,
     };
-    let words = || TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word()).map(|row| row.spelling);
+    let words =
+        || TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word()).map(|row| row.spelling);
     known
         .map(|op| op.info().spelling)
         .or_else(|| words().find(|spelling| *spelling == lower))

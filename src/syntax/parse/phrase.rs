@@ -92,6 +92,9 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::quoted
         | R::reserved
         | R::digits
+        | R::not_a_word
+        | R::raw_start
+        | R::operator_start
         | R::plain_string
         | R::raw_string => return None,
     })

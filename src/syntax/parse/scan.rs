@@ -4,7 +4,7 @@
 use super::cut::{MAX_DEPTH, Sig};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::span::{FileId, Span};
-use crate::syntax::lex::{Token, TokenKind};
+use crate::syntax::lex::{MAX_HASHES, Token, TokenKind};
 use std::collections::HashSet;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
@@ -19,8 +19,8 @@ pub(super) fn characters(file: FileId, text: &str, tokens: &[Token], diagnostics
         let span = token.span(file);
         let slice = token.text(text);
         use TokenKind::{
-            Comment, DocComment, Newline, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray, String,
-            UnclosedRaw, UnclosedString, White, Word,
+            Comment, DocComment, Newline, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray,
+            String, UnclosedRaw, UnclosedString, White, Word,
         };
         match token.kind {
             White | Newline => {}
@@ -75,13 +75,15 @@ fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut V
     if let Some((at, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
         let start = token.start as usize + at;
         let place = if code == Code::BidiInString { "in a string" } else { "outside a string" };
-        let message = format!("the invisible character U+{:04X} {place} changes the order of the text", c as u32);
+        let message =
+            format!("the invisible character U+{:04X} {place} changes the order of the text", c as u32);
         let help = if code == Code::BidiInString {
             format!("if it is meant, write `\\u{{{:X}}}`", c as u32)
         } else {
             "remove it: what is shown is not what is read".to_owned()
         };
-        diagnostics.push(Diagnostic::new(code, Span::new(file, start, start + c.len_utf8()), message).help(help));
+        diagnostics
+            .push(Diagnostic::new(code, Span::new(file, start, start + c.len_utf8()), message).help(help));
     }
 }
 
@@ -121,7 +123,8 @@ fn stray(span: Span, slice: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
     if is_bidi(c) {
         let message = format!("the invisible character U+{:04X} changes the order of the text", c as u32);
-        return Diagnostic::new(Code::BidiControl, span, message).help("remove it: what is shown is not what is read");
+        return Diagnostic::new(Code::BidiControl, span, message)
+            .help("remove it: what is shown is not what is read");
     }
     if let Some(ascii) = ascii_for(c) {
         let message = format!("`{c}` is not the character `{ascii}`");
@@ -153,7 +156,12 @@ fn stray(span: Span, slice: &str) -> Diagnostic {
 
 fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
     if token.kind == TokenKind::UnclosedRaw {
-        let hashes = "#".repeat(slice.find('"').unwrap_or(1) - 1);
+        let count = slice.find('"').unwrap_or(1) - 1;
+        if count > MAX_HASHES {
+            let message = format!("a raw string has at most {MAX_HASHES} `#` at its ends");
+            return Diagnostic::new(Code::UnclosedString, span, message).help("use fewer of them");
+        }
+        let hashes = "#".repeat(count);
         return Diagnostic::new(Code::UnclosedString, span, "this raw string is not closed")
             .help(format!("a raw string may span lines and ends with `\"{hashes}`"));
     }
@@ -176,18 +184,27 @@ fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
     }
     let replacement = format!("\"{inner}\"");
     let short = inner.chars().count() <= 40;
-    diagnostic = diagnostic.help(if short { format!("write `{replacement}`") } else { "write `\"…\"`".to_owned() });
+    diagnostic =
+        diagnostic.help(if short { format!("write `{replacement}`") } else { "write `\"…\"`".to_owned() });
     diagnostic.fixes.push(Fix { span, replacement, applicability: Applicability::MachineApplicable });
     diagnostic
 }
 
 fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
     if name.detect_restriction_level() > RestrictionLevel::ModeratelyRestrictive {
-        let odd: Vec<String> =
-            name.chars().filter(|c| !c.is_ascii()).take(3).map(|c| format!("`{c}` (U+{:04X})", c as u32)).collect();
+        let odd: Vec<String> = name
+            .chars()
+            .filter(|c| !c.is_ascii())
+            .take(3)
+            .map(|c| format!("`{c}` (U+{:04X})", c as u32))
+            .collect();
         diagnostics.push(
-            Diagnostic::new(Code::MixedScript, span, format!("`{name}` mixes letters of scripts that look alike"))
-                .help(format!("not Latin: {}", odd.join(", "))),
+            Diagnostic::new(
+                Code::MixedScript,
+                span,
+                format!("`{name}` mixes letters of scripts that look alike"),
+            )
+            .help(format!("not Latin: {}", odd.join(", "))),
         );
     }
 }
@@ -195,35 +212,52 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
 /// The token at which a statement is nested deeper than [`MAX_DEPTH`]: brackets, runs of `not` and
 /// `-`, and quantifiers within quantifiers add up, since each is a level of the tree.
 pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
-    let mut levels: Vec<usize> = Vec::new();
-    let (mut depth, mut here) = (0, 0);
+    // What was open around each open bracket: quantifiers, and `list<` or `dict<` of a type.
+    let mut around: Vec<(usize, usize, usize)> = Vec::new();
+    let (mut depth, mut quantifiers, mut types) = (0, 0, 0);
     // Prefixes in a row before the next operand.
     let mut run = 0;
     for (index, sig) in sigs.iter().enumerate() {
         let token = sig.token;
-        let operand_wanted =
-            index == 0 || !sigs[index - 1].token.kind.ends_operand() || sigs[index - 1].token.text(text) == "not";
+        let before = index.checked_sub(1).map(|before| sigs[before].token);
+        let before_text = before.map_or("", |token| token.text(text));
         match token.kind {
             kind if kind.opens() => {
-                levels.push(here + run + 1);
-                depth += here + run + 1;
-                (here, run) = (0, 0);
+                let level = quantifiers + types + run + 1;
+                around.push((level, quantifiers, types));
+                depth += level;
+                (quantifiers, types, run) = (0, 0, 0);
             }
             kind if kind.closes() => {
-                depth -= levels.pop().unwrap_or(0);
-                (here, run) = (0, 0);
+                let (level, outer_quantifiers, outer_types) = around.pop().unwrap_or_default();
+                depth -= level;
+                (quantifiers, types, run) = (outer_quantifiers, outer_types, 0);
             }
-            TokenKind::Comma | TokenKind::Semicolon | TokenKind::Arrow => (here, run) = (0, 0),
-            TokenKind::Word if token.text(text) == "not" => run += 1,
-            TokenKind::Operator if matches!(token.text(text), "-" | "!") && operand_wanted => run += 1,
-            TokenKind::Word if matches!(token.text(text), "any" | "all" | "count") => {
-                let word = sigs.get(index + 2).map(|sig| sig.token.text(text));
-                here += usize::from(word == Some("in")) + run;
-                run = 0;
+            TokenKind::Comma | TokenKind::Semicolon | TokenKind::Arrow => {
+                (quantifiers, types, run) = (0, 0, 0)
             }
+            TokenKind::Word => match token.text(text) {
+                "not" => run += 1,
+                "any" | "all" | "count" => {
+                    let word = sigs.get(index + 2).map(|sig| sig.token.text(text));
+                    quantifiers += usize::from(word == Some("in")) + run;
+                    run = 0;
+                }
+                _ => run = 0,
+            },
+            TokenKind::Operator => match token.text(text) {
+                "-" | "!"
+                    if before_text == "not" || !before.is_some_and(|before| before.kind.ends_operand()) =>
+                {
+                    run += 1
+                }
+                "<" if matches!(before_text, "list" | "dict") => types += 1,
+                ">" => (types, run) = (types.saturating_sub(1), 0),
+                _ => run = 0,
+            },
             _ => run = 0,
         }
-        if depth + here + run > MAX_DEPTH {
+        if depth + quantifiers + types + run > MAX_DEPTH {
             return Some(token);
         }
     }

@@ -1,0 +1,53 @@
+//! Bytecode: the compact form of a rule set that the virtual machine runs.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`instr`] | one instruction: at most 16 bytes, jumps only forward |
+//! | [`chunk`] | the whole as plain data: instructions, blocks, predicates, constants |
+//! | [`pools`] | what is built from it at load: regexes, searchers, automata, sets |
+//! | [`lower`](mod@lower) | from the normal form to a chunk |
+//! | [`verify`](mod@verify) | what must hold before a chunk may run |
+//! | [`disasm`] | a chunk as readable text |
+//!
+//! A [`Bytecode`] is immutable and shared between threads. The [`Chunk`] is all of it that needs to
+//! be stored; the [`Pools`] follow from the chunk.
+
+pub mod chunk;
+pub mod disasm;
+pub mod instr;
+pub mod lower;
+pub mod pools;
+pub mod verify;
+
+pub use chunk::Chunk;
+pub use lower::{LowerError, lower};
+pub use pools::Pools;
+pub use verify::{VerifyError, verify};
+
+/// A rule set, ready to run once [`verify`](fn@verify) has accepted it.
+#[derive(Debug)]
+pub struct Bytecode {
+    chunk: Chunk,
+    pools: Pools,
+}
+
+impl Bytecode {
+    /// Builds what a chunk needs at run time.
+    ///
+    /// # Errors
+    /// An invalid regular expression, or an automaton over its limits.
+    pub fn new(chunk: Chunk) -> Result<Bytecode, LowerError> {
+        let pools = Pools::build(&chunk)?;
+        Ok(Bytecode { chunk, pools })
+    }
+
+    /// The plain data.
+    pub fn chunk(&self) -> &Chunk {
+        &self.chunk
+    }
+
+    /// What was built from it.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+}

@@ -1,0 +1,254 @@
+//! A rule set's bytecode as plain data: everything that has to be stored to run it later.
+
+use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
+use crate::ops::TestMode;
+use crate::sema::hir::{Const, SlotId};
+use crate::sema::normal::Ask;
+use crate::text::TextMode;
+use crate::ty::KindSet;
+use std::sync::Arc;
+
+/// In place of an index: there is none.
+pub const NONE: u32 = u32::MAX;
+
+/// The plain data.
+#[derive(Clone, Debug, Default)]
+pub struct Chunk {
+    /// All instructions; each block is a range of them.
+    pub instrs: Vec<Instr>,
+    /// The blocks. Whatever a block runs stands before it.
+    pub blocks: Vec<Block>,
+    /// Each table's code.
+    pub tables: Vec<TableCode>,
+    /// The predicates, under the numbers they have in the normal form.
+    pub preds: Vec<Pred>,
+    /// The conditions with blocks of their own, which more than one condition asks.
+    pub shared: Vec<Shared>,
+    /// The loops over lists.
+    pub loops: Vec<Loop>,
+    /// The constants.
+    pub consts: Vec<Const>,
+    /// Texts to compare with, prepared under their predicate's mode, and keys.
+    pub strings: Vec<Arc<str>>,
+    /// The lists of `in`.
+    pub members: Vec<Members>,
+    /// The keywords, patterns and expressions of text predicates.
+    pub keywords: Vec<Keywords>,
+    /// The texts of `similarity`.
+    pub similar: Vec<Arc<str>>,
+    /// How each slot is read from a message.
+    pub slots: Vec<SlotCode>,
+    /// The objects of the message that more than one slot lies in.
+    pub nodes: Vec<PathNode>,
+    /// The slots whose text is needed prepared, each under one mode.
+    pub texts: Vec<(SlotId, TextMode)>,
+    /// How many loops stand within each other at most.
+    pub levels: u32,
+    /// How many value blocks keep their value for the decision.
+    pub cached: u32,
+    /// How many host functions the program declares.
+    pub externs: u32,
+}
+
+/// What a block is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// A condition: ends in `Answer`.
+    Condition,
+    /// A value: ends in `Yield`.
+    Value,
+    /// A table: ends in `Default`, `Continue` or `Nothing`.
+    Table,
+}
+
+/// A range of instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What it is made of.
+    pub kind: BlockKind,
+    /// The first instruction.
+    pub start: Pc,
+    /// One past the last.
+    pub end: Pc,
+    /// How many registers it uses.
+    pub registers: u16,
+    /// Where its value is kept during the decision, or [`NONE`].
+    pub cache: u32,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableCode {
+    /// Its block.
+    pub block: BlockId,
+    /// Where each route's condition begins, in the order they are tried. It ends in the route's
+    /// `Choose` or `Goto`, or jumps to the end.
+    pub routes: Vec<RouteCode>,
+}
+
+/// A route's part of its table's block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteCode {
+    /// The first instruction.
+    pub start: Pc,
+    /// Where the search goes on when the condition does not hold.
+    pub end: Pc,
+}
+
+/// Where an operand comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// There is none.
+    Missing,
+    /// A field of the message.
+    Slot(SlotId),
+    /// A constant.
+    Const(u32),
+    /// The element of the loop at a level.
+    Var(u32),
+    /// A value block.
+    Block(BlockId),
+}
+
+/// A predicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pred {
+    /// How it is tested.
+    pub check: Check,
+    /// The left operand.
+    pub left: Operand,
+    /// The right operand.
+    pub right: Operand,
+    /// What it asks, for listings and for [`Check::Generic`].
+    pub ask: Ask,
+    /// Under which modifiers.
+    pub mode: TestMode,
+    /// Where the left operand's prepared text is kept, in [`Chunk::texts`], or [`NONE`].
+    pub text: u32,
+    /// Whether its answer is kept during the decision.
+    pub memo: bool,
+}
+
+/// How a predicate is tested. All but [`Check::Generic`] are faster ways to the same answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Check {
+    /// The left operand is `true`.
+    Truth,
+    /// The left operand is missing.
+    Missing,
+    /// Comparison with an integer.
+    Int(Cmp, i64),
+    /// Comparison with a float.
+    Float(Cmp, f64),
+    /// Comparison of the left operand's length with an integer.
+    Length(Cmp, i64),
+    /// Equality with a text of [`Chunk::strings`].
+    Equals(u32),
+    /// Whether a dict has a key of [`Chunk::strings`].
+    HasKey(u32),
+    /// Membership in a list of [`Chunk::members`].
+    Members(u32),
+    /// A text predicate with [`Chunk::keywords`].
+    Keywords(u32),
+    /// The operator's own function.
+    Generic,
+}
+
+/// A condition with a block of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// The block.
+    pub block: BlockId,
+    /// Whether its answer is kept during the decision; not so inside loops.
+    pub memo: bool,
+}
+
+/// A loop over a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// The list.
+    pub list: Operand,
+    /// The kinds its elements are read at.
+    pub kinds: KindSet,
+    /// The condition on an element.
+    pub body: BlockId,
+    /// Where the element is kept.
+    pub level: u32,
+    /// Whether every element must do (for `Each`).
+    pub all: bool,
+}
+
+/// A constant list that values are looked up in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Members {
+    /// The list, in [`Chunk::consts`].
+    pub constant: u32,
+    /// How texts are prepared.
+    pub mode: TextMode,
+}
+
+/// Constant keywords, patterns or expressions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keywords {
+    /// What is asked of each.
+    pub search: Search,
+    /// Only whole words count.
+    pub word: bool,
+    /// Whether all must do, or one.
+    pub all: bool,
+    /// How texts are prepared.
+    pub mode: TextMode,
+    /// As the author wrote them; at least one.
+    pub words: Box<[Arc<str>]>,
+}
+
+/// What is asked of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// That it holds the keyword.
+    Contains,
+    /// That it starts with it.
+    Starts,
+    /// That it ends with it.
+    Ends,
+    /// That it fits the pattern.
+    Like,
+    /// That the expression is found in it.
+    Matches,
+}
+
+/// How a slot is read: from the node, or the message itself, through the rest of its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotCode {
+    /// The innermost object shared with another slot, in [`Chunk::nodes`], or [`NONE`].
+    pub node: u32,
+    /// The keys from there.
+    pub rest: Box<[Arc<str>]>,
+    /// The kinds it is read at.
+    pub kinds: KindSet,
+    /// Its name, for listings.
+    pub name: Arc<str>,
+}
+
+/// An object of the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathNode {
+    /// The object it lies in, an earlier node, or [`NONE`] for the message itself.
+    pub parent: u32,
+    /// Its key there.
+    pub key: Arc<str>,
+}
+
+impl Block {
+    /// How many registers it uses.
+    pub fn frame(&self) -> usize {
+        Reg::into(self.registers)
+    }
+}
+
+impl Chunk {
+    /// How many memo cells a decision needs: one a predicate, shared condition and table.
+    pub fn memo_len(&self) -> usize {
+        self.preds.len() + self.shared.len() + self.tables.len()
+    }
+}

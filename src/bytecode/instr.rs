@@ -1,0 +1,511 @@
+//! One instruction. Three kinds of block use three vocabularies: *conditions* test and jump,
+//! *tables* do that and choose, *values* compute into registers.
+//!
+//! Jumps go forward only, to a place in the same block, so a block ends after at most as many steps
+//! as it has instructions; the one loop, [`Instr::Each`] and [`Instr::Count`], runs another block
+//! once for each element of a list.
+
+use crate::builtins::Function;
+use crate::ops::Op;
+use crate::sema::hir::{RouteId, TableId};
+use crate::ty::KindSet;
+use crate::value::Tri;
+use std::cmp::Ordering;
+
+/// On which results of a three-valued test to jump: a set of [`Tri`]s. Four of them occur: each
+/// predicate can be asked for true or for false, and each time one may jump when that holds or when
+/// it does not; unknown counts as not holding both times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct On(u8);
+
+impl On {
+    /// Jump when it is true.
+    pub const TRUE: On = On(1);
+    /// Jump when it is false.
+    pub const FALSE: On = On(2);
+    /// Jump when it is false or unknown.
+    pub const NOT_TRUE: On = On(6);
+    /// Jump when it is true or unknown.
+    pub const NOT_FALSE: On = On(5);
+
+    /// Jump `when` the predicate is `want`, or when it is not.
+    pub fn new(want: bool, when: bool) -> On {
+        match (want, when) {
+            (true, true) => On::TRUE,
+            (false, true) => On::FALSE,
+            (true, false) => On::NOT_TRUE,
+            (false, false) => On::NOT_FALSE,
+        }
+    }
+
+    /// Whether to jump.
+    #[inline(always)]
+    pub fn takes(self, result: Tri) -> bool {
+        self.0 & (1 << result as u8) != 0
+    }
+
+    /// Whether it is one of the four.
+    pub fn is_valid(self) -> bool {
+        matches!(self, On::TRUE | On::FALSE | On::NOT_TRUE | On::NOT_FALSE)
+    }
+
+    /// As written in listings.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            On::TRUE => "if",
+            On::FALSE => "if-false",
+            On::NOT_TRUE => "unless",
+            On::NOT_FALSE => "unless-false",
+            _ => "?",
+        }
+    }
+}
+
+/// A comparison: the set of orders that satisfy it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cmp(u8);
+
+impl Cmp {
+    /// `<`
+    pub const LT: Cmp = Cmp(1);
+    /// `==`
+    pub const EQ: Cmp = Cmp(2);
+    /// `<=`
+    pub const LE: Cmp = Cmp(3);
+    /// `>`
+    pub const GT: Cmp = Cmp(4);
+    /// `!=`
+    pub const NE: Cmp = Cmp(5);
+    /// `>=`
+    pub const GE: Cmp = Cmp(6);
+
+    /// The comparison an operator stands for.
+    pub fn of(op: Op) -> Option<Cmp> {
+        Some(match op {
+            Op::Eq => Cmp::EQ,
+            Op::Ne => Cmp::NE,
+            Op::Lt => Cmp::LT,
+            Op::Le => Cmp::LE,
+            Op::Gt => Cmp::GT,
+            Op::Ge => Cmp::GE,
+            _ => return None,
+        })
+    }
+
+    /// The same comparison with its sides changed over.
+    #[must_use]
+    pub fn flipped(self) -> Cmp {
+        Cmp((self.0 & 2) | ((self.0 & 1) << 2) | (self.0 >> 2))
+    }
+
+    /// The opposite comparison.
+    #[must_use]
+    pub fn negated(self) -> Cmp {
+        Cmp(!self.0 & 7)
+    }
+
+    /// Whether an order satisfies it.
+    #[inline(always)]
+    pub fn holds(self, order: Ordering) -> bool {
+        self.0 & (1 << (order as i8 + 1)) != 0
+    }
+
+    /// As an author writes it.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            Cmp::LT => "<",
+            Cmp::EQ => "==",
+            Cmp::LE => "<=",
+            Cmp::GT => ">",
+            Cmp::NE => "!=",
+            Cmp::GE => ">=",
+            _ => "?",
+        }
+    }
+}
+
+/// A comparison and on which of its answers to jump; values that do not compare do not satisfy it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CmpJump(u8);
+
+impl CmpJump {
+    /// Jump `when` the comparison holds, or when it does not.
+    pub fn new(cmp: Cmp, when: bool) -> CmpJump {
+        CmpJump(cmp.0 | (u8::from(when) << 3))
+    }
+
+    /// The comparison.
+    pub fn cmp(self) -> Cmp {
+        Cmp(self.0 & 7)
+    }
+
+    /// Whether the jump is taken when the comparison holds.
+    pub fn when(self) -> bool {
+        self.0 & 8 != 0
+    }
+
+    /// Whether to jump.
+    #[inline(always)]
+    pub fn takes(self, order: Option<Ordering>) -> bool {
+        order.is_some_and(|order| self.cmp().holds(order)) == self.when()
+    }
+
+    /// Whether it names one of the six comparisons.
+    pub fn is_valid(self) -> bool {
+        self.0 < 16 && self.cmp().spelling() != "?"
+    }
+}
+
+/// A register of a value block.
+pub type Reg = u16;
+/// A place in the code, as a number in [`super::Chunk::instrs`].
+pub type Pc = u32;
+/// A block, as a number in [`super::Chunk::blocks`].
+pub type BlockId = u32;
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Instr {
+    // Tests, in condition and table blocks.
+    /// Compares a slot with an integer.
+    Int {
+        /// Which comparison, and when to jump.
+        how: CmpJump,
+        /// The slot.
+        slot: u16,
+        /// Where to.
+        to: Pc,
+        /// The integer.
+        value: i64,
+    },
+    /// Compares a slot with a float.
+    Float {
+        /// Which comparison, and when to jump.
+        how: CmpJump,
+        /// The slot.
+        slot: u16,
+        /// Where to.
+        to: Pc,
+        /// The float.
+        value: f64,
+    },
+    /// Whether a slot holds `true`.
+    Truth {
+        /// When to jump.
+        on: On,
+        /// The slot.
+        slot: u16,
+        /// Where to.
+        to: Pc,
+    },
+    /// Whether a slot is missing.
+    Missing {
+        /// When to jump.
+        on: On,
+        /// The slot.
+        slot: u16,
+        /// Where to.
+        to: Pc,
+    },
+    /// Whether a slot is a constant text.
+    Text {
+        /// When to jump.
+        on: On,
+        /// The slot.
+        slot: u16,
+        /// Where to.
+        to: Pc,
+        /// The text, in [`super::Chunk::strings`].
+        string: u32,
+    },
+    /// Any predicate.
+    Test {
+        /// When to jump.
+        on: On,
+        /// Where to.
+        to: Pc,
+        /// The predicate, in [`super::Chunk::preds`].
+        pred: u32,
+    },
+    /// A predicate that more than one condition asks: answered once a decision.
+    Memo {
+        /// When to jump.
+        on: On,
+        /// Where to.
+        to: Pc,
+        /// The predicate, in [`super::Chunk::preds`].
+        pred: u32,
+    },
+    /// A condition that has a block of its own.
+    Shared {
+        /// When to jump; it is true or false.
+        on: On,
+        /// Where to.
+        to: Pc,
+        /// The condition, in [`super::Chunk::shared`].
+        shared: u32,
+    },
+    /// A condition over the elements of a list.
+    Each {
+        /// When to jump; it is true or false.
+        on: On,
+        /// Where to.
+        to: Pc,
+        /// The loop, in [`super::Chunk::loops`].
+        each: u32,
+    },
+    /// Goes on elsewhere.
+    Jump {
+        /// Where to.
+        to: Pc,
+    },
+    /// Ends a condition block.
+    Answer {
+        /// Whether the condition holds.
+        holds: bool,
+    },
+
+    // Ends, in table blocks.
+    /// The route holds: it is chosen.
+    Choose {
+        /// The route.
+        route: RouteId,
+    },
+    /// The route holds: the search goes on in another table, and behind this when that chooses
+    /// nothing.
+    Goto {
+        /// The route.
+        route: RouteId,
+        /// The table.
+        table: TableId,
+    },
+    /// No route held; the table has a default.
+    Default {
+        /// The table.
+        table: TableId,
+    },
+    /// No route held, and the default leads to another table.
+    Continue {
+        /// The other table.
+        table: TableId,
+    },
+    /// No route held, and there is no default.
+    Nothing,
+
+    // Values, in value blocks.
+    /// A field of the message.
+    Slot {
+        /// Where the value goes.
+        dst: Reg,
+        /// The slot.
+        slot: u32,
+    },
+    /// A constant.
+    Const {
+        /// Where the value goes.
+        dst: Reg,
+        /// The constant, in [`super::Chunk::consts`].
+        constant: u32,
+    },
+    /// The element of the loop at a level.
+    Var {
+        /// Where the value goes.
+        dst: Reg,
+        /// The level.
+        level: u32,
+    },
+    /// The value of another block.
+    Eval {
+        /// Where the value goes.
+        dst: Reg,
+        /// The block.
+        block: BlockId,
+    },
+    /// A field of a value.
+    Field {
+        /// Where the value goes.
+        dst: Reg,
+        /// The value.
+        base: Reg,
+        /// The field's name, in [`super::Chunk::strings`].
+        key: u32,
+    },
+    /// `base[key]`
+    Index {
+        /// Where the value goes.
+        dst: Reg,
+        /// The list or dict.
+        base: Reg,
+        /// The position or key.
+        key: Reg,
+    },
+    /// A typed read.
+    Read {
+        /// Where the value goes.
+        dst: Reg,
+        /// The value.
+        src: Reg,
+        /// The kinds it is read at.
+        kinds: KindSet,
+    },
+    /// A list of registers that stand side by side.
+    List {
+        /// Where the value goes.
+        dst: Reg,
+        /// The first.
+        first: Reg,
+        /// How many.
+        len: u16,
+    },
+    /// An operator of the table that makes a value of two.
+    Binary {
+        /// The operator.
+        op: Op,
+        /// Where the value goes.
+        dst: Reg,
+        /// The left operand.
+        left: Reg,
+        /// The right operand.
+        right: Reg,
+    },
+    /// An operator of the table that makes a value of one.
+    Unary {
+        /// The operator.
+        op: Op,
+        /// Where the value goes.
+        dst: Reg,
+        /// The operand.
+        src: Reg,
+    },
+    /// A function of the table.
+    Call {
+        /// The function.
+        function: Function,
+        /// Where the value goes.
+        dst: Reg,
+        /// The first argument.
+        first: Reg,
+        /// How many.
+        len: u16,
+    },
+    /// `similarity` to a constant.
+    Similar {
+        /// Where the value goes.
+        dst: Reg,
+        /// The text.
+        src: Reg,
+        /// The constant text, in [`super::Chunk::similar`].
+        to: u32,
+    },
+    /// A function of the embedding program.
+    Extern {
+        /// Where the value goes.
+        dst: Reg,
+        /// The first argument.
+        first: Reg,
+        /// How many.
+        len: u16,
+        /// Which function.
+        function: u32,
+    },
+    /// For how many elements of a list a condition holds.
+    Count {
+        /// Where the value goes.
+        dst: Reg,
+        /// The loop, in [`super::Chunk::loops`].
+        each: u32,
+    },
+    /// A condition as a value: `true`, `false`, or missing when neither block holds.
+    Cond {
+        /// Where the value goes.
+        dst: Reg,
+        /// The block of the condition.
+        holds: BlockId,
+        /// The block of its negation.
+        fails: BlockId,
+    },
+    /// Goes on elsewhere when a register holds a value.
+    IfPresent {
+        /// The register.
+        src: Reg,
+        /// Where to.
+        to: Pc,
+    },
+    /// Ends a value block.
+    Yield {
+        /// The register that holds its value.
+        src: Reg,
+    },
+}
+
+impl Instr {
+    /// Where a jump goes.
+    pub fn target(&self) -> Option<Pc> {
+        let mut copy = *self;
+        copy.target_mut().map(|to| *to)
+    }
+
+    /// The place of the jump's target, to be patched.
+    pub fn target_mut(&mut self) -> Option<&mut Pc> {
+        Some(match self {
+            Instr::Int { to, .. }
+            | Instr::Float { to, .. }
+            | Instr::Truth { to, .. }
+            | Instr::Missing { to, .. }
+            | Instr::Text { to, .. }
+            | Instr::Test { to, .. }
+            | Instr::Memo { to, .. }
+            | Instr::Shared { to, .. }
+            | Instr::Each { to, .. }
+            | Instr::Jump { to }
+            | Instr::IfPresent { to, .. } => to,
+            _ => return None,
+        })
+    }
+
+    /// Whether what stands behind it is reached only by jumps.
+    pub fn is_end(&self) -> bool {
+        matches!(
+            self,
+            Instr::Jump { .. }
+                | Instr::Answer { .. }
+                | Instr::Choose { .. }
+                | Instr::Default { .. }
+                | Instr::Continue { .. }
+                | Instr::Nothing
+                | Instr::Yield { .. }
+        )
+    }
+}
+
+const _: () = assert!(size_of::<Instr>() <= 16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_are_sets_of_orders() {
+        for (cmp, flipped, negated) in [
+            (Cmp::LT, Cmp::GT, Cmp::GE),
+            (Cmp::LE, Cmp::GE, Cmp::GT),
+            (Cmp::EQ, Cmp::EQ, Cmp::NE),
+            (Cmp::GT, Cmp::LT, Cmp::LE),
+        ] {
+            assert_eq!((cmp.flipped(), cmp.negated()), (flipped, negated));
+            for order in [Ordering::Less, Ordering::Equal, Ordering::Greater] {
+                assert_eq!(cmp.holds(order), cmp.flipped().holds(order.reverse()));
+                assert_ne!(cmp.holds(order), cmp.negated().holds(order));
+                assert!(CmpJump::new(cmp, true).takes(Some(order)) == cmp.holds(order));
+            }
+            assert!(!CmpJump::new(cmp, true).takes(None) && CmpJump::new(cmp, false).takes(None));
+        }
+    }
+
+    #[test]
+    fn unknown_holds_for_neither_question() {
+        assert!(!On::new(true, true).takes(Tri::Unknown) && !On::new(false, true).takes(Tri::Unknown));
+        assert!(On::new(true, false).takes(Tri::Unknown) && On::new(false, false).takes(Tri::Unknown));
+        assert!(On::FALSE.takes(Tri::False) && On::NOT_TRUE.takes(Tri::False) && On::TRUE.takes(Tri::True));
+    }
+}

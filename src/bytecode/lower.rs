@@ -1,0 +1,222 @@
+//! From the normal form to bytecode.
+//!
+//! A condition becomes a chain of tests that jump past what no longer matters. What more than one
+//! condition asks becomes a block of its own, answered once a decision, when that costs more than a
+//! comparison; so code size and time stay in proportion to the normal form, whatever `let`s and
+//! `def`s expand to. Lowering walks with explicit stacks: depth of nesting costs no stack here, and
+//! [`super::verify`](fn@super::verify) limits what it costs at run time.
+
+mod cond;
+mod expr;
+mod pred;
+mod slots;
+mod survey;
+
+use crate::bytecode::Bytecode;
+use crate::bytecode::chunk::{Block, BlockKind, Chunk, NONE, RouteCode, Shared, TableCode};
+use crate::bytecode::instr::{BlockId, Instr, On, Pc};
+use crate::sema::hir::{Outcome, Program, TableId};
+use crate::sema::normal::{CondId, Normal};
+use hashbrown::HashMap;
+pub(in crate::bytecode) use slots::MAX_SHARED_DEPTH;
+use std::sync::Arc;
+use survey::{Node, Survey};
+use thiserror::Error;
+
+/// Why a program has no bytecode. The checker lets none of these pass but the limits.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// A regular expression does not compile.
+    #[error("invalid regular expression `{0}`: {1}")]
+    Regex(Arc<str>, String),
+    /// More of something than the bytecode can number.
+    #[error("too many {0}")]
+    TooLarge(&'static str),
+    /// The normal form refers to what it does not hold, or to itself.
+    #[error("malformed normal form: {0}")]
+    Malformed(&'static str),
+}
+
+/// Turns a program in normal form into bytecode.
+///
+/// # Errors
+/// See [`LowerError`].
+pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
+    let survey = Survey::of(normal)?;
+    let mut lowering = Lowering {
+        normal,
+        survey: &survey,
+        chunk: Chunk::default(),
+        pred_done: vec![false; normal.preds.len()],
+        expr_blocks: HashMap::new(),
+        cond_blocks: HashMap::new(),
+        shared: HashMap::new(),
+        loops: HashMap::new(),
+        consts: HashMap::new(),
+        strings: HashMap::new(),
+        texts: HashMap::new(),
+    };
+    slots::lower(program, &mut lowering.chunk)?;
+    lowering.chunk.externs = index(program.externs.len(), "host functions")?;
+    lowering.reserve_preds();
+    for node in &survey.order {
+        lowering.node(*node)?;
+    }
+    for (table, routes) in normal.tables.iter().enumerate() {
+        lowering.table(program, TableId(index(table, "tables")?), routes)?;
+    }
+    Bytecode::new(lowering.chunk)
+}
+
+/// A number as an index of the bytecode.
+fn index(number: usize, what: &'static str) -> Result<u32, LowerError> {
+    u32::try_from(number).ok().filter(|index| *index != NONE).ok_or(LowerError::TooLarge(what))
+}
+
+/// A place in the code that is not known yet: the jumps to be patched when it is.
+#[derive(Debug, Default)]
+struct Label {
+    jumps: Vec<Pc>,
+}
+
+/// The state of lowering.
+struct Lowering<'n> {
+    normal: &'n Normal,
+    survey: &'n Survey,
+    chunk: Chunk,
+    pred_done: Vec<bool>,
+    expr_blocks: HashMap<u32, BlockId>,
+    cond_blocks: HashMap<u32, BlockId>,
+    shared: HashMap<u32, u32>,
+    loops: HashMap<Node, u32>,
+    consts: HashMap<crate::sema::normal::NConst, u32>,
+    strings: HashMap<Arc<str>, u32>,
+    texts: HashMap<(crate::sema::hir::SlotId, crate::text::TextMode), u32>,
+}
+
+impl Lowering<'_> {
+    /// Lowers what a node needs before its users: blocks, predicates, loops.
+    fn node(&mut self, node: Node) -> Result<(), LowerError> {
+        match node {
+            Node::Expr(expr) => self.prepare_expr(expr),
+            Node::Pred(pred) => self.lower_pred(pred),
+            Node::Cond(cond) => self.prepare_cond(cond),
+        }
+    }
+
+    fn here(&self) -> Result<Pc, LowerError> {
+        index(self.chunk.instrs.len(), "instructions")
+    }
+
+    fn emit(&mut self, instr: Instr) -> Result<(), LowerError> {
+        self.here()?;
+        self.chunk.instrs.push(instr);
+        Ok(())
+    }
+
+    fn emit_jump(&mut self, instr: Instr, label: &mut Label) -> Result<(), LowerError> {
+        label.jumps.push(self.here()?);
+        self.emit(instr)
+    }
+
+    /// Patches the jumps to a label to go here.
+    fn bind(&mut self, label: Label) -> Result<(), LowerError> {
+        let here = self.here()?;
+        for jump in label.jumps {
+            if let Some(to) = self.chunk.instrs.get_mut(jump as usize).and_then(Instr::target_mut) {
+                *to = here;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the block that began at `start`.
+    fn close(
+        &mut self,
+        kind: BlockKind,
+        start: Pc,
+        registers: u16,
+        cache: u32,
+    ) -> Result<BlockId, LowerError> {
+        let id = index(self.chunk.blocks.len(), "blocks")?;
+        let end = self.here()?;
+        self.chunk.blocks.push(Block { kind, start, end, registers, cache });
+        Ok(id)
+    }
+
+    fn table(
+        &mut self,
+        program: &Program,
+        table: TableId,
+        routes: &[crate::sema::normal::NRoute],
+    ) -> Result<(), LowerError> {
+        let start = self.here()?;
+        let mut codes = Vec::with_capacity(routes.len());
+        for route in routes {
+            let start = self.here()?;
+            let fails = self.emit_cond(route.cond)?;
+            self.emit(match route.goto {
+                Some(table) => Instr::Goto { route: route.route, table },
+                None => Instr::Choose { route: route.route },
+            })?;
+            self.bind(fails)?;
+            codes.push(RouteCode { start, end: self.here()? });
+        }
+        let default = program.tables.get(table.index()).and_then(|table| table.default.as_ref());
+        self.emit(match default {
+            Some(Outcome::Handler { .. }) => Instr::Default { table },
+            Some(Outcome::Goto(table)) => Instr::Continue { table: *table },
+            None => Instr::Nothing,
+        })?;
+        let block = self.close(BlockKind::Table, start, 0, NONE)?;
+        self.chunk.tables.push(TableCode { block, routes: codes });
+        Ok(())
+    }
+
+    /// The block that answers a condition.
+    fn cond_block(&mut self, cond: CondId) -> Result<BlockId, LowerError> {
+        if let Some(block) = self.cond_blocks.get(&cond.0) {
+            return Ok(*block);
+        }
+        let start = self.here()?;
+        let fails = match self.shared.get(&cond.0).copied() {
+            Some(shared) => {
+                let mut fails = Label::default();
+                self.emit_jump(Instr::Shared { on: On::NOT_TRUE, to: 0, shared }, &mut fails)?;
+                fails
+            }
+            None => self.emit_cond(cond)?,
+        };
+        self.emit(Instr::Answer { holds: true })?;
+        if !fails.jumps.is_empty() {
+            self.bind(fails)?;
+            self.emit(Instr::Answer { holds: false })?;
+        }
+        let block = self.close(BlockKind::Condition, start, 0, NONE)?;
+        self.cond_blocks.insert(cond.0, block);
+        Ok(block)
+    }
+
+    /// Gives a condition that is worth it a block of its own.
+    fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
+        use crate::sema::normal::NCond;
+        let id = CondId(cond);
+        if let NCond::Each { all, list, kinds, body, level } = self.cond(id)? {
+            let (all, list, kinds, body, level) = (*all, *list, *kinds, *body, *level);
+            self.add_loop(Node::Cond(cond), list, kinds, body, level, all)?;
+        }
+        if self.survey.is_own_cond(cond) {
+            let block = self.cond_block(id)?;
+            let shared = index(self.chunk.shared.len(), "conditions")?;
+            let memo = self.survey.info(Node::Cond(cond)).is_closed();
+            self.chunk.shared.push(Shared { block, memo });
+            self.shared.insert(cond, shared);
+        }
+        Ok(())
+    }
+
+    fn cond(&self, id: CondId) -> Result<&'_ crate::sema::normal::NCond, LowerError> {
+        self.normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
+    }
+}

@@ -1,0 +1,314 @@
+//! What lowering must know of every part before it emits any: who uses it, what it costs, which
+//! loops' elements it reads, how large its code is.
+
+use super::LowerError;
+use crate::ops::Cost;
+use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
+
+/// Part of the normal form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// A value.
+    Expr(u32),
+    /// A predicate.
+    Pred(u32),
+    /// A condition.
+    Cond(u32),
+}
+
+/// What is known of a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Info {
+    /// How many parts use it, as often as they do.
+    pub uses: u32,
+    /// How many places in the code ask for it.
+    pub asks: u32,
+    /// What evaluating it costs: the dearest of its parts.
+    pub cost: Cost,
+    /// The levels of the loops around it whose elements it reads, as bits; levels from 63 on share
+    /// the last, which is never taken away.
+    pub free: u64,
+    /// About how many instructions it takes where it is used.
+    pub size: u32,
+    /// How deep values nest in it without a block between.
+    pub height: u32,
+}
+
+impl Info {
+    /// Whether it has the same value all over the decision.
+    pub fn is_closed(&self) -> bool {
+        self.free == 0
+    }
+}
+
+/// Values nest this deep in one block at most.
+const MAX_HEIGHT: u32 = 32;
+/// Conditions and values of this size get blocks of their own when used more than once.
+const SHARED_SIZE: u32 = 4;
+
+/// All that is known.
+pub(super) struct Survey {
+    /// Every part that a route needs, operands before users.
+    pub order: Vec<Node>,
+    infos: Vec<Option<Info>>,
+    own: Vec<bool>,
+    exprs: usize,
+    preds: usize,
+}
+
+fn level_bit(level: u32) -> u64 {
+    1 << level.min(63)
+}
+
+fn unbind(free: u64, level: u32) -> u64 {
+    if level < 63 { free & !level_bit(level) } else { free }
+}
+
+impl Survey {
+    /// Surveys a normal form.
+    pub fn of(normal: &Normal) -> Result<Survey, LowerError> {
+        let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
+        let total = exprs + preds + normal.conds.len();
+        super::index(total, "parts of conditions")?;
+        let mut survey =
+            Survey { order: Vec::new(), infos: vec![None; total], own: vec![false; total], exprs, preds };
+        survey.sort(normal)?;
+        survey.measure(normal);
+        survey.count_asks(normal);
+        Ok(survey)
+    }
+
+    fn at(&self, node: Node) -> usize {
+        match node {
+            Node::Expr(id) => id as usize,
+            Node::Pred(id) => self.exprs + id as usize,
+            Node::Cond(id) => self.exprs + self.preds + id as usize,
+        }
+    }
+
+    /// What is known of a part. Of one that no route needs, nothing much.
+    pub fn info(&self, node: Node) -> Info {
+        let nothing = Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 };
+        self.infos.get(self.at(node)).copied().flatten().unwrap_or(nothing)
+    }
+
+    /// Whether a condition gets a block of its own.
+    pub fn is_own_cond(&self, cond: u32) -> bool {
+        self.own.get(self.at(Node::Cond(cond))).copied().unwrap_or(false)
+    }
+
+    /// Whether a value gets a block of its own, wherever it is used.
+    pub fn is_own_expr(&self, expr: u32) -> bool {
+        self.own.get(self.at(Node::Expr(expr))).copied().unwrap_or(false)
+    }
+
+    /// Puts the parts in order and counts their uses.
+    fn sort(&mut self, normal: &Normal) -> Result<(), LowerError> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let mut state = vec![State::New; self.infos.len()];
+        let mut uses = vec![0u32; self.infos.len()];
+        let mut stack: Vec<Node> = Vec::new();
+        let mut children = Vec::new();
+        for route in normal.tables.iter().flatten() {
+            let root = Node::Cond(route.cond.0);
+            *uses.get_mut(self.at(root)).ok_or(LowerError::Malformed("unknown condition"))? += 1;
+            stack.push(root);
+            while let Some(node) = stack.last().copied() {
+                let at = self.at(node);
+                match state.get(at).copied() {
+                    None => return Err(LowerError::Malformed("unknown part")),
+                    Some(State::New) => {
+                        state[at] = State::Open;
+                        children.clear();
+                        each_child(normal, node, &mut |child| children.push(child))?;
+                        for child in &children {
+                            let at = self.at(*child);
+                            match state.get(at) {
+                                Some(State::Done) => {}
+                                Some(State::New) => stack.push(*child),
+                                Some(State::Open) => return Err(LowerError::Malformed("a part of itself")),
+                                None => return Err(LowerError::Malformed("unknown part")),
+                            }
+                            uses[at] = uses[at].saturating_add(1);
+                        }
+                    }
+                    Some(State::Open) => {
+                        state[at] = State::Done;
+                        self.order.push(node);
+                        stack.pop();
+                    }
+                    Some(State::Done) => {
+                        stack.pop();
+                    }
+                }
+            }
+        }
+        for (info, uses) in self.infos.iter_mut().zip(uses) {
+            if uses > 0 {
+                *info = Some(Info { uses, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the places, users first: what a block of its own uses is asked for in one place.
+    fn count_asks(&mut self, normal: &Normal) {
+        let mut asks = vec![0u32; self.infos.len()];
+        for route in normal.tables.iter().flatten() {
+            if let Some(asks) = asks.get_mut(self.at(Node::Cond(route.cond.0))) {
+                *asks += 1;
+            }
+        }
+        for node in self.order.iter().rev() {
+            let at = self.at(*node);
+            let places = if self.own[at] { 1 } else { asks[at] };
+            let _ = each_child(normal, *node, &mut |child| {
+                let at = self.at(child);
+                asks[at] = asks[at].saturating_add(places);
+            });
+        }
+        for (info, asks) in self.infos.iter_mut().zip(asks) {
+            if let Some(info) = info {
+                info.asks = asks;
+            }
+        }
+    }
+
+    /// Computes the rest, operands first.
+    fn measure(&mut self, normal: &Normal) {
+        for node in self.order.clone() {
+            let mut sum = Info { cost: own_cost(normal, node), ..self.info(node) };
+            let mut visit = |child: Node| {
+                let info = self.info(child);
+                let inline = !self.own.get(self.at(child)).copied().unwrap_or(false);
+                sum.cost = sum.cost.max(info.cost);
+                sum.free |= match bound_level(normal, node, child) {
+                    Some(level) => unbind(info.free, level),
+                    None => info.free,
+                };
+                if inline
+                    && matches!(
+                        (node, child),
+                        (Node::Cond(_), Node::Cond(_)) | (Node::Expr(_), Node::Expr(_))
+                    )
+                {
+                    sum.size = sum.size.saturating_add(info.size);
+                    sum.height = sum.height.max(info.height + 1);
+                }
+            };
+            // The order holds only parts whose children are known.
+            let _ = each_child(normal, node, &mut visit);
+            if let Node::Expr(id) = node
+                && let Some(NExpr::Var(level)) = normal.exprs.get(id as usize)
+            {
+                sum.free = level_bit(*level);
+            }
+            let at = self.at(node);
+            self.own[at] = wants_block(normal, node, &sum);
+            self.infos[at] = Some(sum);
+        }
+    }
+}
+
+/// The level that the body of a quantifier has bound, when `child` is the body of `node`.
+fn bound_level(normal: &Normal, node: Node, child: Node) -> Option<u32> {
+    match (node, child) {
+        (Node::Cond(id), Node::Cond(_)) => match normal.conds.get(id as usize) {
+            Some(NCond::Each { level, .. }) => Some(*level),
+            _ => None,
+        },
+        (Node::Expr(id), Node::Cond(_)) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Count { level, .. }) => Some(*level),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn wants_block(normal: &Normal, node: Node, info: &Info) -> bool {
+    let large = info.size >= SHARED_SIZE;
+    match node {
+        Node::Pred(_) => false,
+        Node::Cond(id) => match normal.conds.get(id as usize) {
+            Some(NCond::And(_) | NCond::Or(_)) => info.uses > 1 && large,
+            Some(NCond::Each { .. }) => info.uses > 1,
+            _ => false,
+        },
+        Node::Expr(id) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_)) | None => false,
+            _ => info.height >= MAX_HEIGHT || (info.uses > 1 && (large || info.cost > Cost::Scalar)),
+        },
+    }
+}
+
+/// What a part costs by itself.
+fn own_cost(normal: &Normal, node: Node) -> Cost {
+    match node {
+        Node::Expr(id) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Field(..) | NExpr::Index(..)) => Cost::Lookup,
+            Some(NExpr::Call(function, _)) => function.info().cost,
+            Some(NExpr::Extern(..)) => Cost::Host,
+            Some(NExpr::Count { .. }) => Cost::Loop,
+            _ => Cost::Scalar,
+        },
+        Node::Pred(id) => match normal.preds.get(id as usize) {
+            Some(NPred { ask: Ask::Op(op), .. }) => op.info().cost,
+            _ => Cost::Scalar,
+        },
+        Node::Cond(id) => match normal.conds.get(id as usize) {
+            Some(NCond::Each { .. }) => Cost::Loop,
+            _ => Cost::Scalar,
+        },
+    }
+}
+
+/// Calls with every direct part of a part.
+fn each_child(normal: &Normal, node: Node, visit: &mut dyn FnMut(Node)) -> Result<(), LowerError> {
+    let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Node::Expr(id.0)));
+    match node {
+        Node::Expr(id) => {
+            let expr = normal.exprs.get(id as usize).ok_or(LowerError::Malformed("unknown value"))?;
+            match expr {
+                NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => {}
+                NExpr::Field(base, _) | NExpr::Read(base, _) => exprs(&[*base]),
+                NExpr::Index(base, key) => exprs(&[*base, *key]),
+                NExpr::List(items) | NExpr::Call(_, items) | NExpr::Extern(_, items) => exprs(items),
+                NExpr::Op(_, left, None) => exprs(&[*left]),
+                NExpr::Op(_, left, Some(right)) => exprs(&[*left, *right]),
+                NExpr::Count { list, body, .. } => {
+                    exprs(&[*list]);
+                    visit(Node::Cond(body.0));
+                }
+                NExpr::Cond { holds, fails } => {
+                    visit(Node::Cond(holds.0));
+                    visit(Node::Cond(fails.0));
+                }
+            }
+        }
+        Node::Pred(id) => {
+            let pred = normal.preds.get(id as usize).ok_or(LowerError::Malformed("unknown predicate"))?;
+            exprs(&[pred.left]);
+            exprs(pred.right.as_slice());
+        }
+        Node::Cond(id) => {
+            let cond = normal.conds.get(id as usize).ok_or(LowerError::Malformed("unknown condition"))?;
+            match cond {
+                NCond::Const(_) => {}
+                NCond::Test { pred, .. } => visit(Node::Pred(pred.0)),
+                NCond::And(parts) | NCond::Or(parts) => {
+                    parts.iter().for_each(|part: &CondId| visit(Node::Cond(part.0)));
+                }
+                NCond::Each { list, body, .. } => {
+                    exprs(&[*list]);
+                    visit(Node::Cond(body.0));
+                }
+            }
+        }
+    }
+    Ok(())
+}

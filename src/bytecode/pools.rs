@@ -1,0 +1,256 @@
+//! What a chunk needs at run time and does not store: compiled expressions, searchers, automata,
+//! sets. Built once, when the rules are loaded; searching in any of them allocates nothing.
+
+use crate::bytecode::chunk::{Chunk, Keywords, Search};
+use crate::bytecode::lower::LowerError;
+use crate::text::{self, Glob, Similarity, TextMode};
+use crate::value::Value;
+use aho_corasick::{AhoCorasick, MatchKind};
+use hashbrown::HashSet;
+use memchr::memmem::Finder;
+use regex::Regex;
+use std::sync::Arc;
+
+/// From how many keywords on one automaton is faster than a searcher for each.
+const AUTOMATON_FROM: usize = 5;
+/// From how many members on a set is faster than comparing with each.
+const SET_FROM: usize = 9;
+
+type Set<T> = HashSet<T, foldhash::fast::FixedState>;
+
+/// The run-time side of a [`Chunk`]; each vector runs beside the chunk's of the same name.
+#[derive(Debug)]
+pub struct Pools {
+    /// For [`Chunk::keywords`].
+    pub keywords: Vec<Matcher>,
+    /// For [`Chunk::members`].
+    pub members: Vec<MemberSet>,
+    /// For [`Chunk::similar`].
+    pub similar: Vec<Similarity>,
+}
+
+impl Pools {
+    /// Builds them.
+    ///
+    /// # Errors
+    /// An invalid regular expression, or an automaton over its limits.
+    pub fn build(chunk: &Chunk) -> Result<Pools, LowerError> {
+        let member_set = |members: &crate::bytecode::chunk::Members| {
+            let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
+            MemberSet::new(list, members.mode)
+        };
+        Ok(Pools {
+            keywords: chunk.keywords.iter().map(Matcher::new).collect::<Result<_, _>>()?,
+            members: chunk.members.iter().map(member_set).collect(),
+            similar: chunk.similar.iter().map(|text| Similarity::new(text)).collect(),
+        })
+    }
+}
+
+/// A compiled text predicate.
+#[derive(Debug)]
+pub enum Matcher {
+    /// `contains` of one keyword.
+    One(Box<Finder<'static>>),
+    /// `contains` of several keywords.
+    Few(Box<[Finder<'static>]>, bool),
+    /// `contains any` of many.
+    Many(Box<AhoCorasick>),
+    /// `contains word` of one or several.
+    Words(Box<[Word]>, bool),
+    /// `contains word any` of many.
+    ManyWords(Box<AhoCorasick>),
+    /// `starts_with`.
+    Starts(Box<[Box<str>]>, bool),
+    /// `starts_with word`.
+    StartWords(Box<[Box<str>]>, bool),
+    /// `ends_with`.
+    Ends(Box<[Box<str>]>, bool),
+    /// `ends_with word`.
+    EndWords(Box<[Box<str>]>, bool),
+    /// `like`.
+    Globs(Box<[Glob]>, bool),
+    /// `matches` of one expression.
+    Regex(Box<Regex>),
+    /// `matches` of several.
+    Regexes(Box<[Regex]>, bool),
+}
+
+/// A keyword to be found as a word.
+#[derive(Debug)]
+pub struct Word {
+    finder: Finder<'static>,
+    /// How far behind the start of an occurrence the next may begin: one character.
+    step: usize,
+}
+
+impl Word {
+    fn new(word: &str) -> Word {
+        let step = word.chars().next().map_or(0, char::len_utf8);
+        Word { finder: Finder::new(word).into_owned(), step }
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        if self.step == 0 {
+            return true;
+        }
+        let length = self.finder.needle().len();
+        let mut from = 0;
+        while let Some(found) = text.as_bytes().get(from..).and_then(|rest| self.finder.find(rest)) {
+            let start = from + found;
+            if text::word_edges_ok(text, start, start + length) {
+                return true;
+            }
+            from = start + self.step;
+        }
+        false
+    }
+}
+
+/// `all` or `any` of the items.
+#[inline]
+fn quantify<T>(items: &[T], all: bool, holds: impl FnMut(&T) -> bool) -> bool {
+    if all { items.iter().all(holds) } else { items.iter().any(holds) }
+}
+
+impl Matcher {
+    fn new(keywords: &Keywords) -> Result<Matcher, LowerError> {
+        let Keywords { search, word, all, mode, words } = keywords;
+        let prepared = || words.iter().map(|word| mode.prepare(word));
+        let boxed = || prepared().map(|word| Box::from(&*word)).collect();
+        let finder = |word: &str| Finder::new(word).into_owned();
+        Ok(match search {
+            Search::Contains if !all && words.len() >= AUTOMATON_FROM => {
+                let kind = if *word { MatchKind::Standard } else { MatchKind::LeftmostFirst };
+                let automaton = AhoCorasick::builder()
+                    .match_kind(kind)
+                    .build(prepared().map(|word| word.into_owned()))
+                    .map_err(|_| LowerError::TooLarge("keywords in one list"))?;
+                if *word {
+                    Matcher::ManyWords(Box::new(automaton))
+                } else {
+                    Matcher::Many(Box::new(automaton))
+                }
+            }
+            Search::Contains if *word => {
+                Matcher::Words(prepared().map(|word| Word::new(&word)).collect(), *all)
+            }
+            Search::Contains => match &**words {
+                [word] => Matcher::One(Box::new(finder(&mode.prepare(word)))),
+                _ => Matcher::Few(prepared().map(|word| finder(&word)).collect(), *all),
+            },
+            Search::Starts if *word => Matcher::StartWords(boxed(), *all),
+            Search::Starts => Matcher::Starts(boxed(), *all),
+            Search::Ends if *word => Matcher::EndWords(boxed(), *all),
+            Search::Ends => Matcher::Ends(boxed(), *all),
+            Search::Like => {
+                Matcher::Globs(words.iter().map(|word| Glob::with_mode(word, *mode)).collect(), *all)
+            }
+            Search::Matches => {
+                let compile = |pattern: &Arc<str>| {
+                    text::regex(pattern, mode.fold)
+                        .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
+                };
+                match &**words {
+                    [pattern] => Matcher::Regex(Box::new(compile(pattern)?)),
+                    _ => Matcher::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?, *all),
+                }
+            }
+        })
+    }
+
+    /// Whether a text, prepared under the keywords' mode (for `matches`: as it is), does.
+    #[inline]
+    pub fn holds(&self, text: &str) -> bool {
+        match self {
+            Matcher::One(finder) => finder.find(text.as_bytes()).is_some(),
+            Matcher::Few(finders, all) => {
+                quantify(finders, *all, |finder| finder.find(text.as_bytes()).is_some())
+            }
+            Matcher::Many(automaton) => automaton.is_match(text),
+            Matcher::Words(words, all) => quantify(words, *all, |word| word.is_in(text)),
+            Matcher::ManyWords(automaton) => automaton
+                .find_overlapping_iter(text)
+                .any(|found| text::word_edges_ok(text, found.start(), found.end())),
+            Matcher::Starts(words, all) => quantify(words, *all, |word| text.starts_with(&**word)),
+            Matcher::StartWords(words, all) => {
+                quantify(words, *all, |word| text::starts_with_word(text, word))
+            }
+            Matcher::Ends(words, all) => quantify(words, *all, |word| text.ends_with(&**word)),
+            Matcher::EndWords(words, all) => quantify(words, *all, |word| text::ends_with_word(text, word)),
+            Matcher::Globs(globs, all) => quantify(globs, *all, |glob| glob.matches(text)),
+            Matcher::Regex(regex) => regex.is_match(text),
+            Matcher::Regexes(regexes, all) => quantify(regexes, *all, |regex| regex.is_match(text)),
+        }
+    }
+}
+
+/// A constant list to look values up in. Texts and integers are the fast cases; for the rest the
+/// list is walked.
+#[derive(Debug)]
+pub struct MemberSet {
+    strings: Lookup<Box<str>>,
+    ints: Lookup<i64>,
+    /// Whether an element is a float, which may equal an integer.
+    floats: bool,
+}
+
+#[derive(Debug)]
+enum Lookup<T> {
+    Few(Box<[T]>),
+    Many(Set<T>),
+}
+
+impl<T: Eq + std::hash::Hash> Lookup<T> {
+    fn new(items: Vec<T>) -> Lookup<T> {
+        if items.len() < SET_FROM {
+            Lookup::Few(items.into())
+        } else {
+            Lookup::Many(items.into_iter().collect())
+        }
+    }
+
+    #[inline]
+    fn has<Q: Eq + std::hash::Hash + ?Sized>(&self, item: &Q) -> bool
+    where
+        T: std::borrow::Borrow<Q>,
+    {
+        match self {
+            Lookup::Few(items) => items.iter().any(|other| other.borrow() == item),
+            Lookup::Many(set) => set.contains(item),
+        }
+    }
+}
+
+impl MemberSet {
+    fn new(list: Value<'_>, mode: TextMode) -> MemberSet {
+        let (mut strings, mut ints, mut floats) = (Vec::new(), Vec::new(), false);
+        for element in list.elements().into_iter().flatten() {
+            match element {
+                Value::Str(text) => strings.push(Box::from(&*mode.prepare(text))),
+                Value::Int(int) => ints.push(int),
+                Value::Float(_) => floats = true,
+                _ => {}
+            }
+        }
+        MemberSet { strings: Lookup::new(strings), ints: Lookup::new(ints), floats }
+    }
+
+    /// Whether a prepared text is an element.
+    #[inline]
+    pub fn has_text(&self, text: &str) -> bool {
+        self.strings.has(text)
+    }
+
+    /// Whether an integer is an element; `None` when only walking the list can tell.
+    #[inline]
+    pub fn has_int(&self, int: i64) -> Option<bool> {
+        if self.ints.has(&int) {
+            Some(true)
+        } else if self.floats {
+            None
+        } else {
+            Some(false)
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! What must hold before bytecode may run, so that the machine can be simple: every index lies
+//! within its pool, every jump goes forward and stays in its block, every block ends as its kind
+//! must, what a block runs stands before it, nesting and jumps between tables are bounded.
+//!
+//! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
+//! the limits on nesting are checked nowhere else.
+
+use crate::bytecode::Bytecode;
+use crate::bytecode::chunk::{Block, BlockKind, Check, Chunk, NONE, Operand};
+use crate::bytecode::instr::{BlockId, Instr, Pc, Reg};
+use crate::bytecode::lower::MAX_SHARED_DEPTH;
+use crate::ops::{Meaning, Op};
+use crate::sema::hir::TableId;
+use thiserror::Error;
+
+/// Blocks run each other this deep at most: quantifiers, conditions as values, shared conditions.
+pub const MAX_NESTING: u32 = 128;
+/// Tables lead to each other this deep at most.
+pub const MAX_JUMPS: u32 = 256;
+
+/// Why bytecode may not run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// Something is numbered that is not there.
+    #[error("{what} {index} does not exist (at {at})")]
+    OutOfBounds {
+        /// What is numbered.
+        what: &'static str,
+        /// The number.
+        index: u64,
+        /// Where.
+        at: At,
+    },
+    /// A jump does not go forward within its block.
+    #[error("jump to {to} leaves its block or goes back (at {at})")]
+    Jump {
+        /// Where to.
+        to: Pc,
+        /// Where.
+        at: At,
+    },
+    /// Something is of the wrong kind, or stands where its kind may not.
+    #[error("{what} (at {at})")]
+    Kind {
+        /// What is wrong.
+        what: &'static str,
+        /// Where.
+        at: At,
+    },
+    /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
+    #[error("conditions nest more than {MAX_NESTING} deep")]
+    TooDeep,
+    /// Tables lead to each other in a circle, or deeper than [`MAX_JUMPS`].
+    #[error("tables lead to each other in a circle, or more than {MAX_JUMPS} deep")]
+    Jumps,
+}
+
+/// Where in the bytecode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// An instruction.
+    Instr(Pc),
+    /// An entry of another table of the chunk.
+    Entry(&'static str, usize),
+}
+
+impl std::fmt::Display for At {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            At::Instr(pc) => write!(f, "instruction {pc}"),
+            At::Entry(what, index) => write!(f, "{what} {index}"),
+        }
+    }
+}
+
+/// Verifies bytecode.
+///
+/// # Errors
+/// See [`VerifyError`].
+pub fn verify(code: &Bytecode) -> Result<(), VerifyError> {
+    verify_chunk(code.chunk())
+}
+
+/// Verifies a chunk, before anything is built from it.
+///
+/// # Errors
+/// See [`VerifyError`].
+pub fn verify_chunk(chunk: &Chunk) -> Result<(), VerifyError> {
+    let verifier = Verifier { chunk };
+    verifier.data()?;
+    verifier.blocks()?;
+    verifier.tables()
+}
+
+struct Verifier<'c> {
+    chunk: &'c Chunk,
+}
+
+fn within(what: &'static str, index: usize, len: usize, at: At) -> Result<(), VerifyError> {
+    if index < len { Ok(()) } else { Err(VerifyError::OutOfBounds { what, index: index as u64, at }) }
+}
+
+fn require(holds: bool, what: &'static str, at: At) -> Result<(), VerifyError> {
+    if holds { Ok(()) } else { Err(VerifyError::Kind { what, at }) }
+}
+
+impl Verifier<'_> {
+    /// All that is no instruction.
+    fn data(&self) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
+        for (id, node) in chunk.nodes.iter().enumerate() {
+            require(
+                node.parent == NONE || (node.parent as usize) < id,
+                "a field lies in a later one",
+                At::Entry("field", id),
+            )?;
+        }
+        let mut depths: Vec<usize> = Vec::with_capacity(chunk.nodes.len());
+        for (id, node) in chunk.nodes.iter().enumerate() {
+            let depth = 1 + depths.get(node.parent as usize).copied().unwrap_or(0);
+            require(depth <= MAX_SHARED_DEPTH, "fields nest too deep", At::Entry("field", id))?;
+            depths.push(depth);
+        }
+        for (id, slot) in chunk.slots.iter().enumerate() {
+            if slot.node != NONE {
+                within("field", slot.node as usize, chunk.nodes.len(), At::Entry("slot", id))?;
+            }
+        }
+        for (id, (slot, mode)) in chunk.texts.iter().enumerate() {
+            let at = At::Entry("text", id);
+            within("slot", slot.index(), chunk.slots.len(), at)?;
+            require(!mode.is_plain(), "a plain text needs no preparing", at)?;
+        }
+        for (id, members) in chunk.members.iter().enumerate() {
+            let at = At::Entry("list", id);
+            within("constant", members.constant as usize, chunk.consts.len(), at)?;
+            let list = chunk.consts[members.constant as usize].value().list_len();
+            require(list.is_some(), "the constant is no list", at)?;
+        }
+        for (id, keywords) in chunk.keywords.iter().enumerate() {
+            require(!keywords.words.is_empty(), "there is no keyword", At::Entry("keywords", id))?;
+        }
+        for (id, pred) in chunk.preds.iter().enumerate() {
+            let at = At::Entry("predicate", id);
+            self.operand(pred.left, at)?;
+            self.operand(pred.right, at)?;
+            if pred.text != NONE {
+                within("text", pred.text as usize, chunk.texts.len(), at)?;
+                let (slot, mode) = chunk.texts[pred.text as usize];
+                let same = pred.left == Operand::Slot(slot) && pred.mode.text == mode;
+                require(same, "the text is of another slot or mode", at)?;
+            }
+            match pred.check {
+                Check::Equals(string) | Check::HasKey(string) => {
+                    within("string", string as usize, chunk.strings.len(), at)?;
+                }
+                Check::Members(id) => {
+                    within("list", id as usize, chunk.members.len(), at)?;
+                    let same = chunk.members[id as usize].mode == pred.mode.text;
+                    require(same, "the list is of another mode", at)?;
+                }
+                Check::Keywords(id) => {
+                    within("keywords", id as usize, chunk.keywords.len(), at)?;
+                    let same = chunk.keywords[id as usize].mode == pred.mode.text;
+                    require(same, "the keywords are of another mode", at)?;
+                }
+                Check::Int(cmp, _) | Check::Float(cmp, _) | Check::Length(cmp, _) => {
+                    require(cmp.spelling() != "?", "there is no such comparison", at)?;
+                }
+                Check::Truth | Check::Missing | Check::Generic => {}
+            }
+        }
+        for (id, each) in chunk.loops.iter().enumerate() {
+            let at = At::Entry("loop", id);
+            self.operand(each.list, at)?;
+            self.kind_of(each.body, BlockKind::Condition, at)?;
+            within("level", each.level as usize, chunk.levels as usize, at)?;
+        }
+        for (id, shared) in chunk.shared.iter().enumerate() {
+            self.kind_of(shared.block, BlockKind::Condition, At::Entry("shared condition", id))?;
+        }
+        Ok(())
+    }
+
+    fn kind_of(&self, block: BlockId, kind: BlockKind, at: At) -> Result<(), VerifyError> {
+        within("block", block as usize, self.chunk.blocks.len(), at)?;
+        require(self.chunk.blocks[block as usize].kind == kind, "the block is of another kind", at)
+    }
+
+    fn operand(&self, operand: Operand, at: At) -> Result<(), VerifyError> {
+        match operand {
+            Operand::Missing => Ok(()),
+            Operand::Slot(slot) => within("slot", slot.index(), self.chunk.slots.len(), at),
+            Operand::Const(id) => within("constant", id as usize, self.chunk.consts.len(), at),
+            Operand::Var(level) => within("level", level as usize, self.chunk.levels as usize, at),
+            Operand::Block(block) => self.kind_of(block, BlockKind::Value, at),
+        }
+    }
+
+    /// The blocks: together they are all the code, each runs only earlier ones.
+    fn blocks(&self) -> Result<(), VerifyError> {
+        let mut depths: Vec<u32> = Vec::with_capacity(self.chunk.blocks.len());
+        let mut start = 0;
+        for (id, block) in self.chunk.blocks.iter().enumerate() {
+            let at = At::Entry("block", id);
+            require(block.start == start && block.end > start, "blocks overlap or leave a gap", at)?;
+            start = block.end;
+            within("instruction", block.end as usize - 1, self.chunk.instrs.len(), at)?;
+            if block.cache != NONE {
+                within("cached value", block.cache as usize, self.chunk.cached as usize, at)?;
+            }
+            let last = &self.chunk.instrs[block.end as usize - 1];
+            require(last.is_end(), "the block does not end", At::Instr(block.end - 1))?;
+            let mut depth = 0;
+            for pc in block.start..block.end {
+                self.instr(pc, block)?;
+                self.each_block(&self.chunk.instrs[pc as usize], &mut |inner| {
+                    // A block that stands later has no depth yet.
+                    let inner = depths.get(inner as usize).copied();
+                    depth = depth.max(inner.map_or(u32::MAX, |depth| depth.saturating_add(1)));
+                });
+                require(depth != u32::MAX, "it runs a later block", At::Instr(pc))?;
+                if depth > MAX_NESTING {
+                    return Err(VerifyError::TooDeep);
+                }
+            }
+            depths.push(depth);
+        }
+        require(start as usize == self.chunk.instrs.len(), "code outside blocks", At::Instr(start))
+    }
+
+    /// The blocks an instruction runs.
+    fn each_block(&self, instr: &Instr, visit: &mut dyn FnMut(BlockId)) {
+        let mut operand = |operand: Operand| {
+            if let Operand::Block(block) = operand {
+                visit(block);
+            }
+        };
+        match *instr {
+            Instr::Test { pred, .. } | Instr::Memo { pred, .. } => {
+                let pred = &self.chunk.preds[pred as usize];
+                operand(pred.left);
+                operand(pred.right);
+            }
+            Instr::Each { each, .. } | Instr::Count { each, .. } => {
+                let each = &self.chunk.loops[each as usize];
+                operand(each.list);
+                visit(each.body);
+            }
+            Instr::Shared { shared, .. } => visit(self.chunk.shared[shared as usize].block),
+            Instr::Eval { block, .. } => visit(block),
+            Instr::Cond { holds, fails, .. } => {
+                visit(holds);
+                visit(fails);
+            }
+            _ => {}
+        }
+    }
+
+    fn instr(&self, pc: Pc, block: &Block) -> Result<(), VerifyError> {
+        let (chunk, at) = (self.chunk, At::Instr(pc));
+        let instr = &chunk.instrs[pc as usize];
+        let kinds: &[BlockKind] = match instr {
+            Instr::Answer { .. } => &[BlockKind::Condition],
+            Instr::Choose { .. }
+            | Instr::Goto { .. }
+            | Instr::Default { .. }
+            | Instr::Continue { .. }
+            | Instr::Nothing => &[BlockKind::Table],
+            _ if self.is_test(instr) => &[BlockKind::Condition, BlockKind::Table],
+            _ => &[BlockKind::Value],
+        };
+        require(kinds.contains(&block.kind), "the instruction may not stand in such a block", at)?;
+        if let Some(to) = instr.target()
+            && !(to > pc && to < block.end)
+        {
+            return Err(VerifyError::Jump { to, at });
+        }
+        let slot = |slot: u32| within("slot", slot as usize, chunk.slots.len(), at);
+        let register = |register: Reg| within("register", register.into(), block.frame(), at);
+        let window = |first: Reg, len: u16| {
+            within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
+        };
+        let on = match *instr {
+            Instr::Truth { on, .. }
+            | Instr::Missing { on, .. }
+            | Instr::Text { on, .. }
+            | Instr::Test { on, .. }
+            | Instr::Memo { on, .. }
+            | Instr::Shared { on, .. }
+            | Instr::Each { on, .. } => on.is_valid(),
+            Instr::Int { how, .. } | Instr::Float { how, .. } => how.is_valid(),
+            _ => true,
+        };
+        require(on, "there is no such condition to jump on", at)?;
+        match *instr {
+            Instr::Int { slot: id, .. }
+            | Instr::Float { slot: id, .. }
+            | Instr::Truth { slot: id, .. }
+            | Instr::Missing { slot: id, .. } => slot(id.into()),
+            Instr::Text { slot: id, string, .. } => {
+                slot(id.into())?;
+                within("string", string as usize, chunk.strings.len(), at)
+            }
+            Instr::Test { pred, .. } | Instr::Memo { pred, .. } => {
+                within("predicate", pred as usize, chunk.preds.len(), at)
+            }
+            Instr::Shared { shared, .. } => {
+                within("shared condition", shared as usize, chunk.shared.len(), at)
+            }
+            Instr::Each { each, .. } => within("loop", each as usize, chunk.loops.len(), at),
+            Instr::Goto { table, .. } | Instr::Continue { table } | Instr::Default { table } => {
+                within("table", table.index(), chunk.tables.len(), at)
+            }
+            Instr::Jump { .. } | Instr::Answer { .. } | Instr::Choose { .. } | Instr::Nothing => Ok(()),
+            Instr::Slot { dst, slot: id } => register(dst).and(slot(id)),
+            Instr::Const { dst, constant } => {
+                register(dst).and(within("constant", constant as usize, chunk.consts.len(), at))
+            }
+            Instr::Var { dst, level } => {
+                register(dst).and(within("level", level as usize, chunk.levels as usize, at))
+            }
+            Instr::Eval { dst, block } => register(dst).and(self.kind_of(block, BlockKind::Value, at)),
+            Instr::Field { dst, base, key } => {
+                register(dst).and(register(base)).and(within("string", key as usize, chunk.strings.len(), at))
+            }
+            Instr::Index { dst, base, key } => register(dst).and(register(base)).and(register(key)),
+            Instr::Read { dst, src, .. } => register(dst).and(register(src)),
+            Instr::List { dst, first, len } => register(dst).and(window(first, len)),
+            Instr::Binary { op, dst, left, right } => {
+                register(dst).and(register(left)).and(register(right)).and(makes_value(op, at))
+            }
+            Instr::Unary { op, dst, src } => register(dst).and(register(src)).and(makes_value(op, at)),
+            Instr::Call { dst, first, len, .. } => register(dst).and(window(first, len)),
+            Instr::Similar { dst, src, to } => {
+                register(dst).and(register(src)).and(within("text", to as usize, chunk.similar.len(), at))
+            }
+            Instr::Extern { dst, first, len, function } => register(dst).and(window(first, len)).and(within(
+                "host function",
+                function as usize,
+                chunk.externs as usize,
+                at,
+            )),
+            Instr::Count { dst, each } => {
+                register(dst).and(within("loop", each as usize, chunk.loops.len(), at))
+            }
+            Instr::Cond { dst, holds, fails } => register(dst)
+                .and(self.kind_of(holds, BlockKind::Condition, at))
+                .and(self.kind_of(fails, BlockKind::Condition, at)),
+            Instr::IfPresent { src, .. } | Instr::Yield { src } => register(src),
+        }
+    }
+
+    fn is_test(&self, instr: &Instr) -> bool {
+        instr.target().is_some() && !matches!(instr, Instr::IfPresent { .. })
+    }
+
+    /// Each table's routes lie in its block one behind the other; the jumps between tables end.
+    fn tables(&self) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
+        for (id, table) in chunk.tables.iter().enumerate() {
+            let at = At::Entry("table", id);
+            self.kind_of(table.block, BlockKind::Table, at)?;
+            let block = chunk.blocks[table.block as usize];
+            let mut start = block.start;
+            for route in &table.routes {
+                let end = chunk.instrs.get((route.end as usize).wrapping_sub(1));
+                let ends = matches!(end, Some(Instr::Choose { .. } | Instr::Goto { .. }));
+                let placed = route.start == start && route.end > start && route.end < block.end;
+                require(placed && ends, "a route does not lie in its table", at)?;
+                start = route.end;
+            }
+        }
+        let mut incoming = vec![0u32; chunk.tables.len()];
+        for (_, inner) in (0..chunk.tables.len()).flat_map(|table| self.leads_to(table)) {
+            incoming[inner.index()] += 1;
+        }
+        let mut ready: Vec<usize> = (0..incoming.len()).filter(|table| incoming[*table] == 0).collect();
+        let mut depths = vec![0u32; incoming.len()];
+        let mut done = 0;
+        while let Some(table) = ready.pop() {
+            done += 1;
+            for (_, inner) in self.leads_to(table) {
+                let inner = inner.index();
+                depths[inner] = depths[inner].max(depths[table] + 1);
+                incoming[inner] -= 1;
+                if incoming[inner] == 0 {
+                    ready.push(inner);
+                }
+            }
+        }
+        let shallow = depths.iter().all(|depth| *depth <= MAX_JUMPS);
+        if done == incoming.len() && shallow { Ok(()) } else { Err(VerifyError::Jumps) }
+    }
+
+    /// The tables that a table leads to, each as often as it does.
+    fn leads_to(&self, table: usize) -> impl Iterator<Item = (usize, TableId)> {
+        let block = self.chunk.blocks[self.chunk.tables[table].block as usize];
+        let code = &self.chunk.instrs[block.start as usize..block.end as usize];
+        code.iter().filter_map(move |instr| match instr {
+            Instr::Goto { table: inner, .. } | Instr::Continue { table: inner } => Some((table, *inner)),
+            _ => None,
+        })
+    }
+}
+
+fn makes_value(op: Op, at: At) -> Result<(), VerifyError> {
+    require(matches!(op.info().meaning, Meaning::Value(_)), "the operator makes no value", at)
+}

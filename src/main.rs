@@ -1,0 +1,2 @@
+//! The `rulec` program.
+fn main() {}

@@ -1,0 +1,310 @@
+//! The operands of expressions: literals, names with their fields, indices and arguments, lists,
+//! records, blocks and quantifiers, with the prefixes before them.
+
+use super::Rule;
+use super::build::{self, Built, Cx, Failed};
+use super::expr::{Climb, Node, node};
+use super::operators::slipped_operator;
+use super::scan::slip;
+use crate::diag::{Code, Diagnostic};
+use crate::ops::{self, Op};
+use crate::span::{Span, Spanned};
+use crate::syntax::ast::{BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
+use pest::iterators::Pair;
+
+impl<'p> Climb<'_, '_, 'p> {
+    /// An operand with the prefixes before it.
+    pub(super) fn prefix(&mut self) -> Built<Node> {
+        let Some(word) = self.spelling(0) else { return self.operand() };
+        let span = if self.at < self.pieces.len() { self.place(self.at) } else { return self.operand() };
+        let op = match word {
+            "not" => Op::Not,
+            "-" => Op::Neg,
+            "!" => {
+                let _: Failed = self.report(slip(span, "negation is written `not`", "not "));
+                Op::Not
+            }
+            _ => return self.operand(),
+        };
+        self.at += 1;
+        if op == Op::Neg && self.peek().is_some_and(|piece| piece.as_rule() == Rule::number) {
+            let number = self.pieces[self.at].clone();
+            self.at += 1;
+            let literal = self.cx.number(&number, true)?;
+            return self.node(ExprKind::Literal(literal), span.to(self.cx.span(&number)), 1);
+        }
+        // `!a == b` negates `a`, as in the languages `!` comes from.
+        let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
+        let operand = self.climb(tight + 1)?;
+        let whole = span.to(operand.expr.span);
+        self.node(ExprKind::Unary(Spanned::new(op, span), Box::new(operand.expr)), whole, operand.height + 1)
+    }
+
+    /// An operand with its fields, indices and arguments.
+    fn operand(&mut self) -> Built<Node> {
+        let mut node = self.primary()?;
+        while let Some(piece) = self.peek() {
+            let span = node.expr.span.to(self.cx.span(piece));
+            let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
+            match piece.as_rule() {
+                Rule::member if place => {
+                    let key = build::child(piece.clone(), Rule::key)?;
+                    let name = self.cx.ident(&key);
+                    let height = node.height + 1;
+                    node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
+                }
+                Rule::brackets if place => {
+                    let piece = piece.clone();
+                    let mut inner = elements(self.cx, piece)?;
+                    if inner.len() != 1 {
+                        let place = self.place(self.at);
+                        return Err(self.report(
+                            Diagnostic::new(Code::Unexpected, place, "an index is one value in brackets")
+                                .help("write `list[0]` or `dict[\"key\"]`"),
+                        ));
+                    }
+                    let index = inner.remove(0);
+                    let height = node.height.max(index.height) + 1;
+                    let kind = ExprKind::Index(Box::new(node.expr), Box::new(index.expr));
+                    node = self.node(kind, span, height)?;
+                }
+                _ => break,
+            }
+            self.at += 1;
+        }
+        Ok(node)
+    }
+
+    fn primary(&mut self) -> Built<Node> {
+        let Some(piece) = self.peek().cloned() else { return Err(self.value_wanted()) };
+        let span = self.cx.span(&piece);
+        match piece.as_rule() {
+            Rule::string => {
+                self.at += 1;
+                let text = self.cx.string(&piece)?;
+                self.node(ExprKind::Literal(Literal::String(text)), span, 1)
+            }
+            Rule::number => {
+                self.at += 1;
+                let literal = self.cx.number(&piece, false)?;
+                self.node(ExprKind::Literal(literal), span, 1)
+            }
+            Rule::word => self.word(piece.as_str(), span),
+            Rule::brackets => {
+                self.at += 1;
+                let inner = elements(self.cx, piece)?;
+                let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
+                let list = inner.into_iter().map(|node| node.expr).collect();
+                self.node(ExprKind::List(list), span, height)
+            }
+            Rule::group => {
+                self.at += 1;
+                let mut inner = elements(self.cx, piece)?;
+                if inner.len() != 1 {
+                    let message = "parentheses hold one expression";
+                    return Err(self.report(
+                        Diagnostic::new(Code::Unexpected, span, message).help("a list is written `[a, b]`"),
+                    ));
+                }
+                let mut node = inner.remove(0);
+                (node.wrapped, node.expr.span) = (true, span);
+                node.height += 1;
+                Ok(node)
+            }
+            Rule::braces => {
+                self.at += 1;
+                let (entries, height) = record(self.cx, piece)?;
+                self.node(ExprKind::Record(entries), span, height)
+            }
+            Rule::quantified => {
+                self.at += 1;
+                self.quantified(piece, span)
+            }
+            _ => Err(self.value_wanted()),
+        }
+    }
+
+    fn word(&mut self, text: &'p str, span: Span) -> Built<Node> {
+        if !text.starts_with('`') {
+            let block = self.pieces.get(self.at + 1).filter(|piece| piece.as_rule() == Rule::braces).cloned();
+            let kind = match text {
+                "any" => Some(BlockKind::Any),
+                "all" => Some(BlockKind::All),
+                "none" => Some(BlockKind::None),
+                _ => None,
+            };
+            if let (Some(kind), Some(block)) = (kind, block) {
+                self.at += 2;
+                return self.block(kind, block, span);
+            }
+            let literal = match text {
+                "true" => Some(Literal::Bool(true)),
+                "false" => Some(Literal::Bool(false)),
+                "null" | "nil" | "none" => Some(Literal::Null),
+                _ => None,
+            };
+            if let Some(literal) = literal {
+                self.at += 1;
+                return self.node(ExprKind::Literal(literal), span, 1);
+            }
+            if ops::reserved_words().any(|reserved| reserved == text) {
+                return Err(self.reserved(text, span));
+            }
+        }
+        self.at += 1;
+        let name = build::unquote(text).to_owned();
+        if let Some(group) = self.peek().filter(|piece| piece.as_rule() == Rule::group).cloned() {
+            self.at += 1;
+            let whole = span.to(self.cx.span(&group));
+            let inner = elements(self.cx, group)?;
+            let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
+            let args = inner.into_iter().map(|node| node.expr).collect();
+            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height);
+        }
+        self.node(ExprKind::Name(name), span, 1)
+    }
+
+    /// A word of an operator stands where a value is wanted.
+    fn reserved(&mut self, text: &str, span: Span) -> Failed {
+        let operator = Op::infix(text).is_some() || matches!(text, "is" | "as");
+        let next_is_operator = match self.spelling(1) {
+            Some(next) => Op::infix(next).is_some() || next == "is" || slipped_operator(next).is_some(),
+            None => self.at + 1 == self.pieces.len(),
+        };
+        if operator && !next_is_operator {
+            return self.value_wanted();
+        }
+        if matches!(text, "any" | "all") {
+            let after = self.cx.next_offset(span.end);
+            let found = self.cx.found_at(after);
+            let place = self.cx.place_at(after);
+            let message = format!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
+            return self.report(Diagnostic::new(Code::Unexpected, place, message).help(format!(
+                "write `{text} {{ condition; condition }}` or `{text} x in list: condition`"
+            )));
+        }
+        self.cx.reserved_word(text, span, "a value")
+    }
+
+    /// No operand where one must stand.
+    fn value_wanted(&mut self) -> Failed {
+        let before = self.at.checked_sub(1).map(|index| self.place(index));
+        let offset = match self.pieces.get(self.at) {
+            Some(piece) => self.cx.span(piece).start,
+            None => self.cx.next_offset(self.end),
+        };
+        let (span, found) = (self.cx.place_at(offset), self.cx.found_at(offset));
+        let after = match before {
+            Some(before) => format!(" after `{}`", self.cx.short(before)),
+            None => String::new(),
+        };
+        let message = format!("expected a value{after}, found {found}");
+        self.report(Diagnostic::new(Code::Unexpected, span, message))
+    }
+
+    fn block(&mut self, kind: BlockKind, piece: Pair<'p, Rule>, word: Span) -> Built<Node> {
+        let span = word.to(self.cx.span(&piece));
+        let mut conditions = Vec::new();
+        let mut height = 0;
+        for part in piece.into_inner() {
+            match part.as_rule() {
+                Rule::conditions => {
+                    for pair in part.into_inner().filter(|pair| pair.as_rule() == Rule::expression) {
+                        let node = node(self.cx, pair)?;
+                        height = height.max(node.height);
+                        conditions.push(node.expr);
+                    }
+                }
+                Rule::entries => {
+                    let place = self.cx.span(&part);
+                    return Err(self.report(
+                        Diagnostic::new(Code::Unexpected, place, "expected conditions, found `key: value`")
+                            .help("conditions in braces are separated by `;` or `,`"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        if conditions.is_empty() {
+            return Err(self.report(
+                Diagnostic::new(Code::Unexpected, span, "expected a condition between the braces")
+                    .help("conditions in braces are separated by `;` or `,`"),
+            ));
+        }
+        self.node(ExprKind::Block(kind, conditions), span, height + 1)
+    }
+
+    fn quantified(&mut self, piece: Pair<'p, Rule>, span: Span) -> Built<Node> {
+        let mut kind = QuantifierKind::Any;
+        let mut var = None;
+        let mut parts = Vec::with_capacity(2);
+        for part in piece.into_inner() {
+            match part.as_rule() {
+                Rule::quantifier => {
+                    kind = match part.as_str() {
+                        "all" => QuantifierKind::All,
+                        "count" => QuantifierKind::Count,
+                        _ => QuantifierKind::Any,
+                    }
+                }
+                Rule::name => var = Some(self.cx.declared(&part)?),
+                Rule::expression => parts.push(node(self.cx, part)?),
+                _ => {}
+            }
+        }
+        let (Some(var), Some(body), Some(list)) = (var, parts.pop(), parts.pop()) else { return Err(Failed) };
+        let height = list.height.max(body.height) + 1;
+        let (list, body) = (Box::new(list.expr), Box::new(body.expr));
+        self.node(ExprKind::Quantifier { kind, var, list, body }, span, height)
+    }
+}
+
+/// The expressions of a list, an index, parentheses or arguments.
+fn elements(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Node>> {
+    pair.into_inner().filter(|pair| pair.as_rule() == Rule::expression).map(|pair| node(cx, pair)).collect()
+}
+
+/// `{ key: value }` and the height of its tree.
+fn record(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Vec<(Ident, Expr)>, usize)> {
+    let mut entries = Vec::new();
+    let mut height = 0;
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::entries => {
+                for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
+                    let (key, value) = entry_node(cx, entry)?;
+                    height = height.max(value.height);
+                    entries.push((key, value.expr));
+                }
+            }
+            Rule::conditions => {
+                let span = cx.span(&part);
+                return Err(cx.report(
+                    Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
+                        .help("conditions in braces stand after `all`, `any` or `none`"),
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok((entries, height + 1))
+}
+
+fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Node)> {
+    let mut key = None;
+    let mut value = None;
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::key => key = Some(cx.ident(&part)),
+            Rule::string => key = Some(Spanned::new(cx.string(&part)?, cx.span(&part))),
+            Rule::expression => value = Some(node(cx, part)?),
+            _ => {}
+        }
+    }
+    key.zip(value).ok_or(Failed)
+}
+
+/// An entry of metadata or of a record, or a named argument.
+pub(super) fn entry(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Expr)> {
+    entry_node(cx, pair).map(|(key, value)| (key, value.expr))
+}

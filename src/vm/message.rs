@@ -1,0 +1,128 @@
+//! Where the values of slots come from.
+
+use super::scratch::{SlotCells, Stamp, grow, recycle, recycle_objects};
+use crate::bytecode::Chunk;
+use crate::bytecode::chunk::NONE;
+use crate::value::Value;
+use serde_json::Value as Json;
+
+/// A source of slot values.
+pub trait Message<'a> {
+    /// The value of the slot of that number, read at the slot's kinds.
+    fn slot(&mut self, slot: usize) -> Value<'a>;
+}
+
+/// A message whose slots have been read already.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    values: &'a [Value<'a>],
+}
+
+impl<'a> Record<'a> {
+    /// The values in the order of the program's slots; those that are left out are missing.
+    pub fn new(values: &'a [Value<'a>]) -> Record<'a> {
+        Record { values }
+    }
+}
+
+impl<'a> Message<'a> for Record<'a> {
+    #[inline(always)]
+    fn slot(&mut self, slot: usize) -> Value<'a> {
+        self.values.get(slot).copied().unwrap_or(Value::Missing)
+    }
+}
+
+/// A JSON message whose slots are looked up when first asked for.
+pub struct JsonMessage<'a> {
+    chunk: &'a Chunk,
+    message: &'a Json,
+    epoch: u32,
+    slots: &'a mut [Stamp],
+    nodes: &'a mut [Stamp],
+    /// The slots that were read.
+    values: Vec<Value<'a>>,
+    /// The objects on the way that were found, or not.
+    objects: Vec<Option<&'a Json>>,
+    values_home: &'a mut Vec<Value<'static>>,
+    objects_home: &'a mut Vec<Option<&'static Json>>,
+}
+
+impl<'a> JsonMessage<'a> {
+    pub(super) fn new(
+        chunk: &'a Chunk,
+        message: &'a Json,
+        cells: &'a mut SlotCells,
+        epoch: u32,
+    ) -> JsonMessage<'a> {
+        let SlotCells { slots, nodes, values: values_home, objects: objects_home } = cells;
+        grow(slots, chunk.slots.len());
+        grow(nodes, chunk.nodes.len());
+        let values = recycle(std::mem::take(values_home));
+        let objects = recycle_objects(std::mem::take(objects_home));
+        JsonMessage { chunk, message, epoch, slots, nodes, values, objects, values_home, objects_home }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load(&mut self, slot: usize) -> Value<'a> {
+        let chunk = self.chunk;
+        let Some(code) = chunk.slots.get(slot) else { return Value::Missing };
+        let json =
+            code.rest.iter().try_fold(self.node(code.node), |json, key| Some(get(json, key))).flatten();
+        let value = json.map_or(Value::Missing, Value::from_json).read(code.kinds);
+        if let Some(stamp) = self.slots.get_mut(slot) {
+            *stamp = Stamp { epoch: self.epoch, at: self.values.len() as u32 };
+            self.values.push(value);
+        }
+        value
+    }
+
+    /// An object that slots share. Recurs to the depth that lowering lets them share.
+    fn node(&mut self, node: u32) -> Option<&'a Json> {
+        if node == NONE {
+            return Some(self.message);
+        }
+        let at = node as usize;
+        match self.nodes.get(at) {
+            Some(stamp) if stamp.epoch == self.epoch => {
+                return self.objects.get(stamp.at as usize).copied().flatten();
+            }
+            _ => {}
+        }
+        let chunk = self.chunk;
+        let code = chunk.nodes.get(at).filter(|code| code.parent == NONE || code.parent < node)?;
+        let object = get(self.node(code.parent), &code.key);
+        if let Some(stamp) = self.nodes.get_mut(at) {
+            *stamp = Stamp { epoch: self.epoch, at: self.objects.len() as u32 };
+            self.objects.push(object);
+        }
+        object
+    }
+}
+
+#[inline]
+fn get<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
+    match json {
+        Some(Json::Object(map)) => map.get(key),
+        _ => None,
+    }
+}
+
+impl<'a> Message<'a> for JsonMessage<'a> {
+    #[inline]
+    fn slot(&mut self, slot: usize) -> Value<'a> {
+        match self.slots.get(slot) {
+            Some(stamp) if stamp.epoch == self.epoch => {
+                self.values.get(stamp.at as usize).copied().unwrap_or(Value::Missing)
+            }
+            _ => self.load(slot),
+        }
+    }
+}
+
+impl Drop for JsonMessage<'_> {
+    fn drop(&mut self) {
+        *self.values_home = recycle(std::mem::take(&mut self.values));
+        *self.objects_home = recycle_objects(std::mem::take(&mut self.objects));
+    }
+}

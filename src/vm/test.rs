@@ -1,0 +1,212 @@
+//! Predicates: the fast checks, and the operators' own functions for the rest.
+
+use super::{Message, Vm, order_float, order_int};
+use crate::builtins::Function;
+use crate::bytecode::chunk::{Check, Keywords, NONE, Pred, Search};
+use crate::bytecode::instr::Cmp;
+use crate::meaning;
+use crate::ops::{Meaning, Op, TestMode};
+use crate::sema::normal::Ask;
+use crate::text::TextMode;
+use crate::value::{Tri, Value, identical};
+use std::cmp::Ordering;
+
+impl<'a, M: Message<'a>> Vm<'a, M> {
+    /// Answers a predicate anew.
+    pub(super) fn test(&mut self, pred: usize) -> Tri {
+        let chunk = self.chunk;
+        let Some(pred) = chunk.preds.get(pred) else { return Tri::Unknown };
+        let left = self.operand(pred.left);
+        match pred.check {
+            Check::Keywords(id) => self.keywords(pred, id, left),
+            Check::Truth => meaning::truth(left),
+            Check::Missing => left.is_missing().into(),
+            Check::Int(cmp, int) => ordered(cmp, order_int(left, int)),
+            Check::Float(cmp, float) => ordered(cmp, order_float(left, float)),
+            Check::Length(cmp, length) => match left {
+                Value::Str(text) => compare_length(cmp, text, length),
+                _ => match (Function::Len.info().meaning)(&[left], self.bump) {
+                    Value::Int(int) => cmp.holds(int.cmp(&length)).into(),
+                    _ => Tri::Unknown,
+                },
+            },
+            Check::Equals(string) => match (left, chunk.strings.get(string as usize)) {
+                (Value::Str(text), Some(wanted)) => {
+                    self.prepared(pred, text, |text| text == &**wanted).into()
+                }
+                _ => Tri::Unknown,
+            },
+            Check::HasKey(string) => match (left, chunk.strings.get(string as usize)) {
+                (Value::Dict(map), Some(key)) => map.contains_key(&**key).into(),
+                _ => Tri::Unknown,
+            },
+            Check::Members(id) => self.members(pred, id, left),
+            Check::Generic => self.generic(pred, left),
+        }
+    }
+
+    fn keywords(&mut self, pred: &'a Pred, id: u32, left: Value<'a>) -> Tri {
+        let (chunk, pools) = (self.chunk, self.pools);
+        let Some((keywords, matcher)) = chunk.keywords.get(id as usize).zip(pools.keywords.get(id as usize))
+        else {
+            return Tri::Unknown;
+        };
+        match left {
+            Value::Str(text) if keywords.search == Search::Matches => matcher.holds(text).into(),
+            Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
+            Value::JsonList(_) | Value::List(_) if keywords.search == Search::Contains => {
+                self.list_contains(pred, keywords, left)
+            }
+            _ => Tri::Unknown,
+        }
+    }
+
+    /// `contains` where a list turns out to stand on the left.
+    fn list_contains(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
+        let mode = keywords.mode;
+        let wanted = match &*keywords.words {
+            [wanted] if mode.is_plain() && pred.mode.quantity.is_none() => wanted,
+            _ => return self.generic(pred, list),
+        };
+        let Some(mut elements) = list.elements() else { return Tri::Unknown };
+        let holds = elements.any(|element| match element {
+            Value::Str(text) => text == &**wanted,
+            other => identical(other, Value::Str(wanted)),
+        });
+        holds.into()
+    }
+
+    fn members(&mut self, pred: &'a Pred, id: u32, left: Value<'a>) -> Tri {
+        let Some(set) = self.pools.members.get(id as usize) else { return Tri::Unknown };
+        match left {
+            Value::Str(text) => self.prepared(pred, text, |text| set.has_text(text)).into(),
+            Value::Int(int) => match set.has_int(int) {
+                Some(has) => has.into(),
+                None => self.generic(pred, left),
+            },
+            _ => self.generic(pred, left),
+        }
+    }
+
+    /// Calls with a text prepared under the predicate's mode: as it is when the mode is plain, else
+    /// made once a decision when it is a slot's.
+    #[inline]
+    fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
+        let mode = pred.mode.text;
+        if mode.is_plain() {
+            return then(text);
+        }
+        if pred.text != NONE
+            && let Some(kept) = self.texts.get_mut(pred.text as usize)
+        {
+            if kept.epoch != self.epoch {
+                kept.epoch = self.epoch;
+                kept.text.clear();
+                mode.prepare_into(text, &mut kept.text);
+            }
+            return then(&kept.text);
+        }
+        self.buffer.clear();
+        mode.prepare_into(text, self.buffer);
+        then(self.buffer)
+    }
+
+    /// The operator's own function, over texts that were prepared without allocating.
+    fn generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
+        let op = match pred.ask {
+            Ask::Truth => return meaning::truth(left),
+            Ask::Op(op) => op,
+        };
+        let Meaning::Predicate(predicate) = op.info().meaning else { return Tri::Unknown };
+        let right = self.operand(pred.right);
+        let mode = pred.mode;
+        if mode.text.is_plain() {
+            return meaning::test(predicate, left, right, mode);
+        }
+        match self.prepare_both(op, left, right, mode) {
+            Some((left, right)) => {
+                meaning::test(predicate, left, right, TestMode { text: TextMode::PLAIN, ..mode })
+            }
+            None => meaning::test(predicate, left, right, mode),
+        }
+    }
+
+    /// Both operands with those texts prepared that the operator would prepare, for the plain mode
+    /// to give the same answer; `None` when that takes the operator itself.
+    fn prepare_both(
+        &mut self,
+        op: Op,
+        left: Value<'a>,
+        right: Value<'a>,
+        mode: TestMode,
+    ) -> Option<(Value<'a>, Value<'a>)> {
+        let text = mode.text;
+        match (op, mode.quantity, left, right) {
+            (Op::Eq | Op::Ne, None, Value::Str(a), Value::Str(b)) => {
+                Some((self.prepare(a, text), self.prepare(b, text)))
+            }
+            (Op::Eq | Op::Ne, None, ..) => Some((left, right)),
+            (Op::In, None, Value::Str(a), _) => Some((self.prepare(a, text), self.prepare_list(right, text))),
+            (Op::In, None, ..) => Some((left, right)),
+            (Op::Contains | Op::StartsWith | Op::EndsWith, None, Value::Str(a), Value::Str(b)) => {
+                Some((self.prepare(a, text), self.prepare(b, text)))
+            }
+            (Op::Contains, None, Value::JsonList(_) | Value::List(_), Value::Str(b)) => {
+                // Times among the elements compare with the text as it is written.
+                if has_times(left) {
+                    return None;
+                }
+                Some((self.prepare_list(left, text), self.prepare(b, text)))
+            }
+            (Op::Contains | Op::StartsWith | Op::EndsWith, None, ..) => Some((left, right)),
+            (Op::Contains | Op::StartsWith | Op::EndsWith, Some(_), Value::Str(a), _) => {
+                Some((self.prepare(a, text), self.prepare_list(right, text)))
+            }
+            (Op::Contains, Some(_), ..) if !has_times(left) && !has_times(right) => {
+                Some((self.prepare_list(left, text), self.prepare_list(right, text)))
+            }
+            _ => None,
+        }
+    }
+
+    fn prepare(&mut self, text: &'a str, mode: TextMode) -> Value<'a> {
+        self.buffer.clear();
+        mode.prepare_into(text, self.buffer);
+        Value::Str(if self.buffer == text { text } else { self.bump.alloc_str(self.buffer) })
+    }
+
+    /// A list with its texts prepared; anything else as it is.
+    fn prepare_list(&mut self, list: Value<'a>, mode: TextMode) -> Value<'a> {
+        let Some(elements) = list.elements() else { return list };
+        let bump = self.bump;
+        Value::list_in(
+            bump,
+            elements.map(|element| match element {
+                Value::Str(text) => self.prepare(text, mode),
+                other => other,
+            }),
+        )
+    }
+}
+
+fn has_times(list: Value<'_>) -> bool {
+    matches!(list, Value::List(items) if items.iter().any(|item| matches!(item, Value::DateTime(_))))
+}
+
+fn ordered(cmp: Cmp, order: Option<Ordering>) -> Tri {
+    order.map_or(Tri::Unknown, |order| cmp.holds(order).into())
+}
+
+/// Compares a text's number of characters, counting them only when the number of bytes, one to four
+/// each, leaves a doubt.
+fn compare_length(cmp: Cmp, text: &str, length: i64) -> Tri {
+    let bytes = text.len() as i64;
+    let order = if bytes < length {
+        Ordering::Less
+    } else if bytes.div_euclid(4) > length {
+        Ordering::Greater
+    } else {
+        (text.chars().count() as i64).cmp(&length)
+    };
+    cmp.holds(order).into()
+}

@@ -1,0 +1,120 @@
+//! The normal form evaluated in the plainest way, by the operators' own functions.
+
+use crate::builtins::Function;
+use crate::host::{Host, HostCalls};
+use crate::meaning;
+use crate::ops::{Meaning, Op};
+use crate::sema::hir::Program;
+use crate::sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, Normal};
+use crate::ty::KindSet;
+use crate::value::{Tri, Value};
+use bumpalo::Bump;
+use serde_json::Value as Json;
+
+pub struct Oracle<'a> {
+    pub program: &'a Program,
+    pub normal: &'a Normal,
+    pub message: &'a Json,
+    pub bump: &'a Bump,
+    pub hosts: &'a [Host],
+    pub vars: Vec<Value<'a>>,
+}
+
+impl<'a> Oracle<'a> {
+    pub fn pred(&mut self, pred: &NPred) -> Tri {
+        let left = self.expr(pred.left);
+        let right = pred.right.map_or(Value::Missing, |right| self.expr(right));
+        match pred.ask {
+            Ask::Truth => meaning::truth(left),
+            Ask::Op(op) => match op.info().meaning {
+                Meaning::Predicate(predicate) => meaning::test(predicate, left, right, pred.mode),
+                _ => unreachable!(),
+            },
+        }
+    }
+
+    pub fn cond(&mut self, id: CondId) -> bool {
+        match &self.normal.conds[id.index()] {
+            NCond::Const(holds) => *holds,
+            NCond::Test { pred, want } => {
+                let answer = self.pred(&self.normal.preds[pred.index()]);
+                answer == Tri::from(*want)
+            }
+            NCond::And(parts) => parts.iter().all(|part| self.cond(*part)),
+            NCond::Or(parts) => parts.iter().any(|part| self.cond(*part)),
+            NCond::Each { all, list, kinds, body, level } => match self.each(*list, *kinds, *body, *level) {
+                Some((holds, len)) => {
+                    if *all {
+                        holds == len
+                    } else {
+                        holds > 0
+                    }
+                }
+                None => false,
+            },
+        }
+    }
+
+    fn each(&mut self, list: ExprId, kinds: KindSet, body: CondId, level: u32) -> Option<(usize, usize)> {
+        let elements: Vec<Value<'a>> = self.expr(list).elements()?.collect();
+        self.vars.resize(self.vars.len().max(level as usize + 1), Value::Missing);
+        let mut holds = 0;
+        for element in &elements {
+            self.vars[level as usize] = element.read(kinds);
+            holds += usize::from(self.cond(body));
+        }
+        Some((holds, elements.len()))
+    }
+
+    fn expr(&mut self, id: ExprId) -> Value<'a> {
+        let normal = self.normal;
+        match &normal.exprs[id.index()] {
+            NExpr::Const(NConst(constant)) => constant.value(),
+            NExpr::Slot(slot) => self.program.slots[slot.index()].load(self.message),
+            NExpr::Var(level) => self.vars[*level as usize],
+            NExpr::Field(base, key) => self.expr(*base).field(key),
+            NExpr::Index(base, key) => {
+                let base = self.expr(*base);
+                base.index(self.expr(*key))
+            }
+            NExpr::List(items) => {
+                let items: Vec<_> = items.iter().map(|item| self.expr(*item)).collect();
+                Value::list_in(self.bump, items)
+            }
+            NExpr::Op(Op::Coalesce, left, Some(right)) => {
+                let left = self.expr(*left);
+                if left.is_missing() { self.expr(*right) } else { left }
+            }
+            NExpr::Op(op, left, right) => {
+                let left = self.expr(*left);
+                let right = right.map_or(Value::Missing, |right| self.expr(right));
+                match op.info().meaning {
+                    Meaning::Value(meaning) => meaning(left, right),
+                    _ => unreachable!(),
+                }
+            }
+            NExpr::Read(inner, kinds) => self.expr(*inner).read(*kinds),
+            NExpr::Call(function, args) => {
+                let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
+                (Function::info(*function).meaning)(&args, self.bump)
+            }
+            NExpr::Extern(function, args) => {
+                let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
+                HostCalls::new(self.hosts).call(*function, self.bump.alloc_slice_copy(&args), self.bump)
+            }
+            NExpr::Count { list, kinds, body, level } => match self.each(*list, *kinds, *body, *level) {
+                Some((holds, _)) => Value::Int(holds as i64),
+                None => Value::Missing,
+            },
+            NExpr::Cond { holds, fails } => {
+                if self.cond(*holds) {
+                    Value::Bool(true)
+                } else if self.cond(*fails) {
+                    Value::Bool(false)
+                } else {
+                    Value::Missing
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! Random predicates and programs: every fast check against the operators' own functions.
+
+use super::build::Build;
+use super::oracle::Oracle;
+use super::*;
+use crate::builtins::Function;
+use crate::ops::Quantity;
+use crate::sema::hir::{Const, Extern, ExternId};
+use crate::sema::normal::{Ask, ExprId, NConst};
+use crate::text::Form;
+use crate::value::parse_datetime;
+use std::sync::Arc;
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: usize) -> usize {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
+    }
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+    fn pick<T: Clone>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())].clone()
+    }
+}
+
+const TEXTS: &[&str] = &[
+    "",
+    "a",
+    "A",
+    "b",
+    "abc",
+    "ABC abc",
+    "x abc y",
+    "abcabc",
+    "aaa aa",
+    "aa",
+    "退款",
+    "我要退款refund谢谢",
+    "refund",
+    "Refund",
+    "REFUND, please",
+    "refunds",
+    "K",
+    "k",
+    "\u{212a}",
+    "ſ",
+    "s",
+    "S",
+    "straße",
+    "STRASSE",
+    "ẞ",
+    "ß",
+    "İ",
+    "i",
+    "σς",
+    "Σ",
+    "cafe\u{301}",
+    "café",
+    "CAFÉ",
+    "ﬁle",
+    "file",
+    "Ａ１",
+    "a1",
+    "C++14",
+    "C++",
+    ".rs",
+    "main.rs",
+    "2026-01-01T00:00:00Z",
+    "2026-01-01T01:00:00+01:00",
+    "*a?",
+    "a*",
+    "*c",
+    "?",
+    "\\*",
+    "*",
+    "x.y",
+    "J\u{30c}",
+    "ǰ",
+    "文件",
+    "打开文件吧",
+    "한국어",
+    "한",
+    "\u{345}",
+    "vip",
+    "a b c d e f g h",
+];
+const PATTERNS: &[&str] = &["a+", "(?i)REFUND", r"\bk", "^$", "退.", "[σ]", "É", "^.$", r"\d"];
+
+fn text(rng: &mut Rng) -> String {
+    match rng.below(6) {
+        0 => format!("{}{}", rng.pick(TEXTS), rng.pick(TEXTS)),
+        1 => format!("{} {}", rng.pick(TEXTS), rng.pick(TEXTS)),
+        _ => rng.pick(TEXTS).to_owned(),
+    }
+}
+
+fn number(rng: &mut Rng) -> Json {
+    match rng.below(12) {
+        0 => json!(i64::MAX),
+        1 => json!(i64::MIN),
+        2 => json!(u64::MAX),
+        3 => json!(9_007_199_254_740_993_i64),
+        4 => json!(9_007_199_254_740_992.0),
+        5 => json!(-0.0),
+        6 => json!(rng.below(4) as f64),
+        7 => json!(rng.below(8) as f64 / 2.0),
+        8 => json!(1e300),
+        _ => json!(rng.below(6) as i64 - 1),
+    }
+}
+
+fn value(rng: &mut Rng, depth: usize) -> Json {
+    match rng.below(if depth == 0 { 9 } else { 14 }) {
+        0 => Json::Null,
+        1 => json!(rng.one_in(2)),
+        2..=4 => number(rng),
+        5..=8 => json!(text(rng)),
+        9..=11 => {
+            let kind = rng.below(4);
+            let len = rng.pick(&[0, 1, 2, 3, 6, 12]);
+            (0..len)
+                .map(|_| match kind {
+                    0 | 1 => json!(text(rng)),
+                    2 => number(rng),
+                    _ => value(rng, depth - 1),
+                })
+                .collect()
+        }
+        _ => {
+            let len = rng.below(4);
+            (0..len).map(|_| (text(rng), value(rng, depth - 1))).collect::<serde_json::Map<_, _>>().into()
+        }
+    }
+}
+
+fn mode(rng: &mut Rng, op: Op) -> TestMode {
+    let accepts = op.info().accepts;
+    TestMode {
+        word: accepts.word && rng.one_in(2),
+        quantity: if accepts.quantity {
+            rng.pick(&[None, Some(Quantity::Any), Some(Quantity::All)])
+        } else {
+            None
+        },
+        text: if accepts.case && rng.below(3) > 0 {
+            TextMode { fold: rng.one_in(2), form: rng.pick(&[Form::None, Form::Nfc, Form::Nfkc]) }
+        } else {
+            TextMode::PLAIN
+        },
+    }
+}
+
+const OPS: &[Op] = &[
+    Op::Eq,
+    Op::Lt,
+    Op::Le,
+    Op::In,
+    Op::Contains,
+    Op::StartsWith,
+    Op::EndsWith,
+    Op::Like,
+    Op::Matches,
+    Op::HasKey,
+    Op::IsMissing,
+];
+const KINDS: &[KindSet] = &[
+    KindSet::ALL,
+    KindSet::STRING,
+    KindSet::NUMBER,
+    KindSet::FLOAT,
+    KindSet::INT,
+    KindSet::LIST,
+    KindSet::BOOL,
+];
+const PATHS: &[&str] = &["a", "b", "c.x", "c.y", "c.z.w", "c", "d"];
+
+struct Gen {
+    rng: Rng,
+    build: Build,
+    /// Values outside loops, to be shared.
+    closed: Vec<ExprId>,
+}
+
+impl Gen {
+    fn new(seed: u64) -> Gen {
+        let mut this = Gen { rng: Rng(seed * 2 + 1), build: Build::default(), closed: Vec::new() };
+        for path in PATHS {
+            this.build.slot(path, KindSet::ALL);
+        }
+        for path in PATHS {
+            let kinds = this.rng.pick(KINDS);
+            this.build.slot(path, kinds);
+        }
+        this.build.slot("a", KindSet::DATETIME);
+        this.build.slot("b", KindSet::DATETIME);
+        let span = crate::span::Span::new(crate::span::FileId(0), 0, 0);
+        let result = crate::ty::Ty::ANY;
+        this.build.program.externs.push(Extern { name: "f".into(), params: Vec::new(), result, span });
+        this
+    }
+
+    fn message(&mut self) -> Json {
+        let rng = &mut self.rng;
+        if rng.one_in(40) {
+            return value(rng, 1);
+        }
+        // Each path mostly keeps to a kind, so that most predicates know an answer.
+        let long = format!("{} {}{}", text(rng), text(rng), text(rng));
+        let list: Json = (0..rng.below(6)).map(|_| text(rng)).collect();
+        let words: Json = json!({text(rng): value(rng, 1), text(rng): null});
+        let mut mostly = |json: Json| if rng.one_in(6) { value(rng, 2) } else { json };
+        let (long, list, words) = (mostly(long.into()), mostly(list), mostly(words));
+        let number = number(rng);
+        let mut inner = json!({"x": list, "y": text(rng), "z": {"w": words}});
+        if rng.one_in(12) {
+            inner = value(rng, 2);
+        }
+        json!({"a": long, "b": number, "c": inner, "d": value(rng, 3)})
+    }
+
+    fn constant(&mut self, op: Op, mode: TestMode) -> ExprId {
+        let rng = &mut self.rng;
+        let constant = match (op, mode.quantity) {
+            (Op::Matches, None) => json!(rng.pick(PATTERNS)),
+            (Op::Matches, Some(_)) => (0..rng.below(4)).map(|_| rng.pick(PATTERNS)).collect(),
+            (Op::In, _) | (_, Some(_)) if !rng.one_in(12) => {
+                let len = rng.pick(&[0, 1, 2, 3, 6, 12]);
+                let odd = rng.one_in(5);
+                let numbers = op == Op::In && rng.one_in(2);
+                let items = (0..len).map(|_| match (odd, numbers) {
+                    (true, _) => value(rng, 1),
+                    (_, true) if rng.one_in(4) => number(rng),
+                    (_, true) => json!(rng.below(5)),
+                    _ => json!(text(rng)),
+                });
+                items.collect()
+            }
+            (Op::Lt | Op::Le, _) => {
+                if rng.one_in(4) {
+                    let at = rng.pick(&["2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]);
+                    let constant = Const::DateTime(parse_datetime(at).unwrap());
+                    return self.build.expr(NExpr::Const(NConst(constant)));
+                }
+                number(rng)
+            }
+            (Op::Eq, _) if rng.one_in(2) => value(rng, 1),
+            (Op::Eq, _) => number(rng),
+            _ if rng.one_in(15) => value(rng, 2),
+            (Op::Like, _) if rng.one_in(2) => json!(format!("*{}*", rng.pick(TEXTS))),
+            _ => json!(text(rng)),
+        };
+        self.build.constant(constant)
+    }
+
+    fn slot(&mut self) -> ExprId {
+        let slot = self.rng.below(self.build.program.slots.len()) as u32;
+        self.build.expr(NExpr::Slot(SlotId(slot)))
+    }
+
+    fn expr(&mut self, depth: usize, level: u32) -> ExprId {
+        if depth == 0 || self.rng.one_in(3) {
+            if level > 0 && self.rng.one_in(2) {
+                let level = self.rng.below(level as usize) as u32;
+                return self.build.expr(NExpr::Var(level));
+            }
+            if self.rng.one_in(4) {
+                let json = value(&mut self.rng, 1);
+                return self.build.constant(json);
+            }
+            return self.slot();
+        }
+        if !self.closed.is_empty() && self.rng.one_in(5) {
+            return self.rng.pick(&self.closed);
+        }
+        let some = |this: &mut Gen, n: usize| -> Box<[ExprId]> {
+            (0..n).map(|_| this.expr(depth - 1, level)).collect()
+        };
+        let expr = match self.rng.below(12) {
+            0 => NExpr::Field(self.expr(depth - 1, level), self.rng.pick(TEXTS).into()),
+            1 => NExpr::Index(self.expr(depth - 1, level), self.expr(depth - 1, level)),
+            2 => {
+                let len = self.rng.below(4);
+                NExpr::List(some(self, len))
+            }
+            3..=5 => {
+                let op = self.rng.pick(&[Op::Coalesce, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem]);
+                NExpr::Op(op, self.expr(depth - 1, level), Some(self.expr(depth - 1, level)))
+            }
+            6 => NExpr::Op(Op::Neg, self.expr(depth - 1, level), None),
+            7 => {
+                let kinds =
+                    self.rng.pick(&[KindSet::STRING, KindSet::NUMBER, KindSet::DATETIME, KindSet::LIST]);
+                NExpr::Read(self.expr(depth - 1, level), kinds)
+            }
+            8 | 9 => {
+                let (function, arity) = self.rng.pick(&[
+                    (Function::Len, 1),
+                    (Function::Lower, 1),
+                    (Function::Similarity, 2),
+                    (Function::Split, 2),
+                    (Function::Max, 3),
+                    (Function::Hour, 1),
+                    (Function::Bucket, 1),
+                    (Function::Join, 2),
+                ]);
+                NExpr::Call(function, some(self, arity))
+            }
+            10 if self.rng.one_in(2) => NExpr::Extern(ExternId(0), some(self, 1)),
+            10 => NExpr::Count {
+                list: self.expr(depth - 1, level),
+                kinds: self.rng.pick(KINDS),
+                body: self.cond(depth - 1, level + 1),
+                level,
+            },
+            _ => NExpr::Cond { holds: self.cond(depth - 1, level), fails: self.cond(depth - 1, level) },
+        };
+        let made = self.build.expr(expr);
+        if level == 0 {
+            self.closed.push(made);
+        }
+        made
+    }
+
+    fn cond(&mut self, depth: usize, level: u32) -> CondId {
+        let parts =
+            |this: &mut Gen| (0..2 + this.rng.below(3)).map(|_| this.cond(depth - 1, level)).collect();
+        let cond = match self.rng.below(if depth == 0 { 6 } else { 12 }) {
+            0..=5 => {
+                let pred = self.pred(depth.min(2), level);
+                NCond::Test { pred, want: !self.rng.one_in(3) }
+            }
+            6 | 7 => NCond::And(parts(self)),
+            8..=10 => NCond::Or(parts(self)),
+            _ => NCond::Each {
+                all: self.rng.one_in(2),
+                list: self.expr(depth - 1, level),
+                kinds: self.rng.pick(KINDS),
+                body: self.cond(depth - 1, level + 1),
+                level,
+            },
+        };
+        self.build.cond(cond)
+    }
+
+    /// A path of the kind that suits an operator.
+    fn fitting(&mut self, op: Op) -> ExprId {
+        let path = match op {
+            Op::Lt | Op::Le => 1,
+            Op::Eq | Op::In => self.rng.pick(&[0, 1, 3, 3]),
+            Op::Contains => self.rng.pick(&[0, 0, 0, 2]),
+            Op::HasKey => self.rng.pick(&[4, 5]),
+            Op::IsMissing => self.rng.below(PATHS.len() * 2),
+            _ => self.rng.pick(&[0, 3]),
+        };
+        self.build.expr(NExpr::Slot(SlotId(path as u32)))
+    }
+
+    fn pred(&mut self, depth: usize, level: u32) -> PredId {
+        if self.rng.one_in(10) {
+            let left = self.expr(depth, level);
+            return self.build.pred(Ask::Truth, TestMode::default(), left, None);
+        }
+        let op = self.rng.pick(OPS);
+        let mode = mode(&mut self.rng, op);
+        let left = if self.rng.one_in(8) {
+            let inner = self.slot();
+            self.build.expr(NExpr::Call(Function::Len, Box::new([inner])))
+        } else if self.rng.below(4) > 0 {
+            self.fitting(op)
+        } else {
+            self.expr(depth, level)
+        };
+        let right = if op == Op::IsMissing {
+            None
+        } else if op != Op::Matches && self.rng.one_in(4) {
+            Some(self.expr(depth, level))
+        } else {
+            Some(self.constant(op, mode))
+        };
+        let flips = matches!(op, Op::Eq | Op::Lt | Op::Le) && self.rng.one_in(6);
+        match right {
+            Some(right) if flips => self.build.pred(Ask::Op(op), mode, right, Some(left)),
+            right => self.build.pred(Ask::Op(op), mode, left, right),
+        }
+    }
+}
+
+fn hosts() -> Vec<Host> {
+    let function = Arc::new(|args: &[Value<'_>]| match args[0] {
+        Value::Str(text) => Ok(json!(text.chars().rev().collect::<String>())),
+        Value::Int(int) => Ok(json!([int, int])),
+        Value::Bool(_) => Err("no bools".to_owned()),
+        _ => Ok(Json::Null),
+    });
+    vec![Host { name: "f".into(), result: KindSet::STRING.union(KindSet::LIST), function }]
+}
+
+/// Every check, fast or generic, against the operator's own function.
+#[test]
+fn predicates_answer_as_their_meanings_do() {
+    let mut scratch = Scratch::new();
+    let hosts = hosts();
+    let (mut checks, mut answers) = (hashbrown::HashMap::<_, u32>::new(), [0_u32; 3]);
+    for seed in 0..if cfg!(debug_assertions) { 1_200 } else { 100_000 } {
+        let mut g = Gen::new(seed);
+        let mut conds = Vec::new();
+        for _ in 0..4 {
+            let level = 0;
+            let depth = if g.rng.one_in(3) { 1 } else { 0 };
+            let pred = g.pred(depth, level);
+            for want in [true, false] {
+                let cond = g.build.cond(NCond::Test { pred, want });
+                conds.push((pred, want));
+                g.build.route(0, cond, None);
+                if seed % 2 == 0 {
+                    g.build.route(1, cond, None);
+                }
+            }
+        }
+        let code = code(&g.build);
+        for _ in 0..4 {
+            let message = g.message();
+            let bump = Bump::new();
+            let (program, normal) = (&g.build.program, &g.build.normal);
+            let mut oracle =
+                Oracle { program, normal, message: &message, bump: &bump, hosts: &hosts, vars: Vec::new() };
+            let mut vm = Vm::json(&code, &hosts, &message, &mut scratch);
+            for (position, (pred, want)) in conds.iter().enumerate() {
+                let expected = oracle.pred(&normal.preds[pred.index()]);
+                let lowered = &code.chunk().preds[pred.index()];
+                let context = || {
+                    let listing = disassemble(code.chunk(), None);
+                    format!("seed {seed} {:?}\n{listing}\n{message}", normal.preds[pred.index()])
+                };
+                assert_eq!(vm.test_pred(*pred), expected, "{}", context());
+                let holds = expected == Tri::from(*want);
+                assert_eq!(vm.run_route(TableId(0), position), holds, "{}", context());
+                let kind = format!("{:?}", lowered.check);
+                *checks.entry(kind.split('(').next().unwrap().to_owned()).or_default() += 1;
+                answers[expected as usize] += 1;
+            }
+        }
+    }
+    assert!(checks.len() == 10 && checks.values().all(|times| *times > 100), "{checks:?}");
+    assert!(answers.iter().all(|times| *times > answers.iter().sum::<u32>() / 12), "{answers:?}");
+}
+
+/// Whole programs: shared parts, quantifiers, computed operands; from JSON and from a record.
+#[test]
+fn programs_decide_as_the_normal_form_does() {
+    let mut scratch = Scratch::new();
+    let hosts = hosts();
+    let (mut held, mut total) = (0, 0);
+    for seed in 0..if cfg!(debug_assertions) { 400 } else { 40_000 } {
+        let mut g = Gen::new(seed + 1_000_000);
+        let mut closed: Vec<CondId> = Vec::new();
+        for _ in 0..1 + g.rng.below(6) {
+            let mut cond = g.cond(3, 0);
+            if !closed.is_empty() && g.rng.one_in(2) {
+                let other = g.rng.pick(&closed);
+                cond = g.build.cond(NCond::Or(Box::new([cond, other])));
+            }
+            closed.push(cond);
+            g.build.route(0, cond, None);
+        }
+        let code = code(&g.build);
+        for _ in 0..6 {
+            let message = g.message();
+            let bump = Bump::new();
+            let (program, normal) = (&g.build.program, &g.build.normal);
+            let mut oracle =
+                Oracle { program, normal, message: &message, bump: &bump, hosts: &hosts, vars: Vec::new() };
+            let expected: Vec<RouteId> = normal.tables[0]
+                .iter()
+                .filter(|route| oracle.cond(route.cond))
+                .map(|route| route.route)
+                .collect();
+            let first = expected.first().map(|route| Chosen::Route(*route));
+            let context = || format!("seed {seed}\n{}\n{message}", disassemble(code.chunk(), None));
+            let chosen = Vm::json(&code, &hosts, &message, &mut scratch).decide(TableId(0)).chosen;
+            assert_eq!(chosen, first, "{}", context());
+            let record: Vec<Value> = program.slots.iter().map(|slot| slot.load(&message)).collect();
+            let mut vm = Vm::record(&code, &hosts, &record, &mut scratch);
+            assert_eq!(vm.matched(TableId(0)), expected, "{}", context());
+            assert_eq!(vm.decide(TableId(0)).chosen, first, "{}", context());
+            held += expected.len();
+            total += normal.tables[0].len();
+        }
+    }
+    assert!(held * 10 > total * 2 && held * 10 < total * 8, "{held} of {total}");
+}

@@ -1,0 +1,158 @@
+//! Operands, and the dispatch loop of value blocks.
+
+use super::{Message, Vm};
+use crate::bytecode::chunk::{BlockKind, NONE, Operand};
+use crate::bytecode::instr::{BlockId, Instr, Reg};
+use crate::meaning;
+use crate::ops::Meaning;
+use crate::sema::hir::ExternId;
+use crate::value::Value;
+
+impl<'a, M: Message<'a>> Vm<'a, M> {
+    /// The value of an operand.
+    #[inline]
+    pub(super) fn operand(&mut self, operand: Operand) -> Value<'a> {
+        match operand {
+            Operand::Slot(slot) => self.message.slot(slot.index()),
+            Operand::Const(constant) => self.constant(constant),
+            Operand::Var(level) => self.var(level),
+            Operand::Block(block) => self.eval(block),
+            Operand::Missing => Value::Missing,
+        }
+    }
+
+    fn constant(&self, constant: u32) -> Value<'a> {
+        let chunk = self.chunk;
+        chunk.consts.get(constant as usize).map_or(Value::Missing, |constant| constant.value())
+    }
+
+    fn var(&self, level: u32) -> Value<'a> {
+        self.values.get(level as usize).copied().unwrap_or(Value::Missing)
+    }
+
+    /// The value of a block, for some blocks kept during the decision.
+    fn eval(&mut self, id: BlockId) -> Value<'a> {
+        let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
+            return Value::Missing;
+        };
+        let cell = (block.cache != NONE).then_some(block.cache as usize);
+        let at = self.chunk.levels as usize + cell.unwrap_or_default();
+        if let Some(cell) = cell
+            && self.cached.get(cell) == Some(&self.epoch)
+        {
+            return self.values.get(at).copied().unwrap_or(Value::Missing);
+        }
+        let base = self.values.len();
+        self.values.resize(base + block.frame(), Value::Missing);
+        let value = self.compute(block.start as usize, base);
+        self.values.truncate(base);
+        if let Some(cell) = cell
+            && let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at))
+        {
+            (*stamp, *kept) = (self.epoch, value);
+        }
+        value
+    }
+
+    fn get(&self, base: usize, register: Reg) -> Value<'a> {
+        self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
+    }
+
+    /// The dispatch loop of value blocks.
+    fn compute(&mut self, start: usize, base: usize) -> Value<'a> {
+        let chunk = self.chunk;
+        let mut pc = start;
+        loop {
+            let Some(instr) = chunk.instrs.get(pc) else { return Value::Missing };
+            pc += 1;
+            let (dst, value) = match *instr {
+                Instr::Slot { dst, slot } => (dst, self.message.slot(slot as usize)),
+                Instr::Const { dst, constant } => (dst, self.constant(constant)),
+                Instr::Var { dst, level } => (dst, self.var(level)),
+                Instr::Eval { dst, block } => (dst, self.eval(block)),
+                Instr::Field { dst, base: object, key } => {
+                    let object = self.get(base, object);
+                    let key = chunk.strings.get(key as usize);
+                    (dst, key.map_or(Value::Missing, |key| object.field(key)))
+                }
+                Instr::Index { dst, base: object, key } => {
+                    (dst, self.get(base, object).index(self.get(base, key)))
+                }
+                Instr::Read { dst, src, kinds } => (dst, self.get(base, src).read(kinds)),
+                Instr::List { dst, first, len } => {
+                    let items = self.window(base, first, len).iter().copied();
+                    (dst, Value::list_in(self.bump, items))
+                }
+                Instr::Binary { op, dst, left, right } => {
+                    (dst, combine(op, self.get(base, left), self.get(base, right)))
+                }
+                Instr::Unary { op, dst, src } => (dst, combine(op, self.get(base, src), Value::Missing)),
+                Instr::Call { function, dst, first, len } => {
+                    (dst, (function.info().meaning)(self.window(base, first, len), self.bump))
+                }
+                Instr::Similar { dst, src, to } => {
+                    let score = match (self.get(base, src), self.pools.similar.get(to as usize)) {
+                        (Value::Str(text), Some(other)) => {
+                            meaning::finite(other.score(text, self.similarity))
+                        }
+                        _ => Value::Missing,
+                    };
+                    (dst, score)
+                }
+                Instr::Extern { dst, first, len, function } => {
+                    let first = base + usize::from(first);
+                    let args = self.values.get(first..first + usize::from(len)).unwrap_or_default();
+                    (dst, self.hosts.call(ExternId(function), args, self.bump))
+                }
+                Instr::Count { dst, each } => (dst, self.count(each)),
+                Instr::Cond { dst, holds, fails } => {
+                    let value = if self.condition(holds) {
+                        Value::Bool(true)
+                    } else if self.condition(fails) {
+                        Value::Bool(false)
+                    } else {
+                        Value::Missing
+                    };
+                    (dst, value)
+                }
+                Instr::IfPresent { src, to } => {
+                    if !self.get(base, src).is_missing() {
+                        pc = to as usize;
+                    }
+                    continue;
+                }
+                Instr::Yield { src } => return self.get(base, src),
+                _ => return Value::Missing,
+            };
+            if let Some(register) = self.values.get_mut(base + usize::from(dst)) {
+                *register = value;
+            }
+        }
+    }
+
+    fn window(&self, base: usize, first: Reg, len: u16) -> &[Value<'a>] {
+        let first = base + usize::from(first);
+        self.values.get(first..first + usize::from(len)).unwrap_or_default()
+    }
+
+    /// For how many elements a loop's condition holds; missing without a list.
+    fn count(&mut self, each: u32) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+        let Some(elements) = self.operand(each.list).elements() else { return Value::Missing };
+        let mut count = 0;
+        for element in elements {
+            if let Some(cell) = self.values.get_mut(each.level as usize) {
+                *cell = element.read(each.kinds);
+            }
+            count += i64::from(self.condition(each.body));
+        }
+        Value::Int(count)
+    }
+}
+
+fn combine<'a>(op: crate::ops::Op, left: Value<'a>, right: Value<'a>) -> Value<'a> {
+    match op.info().meaning {
+        Meaning::Value(meaning) => meaning(left, right),
+        _ => Value::Missing,
+    }
+}

@@ -1,0 +1,589 @@
+//! Random well-typed programs and random messages for them: the generator of the differential
+//! test, apart from its oracle and its driver. Texts, numbers and keywords come from small pools,
+//! so that conditions hold often enough to mean something.
+
+use super::random::Random;
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write;
+
+const WORDS: &[&str] = &[
+    "a", "ab", "show", "Show", "SHOW", "files", "文件", "件", "café", "CAFE\u{301}", "straße", "ſhow", "\u{212a}",
+    "ς", "Σ", "C++", "foo bar", "ｆｏｏ", "カー", "x_y", "7", "İ", "ǅ", "-",
+];
+const GAPS: &[&str] = &["", " ", " ", " ", "-", "_", "，", "\n"];
+const REGEXES: &[&str] =
+    &[r"(?i)sho?w", r"\bab\b", "文.", "^a", "o+$", r"[a-c]{2}", r"\d+", r"(show|files)\s", r"\w+\+", "", "É"];
+const GLOBS: &[&str] = &["*a*", "a?", "show*", "*", "?", "*文*", r"\*a", "*件", "??*", "S*w", "", "*ſ*", "ｆ*"];
+const INTS: &[i64] = &[0, 1, 2, 3, 5, 7, -1, -7, 10, 99, i64::MAX, i64::MIN + 1, 9_007_199_254_740_993];
+const FLOATS: &[&str] = &["0.0", "0.5", "1.0", "2.5", "-1.5", "3.0", "1e300", "9007199254740992.0", "0.1"];
+const TIMES: &[&str] = &[
+    "2026-01-05T09:30:00+08:00",
+    "2026-01-05T01:30:00Z",
+    "2026-06-30T23:59:59.5Z",
+    "1999-12-31T00:00:00-11:00",
+];
+
+/// A generated program, and how it names its tables.
+pub struct Generated {
+    pub source: String,
+    pub entries: Vec<String>,
+}
+
+/// A generator of programs.
+pub struct Generator<'r> {
+    random: &'r mut Random,
+    out: String,
+    /// Names of the quantifier variables in scope, with the kind of their elements.
+    scope: Vec<(String, Kind)>,
+    vars: usize,
+    lets: Vec<(String, Kind)>,
+    defs: Vec<(String, Vec<Kind>)>,
+    lists: Vec<(String, Kind)>,
+    hosts: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Bool,
+    Int,
+    Float,
+    Text,
+    Time,
+    Item,
+    Cond,
+}
+
+/// The fields every message may have: path, kind, and its declared type.
+const FIELDS: &[(&str, Kind)] = &[
+    ("text", Kind::Text),
+    ("ctx.s", Kind::Text),
+    ("ctx.user.role", Kind::Text),
+    ("ctx.n", Kind::Int),
+    ("ctx.count", Kind::Int),
+    ("ctx.f", Kind::Float),
+    ("ctx.b", Kind::Bool),
+    ("ctx.user.vip", Kind::Bool),
+    ("ctx.at", Kind::Time),
+    ("now", Kind::Time),
+];
+const LISTS: &[(&str, Kind)] =
+    &[("ctx.tags", Kind::Text), ("ctx.nums", Kind::Int), ("items", Kind::Item), ("ctx.mixed", Kind::Text)];
+
+const INPUT: &str = "input {
+  text: string
+  now?: datetime
+  ctx: {
+    s?: string  n?: int  count: int  f?: float  b?: bool  at?: datetime
+    user?: { role: string, vip?: bool, phone?: string @private }
+    tags?: list<string>  nums?: list<int>  mixed?: list<any>  scores?: dict<number>  extra?: any
+  }
+  items?: list<{ price: number, name?: string, tags?: list<string> }>
+}
+";
+
+impl<'r> Generator<'r> {
+    /// A random program.
+    pub fn program(random: &'r mut Random) -> Generated {
+        let mut this = Generator {
+            random,
+            out: String::new(),
+            scope: Vec::new(),
+            vars: 0,
+            lets: Vec::new(),
+            defs: Vec::new(),
+            lists: Vec::new(),
+            hosts: false,
+        };
+        this.write()
+    }
+
+    fn write(&mut self) -> Generated {
+        if self.random.chance(60) {
+            self.out.push_str(INPUT);
+        }
+        if self.random.chance(25) {
+            let case = self.random.pick(&["sensitive", "insensitive"]);
+            let form = self.random.pick(&["none", "nfc", "nfkc"]);
+            let _ = writeln!(self.out, "settings {{ case: {case}, normalize: {form} }}");
+        }
+        if self.random.chance(20) {
+            self.hosts = true;
+            self.out.push_str("extern fn is_long(t: string) -> bool\nextern fn score(t: string, n: int) -> float\n");
+        }
+        for at in 0..self.random.below(3) {
+            let kind = if self.random.chance(60) { Kind::Text } else { Kind::Int };
+            let list = self.constant_list(kind);
+            let _ = writeln!(self.out, "list l{at} = {list}");
+            self.lists.push((format!("l{at}"), kind));
+        }
+        for at in 0..self.random.below(4) {
+            let kind = [Kind::Cond, Kind::Cond, Kind::Int, Kind::Text, Kind::Float][self.random.below(5)];
+            let body = if kind == Kind::Cond { self.cond(2) } else { self.value(kind, 2) };
+            let _ = writeln!(self.out, "let v{at} = {body}");
+            self.lets.push((format!("v{at}"), kind));
+        }
+        for at in 0..self.random.below(3) {
+            self.def(at);
+        }
+        let tables = self.random.below(3);
+        let main = self.random.chance(95);
+        if main {
+            self.routes(tables, 0, 1);
+        }
+        for table in 1..=tables {
+            let _ = writeln!(self.out, "table t{table} {{");
+            self.routes(tables, table, table + 1);
+            self.out.push_str("}\n");
+        }
+        let entries = std::iter::once("routes".to_owned()).chain((1..=tables).map(|at| format!("t{at}"))).collect();
+        Generated { source: std::mem::take(&mut self.out), entries }
+    }
+
+    /// Routes of one table; jumps go only to later tables.
+    fn routes(&mut self, tables: usize, table: usize, first_target: usize) {
+        for at in 0..1 + self.random.below(5) {
+            let priority = if self.random.chance(40) {
+                format!(" priority {}", self.random.below(5) as i64 - 2)
+            } else {
+                String::new()
+            };
+            let disabled = if self.random.chance(5) { " disabled" } else { "" };
+            let cond = self.cond(4);
+            let target = if first_target <= tables && self.random.chance(25) {
+                format!("goto t{}", first_target + self.random.below(tables + 1 - first_target))
+            } else {
+                self.target(at)
+            };
+            let _ = writeln!(self.out, "route r{table}_{at}{priority}{disabled} when {cond} -> {target}");
+        }
+        if self.random.chance(50) {
+            self.out.push_str("default -> fallback\n");
+        }
+    }
+
+    fn target(&mut self, at: usize) -> String {
+        match self.random.below(6) {
+            0 => {
+                let (number, text) = (self.value(Kind::Int, 2), self.value(Kind::Text, 1));
+                format!("h{at}(n: {number}, t: {text}) {{ kind: \"x\", level: {at} }}")
+            }
+            1 => {
+                let cond = self.cond(2);
+                format!("h{at}(flag: {cond})")
+            }
+            _ => format!("h{at}"),
+        }
+    }
+
+    fn def(&mut self, at: usize) {
+        let kinds: Vec<Kind> = (0..1 + self.random.below(2))
+            .map(|_| [Kind::Text, Kind::Int, Kind::Bool][self.random.below(3)])
+            .collect();
+        let params: Vec<String> =
+            kinds.iter().enumerate().map(|(at, kind)| format!("p{at}: {}", type_name(*kind))).collect();
+        for (at, kind) in kinds.iter().enumerate() {
+            self.scope.push((format!("p{at}"), *kind));
+        }
+        let body = self.cond(2);
+        self.scope.clear();
+        let _ = writeln!(self.out, "def d{at}({}) = {body}", params.join(", "));
+        self.defs.push((format!("d{at}"), kinds));
+    }
+
+    /// A condition of at most this depth.
+    fn cond(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return self.test();
+        }
+        match self.random.below(20) {
+            0..=3 => self.joined(depth, " and "),
+            4..=7 => self.joined(depth, " or "),
+            8 | 9 => format!("not ({})", self.cond(depth - 1)),
+            10 => {
+                let block = self.random.pick(&["all", "any", "none"]);
+                let parts: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.cond(depth - 1)).collect();
+                format!("{block} {{ {} }}", parts.join("; "))
+            }
+            11 | 12 => self.quantifier(depth),
+            13 => self.use_of(Kind::Cond).unwrap_or_else(|| self.test()),
+            14 if !self.defs.is_empty() => {
+                let (name, kinds) = self.defs[self.random.below(self.defs.len())].clone();
+                let args: Vec<String> = kinds.iter().map(|kind| self.value(*kind, 1)).collect();
+                format!("{name}({})", args.join(", "))
+            }
+            _ => self.test(),
+        }
+    }
+
+    fn joined(&mut self, depth: usize, with: &str) -> String {
+        let parts: Vec<String> =
+            (0..2 + self.random.below(2)).map(|_| format!("({})", self.cond(depth - 1))).collect();
+        parts.join(with)
+    }
+
+    fn quantifier(&mut self, depth: usize) -> String {
+        let (list, kind) = self.list();
+        let name = format!("e{}", self.vars);
+        self.vars += 1;
+        self.scope.push((name.clone(), kind));
+        let body = self.cond(depth - 1);
+        self.scope.pop();
+        match self.random.below(5) {
+            0 | 1 => format!("(any {name} in {list}: {body})"),
+            2 | 3 => format!("(all {name} in {list}: {body})"),
+            _ => format!("((count {name} in {list}: {body}) {} {})", self.comparison(), self.random.below(3)),
+        }
+    }
+
+    fn comparison(&mut self) -> &'static str {
+        self.random.pick(&["==", "!=", "<", "<=", ">", ">="])
+    }
+
+    /// One predicate.
+    fn test(&mut self) -> String {
+        match self.random.below(22) {
+            0..=6 => self.text_test(),
+            7..=10 => {
+                let kind = if self.random.chance(60) { Kind::Int } else { Kind::Float };
+                let other = if self.random.chance(70) { kind } else { Kind::Float };
+                format!("{} {} {}", self.value(kind, 2), self.comparison(), self.value(other, 1))
+            }
+            11 => {
+                let dots = self.random.pick(&["..", "..="]);
+                let (low, high) = (self.int(), self.int());
+                format!("{}{} {low}{dots}{high}", self.value(Kind::Int, 1), self.maybe_not(" in"))
+            }
+            12 => format!("{} {} {}", self.value(Kind::Time, 1), self.comparison(), self.value(Kind::Time, 1)),
+            13 => self.value(Kind::Bool, 1),
+            14 | 15 => {
+                let field = self.any_field();
+                format!("{field} is {}", self.random.pick(&["missing", "present"]))
+            }
+            16 => {
+                let kind = if self.random.chance(50) { Kind::Text } else { Kind::Int };
+                let (value, list) = (self.value(kind, 1), self.constant_or_named_list(kind));
+                let case = if kind == Kind::Text { self.case() } else { "" };
+                format!("{value}{} {list}{case}", self.maybe_not(" in"))
+            }
+            17 => {
+                let (list, kind) = LISTS[self.random.below(2)];
+                let value = self.value(kind, 1);
+                let case = if kind == Kind::Text { self.case() } else { "" };
+                format!("{list}{} {value}{case}", self.maybe_not(" contains"))
+            }
+            18 => {
+                let (list, kind) = LISTS[self.random.below(2)];
+                let quantity = self.random.pick(&["any", "all", "none"]);
+                let other = self.constant_or_named_list(kind);
+                format!("{list}{} {quantity} {other}", self.maybe_not(" contains"))
+            }
+            19 => {
+                let key = self.random.pick(&["a", "b", "role", "zz"]);
+                let dict = self.random.pick(&["ctx.scores", "ctx.user", "ctx"]);
+                format!("{dict}{} \"{key}\"", self.maybe_not(" has_key"))
+            }
+            20 => {
+                let (left, right) = (self.value(Kind::Text, 1), self.value(Kind::Text, 1));
+                let op = self.random.pick(&["==", "!="]);
+                format!("{left} {op} {right}{}", self.case())
+            }
+            _ => {
+                let key = self.random.pick(&["a", "b", "zz"]);
+                format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
+            }
+        }
+    }
+
+    fn text_test(&mut self) -> String {
+        let left = self.value(Kind::Text, 1);
+        match self.random.below(8) {
+            0..=4 => {
+                let op = self.random.pick(&[" contains", " contains", " starts_with", " ends_with"]);
+                let op = self.maybe_not(op);
+                let word = self.random.chance(30);
+                let modifier = if word { " word" } else { "" };
+                let right = if self.random.chance(50) {
+                    let quantity = self.random.pick(&["any", "all", "none"]);
+                    let count = 1 + self.random.below(12);
+                    let list = self.keywords(count);
+                    format!("{quantity} {list}")
+                } else if !word && self.random.chance(25) {
+                    self.value(Kind::Text, 1)
+                } else {
+                    quoted(self.random.pick(WORDS))
+                };
+                format!("{left}{op}{modifier} {right}{}", self.case())
+            }
+            5 => {
+                let right = if self.random.chance(30) {
+                    let pick = |this: &mut Self| quoted(this.random.pick(GLOBS));
+                    format!("any [{}, {}]", pick(self), pick(self))
+                } else {
+                    quoted(self.random.pick(GLOBS))
+                };
+                format!("{left}{} {right}{}", self.maybe_not(" like"), self.case())
+            }
+            _ => {
+                let pick = |this: &mut Self| format!("r\"{}\"", this.random.pick(REGEXES));
+                let right = if self.random.chance(30) {
+                    let quantity = self.random.pick(&["any", "all", "none"]);
+                    format!("{quantity} [{}, {}]", pick(self), pick(self))
+                } else {
+                    pick(self)
+                };
+                format!("{left}{} {right}{}", self.maybe_not(" matches"), self.case())
+            }
+        }
+    }
+
+    fn maybe_not(&mut self, op: &str) -> String {
+        if self.random.chance(20) { format!(" not{op}") } else { op.to_owned() }
+    }
+
+    fn case(&mut self) -> &'static str {
+        self.random.pick(&["", "", "", " ignoring case", " matching case"])
+    }
+
+    fn any_field(&mut self) -> String {
+        if self.random.chance(20) {
+            return self.random.pick(&["ctx.user", "ctx.tags", "items", "ctx.extra", "ctx.scores[\"a\"]", "items[1]"]).to_owned();
+        }
+        FIELDS[self.random.below(FIELDS.len())].0.to_owned()
+    }
+
+    /// A value of a kind.
+    fn value(&mut self, kind: Kind, depth: usize) -> String {
+        if self.random.chance(25)
+            && let Some(name) = self.use_of(kind)
+        {
+            return name;
+        }
+        if depth > 0 && self.random.chance(35) {
+            return self.computed(kind, depth - 1);
+        }
+        if self.random.chance(if kind == Kind::Bool { 5 } else { 30 }) {
+            return self.constant(kind);
+        }
+        let fields: Vec<&str> = FIELDS.iter().filter(|(_, other)| *other == kind).map(|(path, _)| *path).collect();
+        match fields.as_slice() {
+            [] => self.constant(kind),
+            fields => self.random.pick(fields).to_owned(),
+        }
+    }
+
+    /// A variable, parameter or `let` of the kind.
+    fn use_of(&mut self, kind: Kind) -> Option<String> {
+        let mut names: Vec<String> = Vec::new();
+        for (name, other) in self.scope.iter().chain(&self.lets) {
+            match (other, kind) {
+                (a, b) if *a == b => names.push(name.clone()),
+                (Kind::Item, Kind::Text) => names.push(format!("{name}.name")),
+                (Kind::Item, Kind::Float) => names.push(format!("{name}.price")),
+                _ => {}
+            }
+        }
+        (!names.is_empty()).then(|| names[self.random.below(names.len())].clone())
+    }
+
+    fn computed(&mut self, kind: Kind, depth: usize) -> String {
+        match kind {
+            Kind::Int => match self.random.below(9) {
+                0 => format!("len({})", self.value(Kind::Text, depth)),
+                1 => format!("len({})", self.list().0),
+                2 => format!("{}({})", self.random.pick(&["floor", "ceil", "round"]), self.value(Kind::Float, depth)),
+                3 => format!("(ctx.n ?? {})", self.value(Kind::Int, depth)),
+                4 => format!("abs({})", self.value(Kind::Int, depth)),
+                5 => format!("{}({})", self.random.pick(&["hour", "weekday"]), self.value(Kind::Time, depth)),
+                6 => format!("bucket({})", self.value(Kind::Text, depth)),
+                7 => format!("ctx.nums[{}]", self.random.below(3)),
+                _ => {
+                    let op = self.random.pick(&["+", "-", "*", "%"]);
+                    format!("({} {op} {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth))
+                }
+            },
+            Kind::Float => match self.random.below(6) {
+                0 => format!("({} / {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth)),
+                1 => format!("(-{})", self.value(Kind::Float, depth)),
+                2 => {
+                    let name = self.random.pick(&["min", "max"]);
+                    format!("{name}({}, {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
+                }
+                3 => format!("similarity({}, {})", self.value(Kind::Text, depth), quoted(self.random.pick(WORDS))),
+                4 if self.hosts => format!("score({}, {})", self.value(Kind::Text, depth), self.value(Kind::Int, depth)),
+                _ => {
+                    let op = self.random.pick(&["+", "-", "*"]);
+                    format!("({} {op} {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
+                }
+            },
+            Kind::Text => match self.random.below(7) {
+                0 => format!("lower({})", self.value(Kind::Text, depth)),
+                1 => format!("upper({})", self.value(Kind::Text, depth)),
+                2 => format!("trim({})", self.value(Kind::Text, depth)),
+                3 => format!("(ctx.s ?? {})", quoted(self.random.pick(WORDS))),
+                4 => format!("split({}, \" \")[{}]", self.value(Kind::Text, depth), self.random.below(2)),
+                5 => format!("join([{}, ctx.s], \"-\")", self.value(Kind::Text, depth)),
+                _ => format!("ctx.tags[{}]", self.random.below(2)),
+            },
+            Kind::Time => format!("({} + {}h)", self.value(Kind::Time, depth), self.random.below(5)),
+            Kind::Bool if self.hosts => format!("is_long({})", self.value(Kind::Text, depth)),
+            Kind::Bool => "(ctx.b ?? false)".to_owned(),
+            Kind::Item | Kind::Cond => self.constant(kind),
+        }
+    }
+
+    fn constant(&mut self, kind: Kind) -> String {
+        match kind {
+            Kind::Int => self.int(),
+            Kind::Float => self.random.pick(FLOATS).to_owned(),
+            Kind::Text => quoted(self.random.pick(WORDS)),
+            Kind::Time => "now".to_owned(),
+            Kind::Bool | Kind::Cond | Kind::Item => self.random.pick(&["true", "false"]).to_owned(),
+        }
+    }
+
+    fn int(&mut self) -> String {
+        let at = if self.random.chance(85) { self.random.below(9) } else { self.random.below(INTS.len()) };
+        INTS[at].to_string()
+    }
+
+    fn list(&mut self) -> (String, Kind) {
+        let (path, kind) = LISTS[self.random.below(3)];
+        if self.random.chance(20) {
+            let tags = self.scope.iter().rev().find(|(_, kind)| *kind == Kind::Item);
+            if let Some((name, _)) = tags {
+                return (format!("{name}.tags"), Kind::Text);
+            }
+        }
+        (path.to_owned(), kind)
+    }
+
+    fn keywords(&mut self, count: usize) -> String {
+        let words: Vec<String> = (0..count).map(|_| quoted(self.random.pick(WORDS))).collect();
+        format!("[{}]", words.join(", "))
+    }
+
+    fn constant_list(&mut self, kind: Kind) -> String {
+        let count = 1 + if self.random.chance(10) { 40 } else { self.random.below(4) };
+        if kind == Kind::Text {
+            return self.keywords(count);
+        }
+        let numbers: Vec<String> = (0..count).map(|_| self.int()).collect();
+        format!("[{}]", numbers.join(", "))
+    }
+
+    fn constant_or_named_list(&mut self, kind: Kind) -> String {
+        let named: Vec<String> =
+            self.lists.iter().filter(|(_, other)| *other == kind).map(|(name, _)| name.clone()).collect();
+        if !named.is_empty() && self.random.chance(50) {
+            return named[self.random.below(named.len())].clone();
+        }
+        self.constant_list(kind)
+    }
+}
+
+fn type_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bool | Kind::Cond => "bool",
+        Kind::Int => "int",
+        Kind::Float => "float",
+        Kind::Text => "string",
+        Kind::Time => "datetime",
+        Kind::Item => "any",
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Json::from(text).to_string()
+}
+
+/// A random message: fields are there, missing, null, or of a wrong type.
+pub fn message(random: &mut Random) -> Json {
+    let mut ctx = Map::new();
+    let mut user = Map::new();
+    put(random, &mut user, "role", |random| random.pick(WORDS).into());
+    put(random, &mut user, "vip", |random| random.chance(60).into());
+    put(random, &mut ctx, "user", |_| Json::Object(user.clone()));
+    put(random, &mut ctx, "s", text);
+    put(random, &mut ctx, "n", int);
+    put(random, &mut ctx, "count", int);
+    put(random, &mut ctx, "f", float);
+    put(random, &mut ctx, "b", |random| random.chance(60).into());
+    put(random, &mut ctx, "at", |random| random.pick(TIMES).into());
+    put(random, &mut ctx, "tags", |random| list(random, |random| random.pick(WORDS).into()));
+    put(random, &mut ctx, "nums", |random| list(random, int));
+    put(random, &mut ctx, "mixed", |random| list(random, anything));
+    put(random, &mut ctx, "scores", |random| json!({"a": float(random), "b": anything(random)}));
+    put(random, &mut ctx, "extra", anything);
+    let mut message = Map::new();
+    put(random, &mut message, "text", text);
+    put(random, &mut message, "now", |random| random.pick(TIMES).into());
+    put(random, &mut message, "ctx", |_| Json::Object(ctx.clone()));
+    put(random, &mut message, "items", |random| {
+        list(random, |random| {
+            let mut item = Map::new();
+            put(random, &mut item, "price", float);
+            put(random, &mut item, "name", text);
+            put(random, &mut item, "tags", |random| list(random, |random| random.pick(WORDS).into()));
+            if random.chance(5) { anything(random) } else { Json::Object(item) }
+        })
+    });
+    Json::Object(message)
+}
+
+fn put(random: &mut Random, map: &mut Map<String, Json>, key: &str, make: impl Fn(&mut Random) -> Json) {
+    match random.below(100) {
+        0..=5 => {}
+        6..=8 => {
+            map.insert(key.to_owned(), Json::Null);
+        }
+        9..=13 => {
+            let wrong = anything(random);
+            map.insert(key.to_owned(), wrong);
+        }
+        _ => {
+            let value = make(random);
+            map.insert(key.to_owned(), value);
+        }
+    }
+}
+
+fn text(random: &mut Random) -> Json {
+    let mut text = String::new();
+    for _ in 0..random.below(5) {
+        text.push_str(random.pick(WORDS));
+        text.push_str(random.pick(GAPS));
+    }
+    text.into()
+}
+
+fn int(random: &mut Random) -> Json {
+    let at = if random.chance(85) { random.below(9) } else { random.below(INTS.len()) };
+    INTS[at].into()
+}
+
+fn float(random: &mut Random) -> Json {
+    if random.chance(30) {
+        return int(random);
+    }
+    let text = random.pick(FLOATS);
+    serde_json::from_str(text).unwrap_or(Json::Null)
+}
+
+fn list(random: &mut Random, make: impl Fn(&mut Random) -> Json) -> Json {
+    let count = random.below(5);
+    (0..count).map(|_| if random.chance(8) { anything(random) } else { make(random) }).collect()
+}
+
+fn anything(random: &mut Random) -> Json {
+    match random.below(9) {
+        0 => Json::Null,
+        1 => true.into(),
+        2 => int(random),
+        3 => float(random),
+        4 => text(random),
+        5 => json!([]),
+        6 => json!({"role": "admin"}),
+        7 => json!(["a", 1, null]),
+        _ => random.pick(TIMES).into(),
+    }
+}
