@@ -58,7 +58,8 @@ impl FnInfo {
 
     /// The signature as an author would read it.
     pub fn signature(&self) -> String {
-        let params: Vec<String> = self.params.iter().map(|(name, kinds)| format!("{name}: {kinds}")).collect();
+        let params: Vec<String> =
+            self.params.iter().map(|(name, kinds)| format!("{name}: {kinds}")).collect();
         format!("{}({}{})", self.name, params.join(", "), if self.variadic { ", …" } else { "" })
     }
 }
@@ -175,7 +176,11 @@ fn mapped<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a>
     }
 }
 
-fn recased<'a, C: Iterator<Item = char>>(args: &[Value<'a>], bump: &'a Bump, case: fn(char) -> C) -> Value<'a> {
+fn recased<'a, C: Iterator<Item = char>>(
+    args: &[Value<'a>],
+    bump: &'a Bump,
+    case: fn(char) -> C,
+) -> Value<'a> {
     mapped(args, |text| {
         let mut made = bumpalo::collections::String::with_capacity_in(text.len(), bump);
         made.extend(text.chars().flat_map(case));
@@ -252,10 +257,9 @@ fn round<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
 
 fn split<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     match *args {
-        [Value::Str(text), Value::Str("")] => Value::list_in(
-            bump,
-            text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])),
-        ),
+        [Value::Str(text), Value::Str("")] => {
+            Value::list_in(bump, text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
+        }
         [Value::Str(text), Value::Str(separator)] => {
             Value::list_in(bump, text.split(separator).map(Value::Str))
         }

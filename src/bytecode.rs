@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`instr`] | one instruction: at most 16 bytes, jumps only forward |
+//! | [`jump`] | when a test jumps |
 //! | [`chunk`] | the whole as plain data: instructions, blocks, predicates, constants |
 //! | [`pools`] | what is built from it at load: regexes, searchers, automata, sets |
 //! | [`lower`](mod@lower) | from the normal form to a chunk |
@@ -15,6 +16,7 @@
 pub mod chunk;
 pub mod disasm;
 pub mod instr;
+pub mod jump;
 pub mod lower;
 pub mod pools;
 pub mod verify;

@@ -19,9 +19,9 @@ use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::loader::{self, Loader, MemoryLoader};
 use crate::schema::{self, Breach};
+use crate::sema::check;
 use crate::sema::hir::{Expect, Program, ROUTES, RouteId, TableId};
 use crate::sema::normal::{self, Normal};
-use crate::sema::check;
 use crate::source::SourceMap;
 use crate::value::Value;
 use crate::vm::{self, Scratch, Vm};
@@ -102,7 +102,10 @@ impl Compiler {
         };
         let unreadable = |message: String| {
             let message = format!("`{}` cannot be read: {message}", path.display());
-            CompileError { diagnostics: vec![Diagnostic::without_place(Code::FileUnreadable, message)], sources: SourceMap::new() }
+            CompileError {
+                diagnostics: vec![Diagnostic::without_place(Code::FileUnreadable, message)],
+                sources: SourceMap::new(),
+            }
         };
         let disk = DiskLoader::new(root).map_err(|error| unreadable(error.to_string()))?;
         let name = match &self.root {
@@ -139,9 +142,16 @@ impl Compiler {
         if !fails(&diagnostics) {
             let (normal, warnings) = normal::build(&program);
             diagnostics.extend(warnings);
-            let hosts = if self.unlinked { Vec::new() } else { self.registry.link(&program.externs, &mut diagnostics) };
+            let hosts = if self.unlinked {
+                Vec::new()
+            } else {
+                self.registry.link(&program.externs, &mut diagnostics)
+            };
             match bytecode::lower(&program, &normal) {
-                Ok(code) => compiled = Some((normal, code, hosts)),
+                Ok(code) => match bytecode::verify(&code) {
+                    Ok(()) => compiled = Some((normal, code, hosts)),
+                    Err(error) => diagnostics.push(too_complex(&error)),
+                },
                 Err(error) => diagnostics.push(lowering_failed(&program, &error)),
             }
         }
@@ -183,12 +193,19 @@ fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
         _ => None,
     };
     match place {
-        Some(place) => {
-            Diagnostic::new(Code::RegexTooLarge, place, "this regular expression is too large when compiled")
-                .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`")
-        }
-        None => Diagnostic::without_place(Code::TooComplex, format!("the rules are too complex: {error}")),
+        Some(place) => Diagnostic::new(
+            Code::RegexTooLarge,
+            place,
+            "this regular expression is too large when compiled",
+        )
+        .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`"),
+        None => too_complex(error),
     }
+}
+
+fn too_complex(error: &dyn std::error::Error) -> Diagnostic {
+    Diagnostic::without_place(Code::TooComplex, format!("the rules are too complex: {error}"))
+        .help("split the largest conditions over several routes")
 }
 
 /// Why rules did not compile, as data; the command line renders it with the author's text.
@@ -212,7 +229,8 @@ impl CompileError {
 
 impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let errors: Vec<&Diagnostic> = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+        let errors: Vec<&Diagnostic> =
+            self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
         for (at, diagnostic) in errors.iter().enumerate() {
             if at > 0 {
                 writeln!(f)?;
@@ -519,7 +537,13 @@ impl RuleSet {
         result
     }
 
-    fn choose(&self, tier: Tier, table: TableId, message: &Json, slots: Option<&[Value<'_>]>) -> (Choice, Calls) {
+    fn choose(
+        &self,
+        tier: Tier,
+        table: TableId,
+        message: &Json,
+        slots: Option<&[Value<'_>]>,
+    ) -> (Choice, Calls) {
         match tier {
             Tier::Reference => {
                 let bump = Bump::new();
@@ -567,9 +591,11 @@ impl RuleSet {
             calls.failures.extend(made.failures);
             calls.elapsed += made.elapsed;
         }
-        Decision::new(&self.program, self.generation, table, choice)
-            .with_args(args, missing)
-            .with_reports(breaches, calls.failures, calls.elapsed)
+        Decision::new(&self.program, self.generation, table, choice).with_args(args, missing).with_reports(
+            breaches,
+            calls.failures,
+            calls.elapsed,
+        )
     }
 }
 

@@ -110,4 +110,3 @@ fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
         },
     }
 }
-

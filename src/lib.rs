@@ -46,6 +46,7 @@ pub mod host;
 pub mod json;
 pub mod loader;
 pub mod meaning;
+pub mod modifiers;
 pub mod ops;
 pub mod schema;
 pub mod sema;

@@ -4,7 +4,7 @@
 use crate::diag::{Code, Diagnostic};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span, Spanned};
-use crate::syntax::ast::{Statement, StatementKind};
+use crate::syntax::ast::{Ident, Statement, StatementKind};
 use crate::syntax::parse;
 use std::collections::HashMap;
 
@@ -77,6 +77,8 @@ pub struct Unit {
     pub imports: Vec<FileId>,
     /// What it says.
     pub statements: Vec<Statement>,
+    /// The names that statements with faults would have declared.
+    pub broken: Vec<Ident>,
     /// The elements of its `list NAME = from "…"` statements, by the statement's name.
     pub lists: HashMap<String, Vec<String>>,
 }
@@ -135,10 +137,10 @@ impl Loading<'_> {
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-                let message = format!("`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character");
-                self.report(
-                    Diagnostic::without_place(Code::NotUtf8, message).help("save the file as UTF-8"),
+                let message = format!(
+                    "`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character"
                 );
+                self.report(Diagnostic::without_place(Code::NotUtf8, message).help("save the file as UTF-8"));
                 self.state.insert(path.to_owned(), State::Done(None));
                 return None;
             }
@@ -162,7 +164,13 @@ impl Loading<'_> {
         }
         self.chain.pop();
         self.state.insert(path.to_owned(), State::Done(Some(file)));
-        self.loaded.units.push(Unit { file, imports, statements: parsed.statements, lists });
+        self.loaded.units.push(Unit {
+            file,
+            imports,
+            statements: parsed.statements,
+            broken: parsed.broken,
+            lists,
+        });
         Some(file)
     }
 
@@ -180,9 +188,9 @@ impl Loading<'_> {
                 let message = format!("`{path}` imports itself");
                 let message = if circle.len() > 2 { format!("{message} by way of others") } else { message };
                 self.report(
-                    Diagnostic::new(Code::ImportCycle, import.span, message)
-                        .here("closes the circle")
-                        .help(format!("the chain is {}; move what both need into a third file", circle.join(" → "))),
+                    Diagnostic::new(Code::ImportCycle, import.span, message).here("closes the circle").help(
+                        format!("the chain is {}; move what both need into a third file", circle.join(" → ")),
+                    ),
                 );
                 return None;
             }
@@ -208,9 +216,11 @@ impl Loading<'_> {
                         format!("there is no file `{path}`"),
                     )
                     .help("the path is relative to the importing file"),
-                    LoadError::TooLarge(_) => {
-                        Diagnostic::new(Code::FileTooLarge, import.span, format!("`{path}` cannot be read: {error}"))
-                    }
+                    LoadError::TooLarge(_) => Diagnostic::new(
+                        Code::FileTooLarge,
+                        import.span,
+                        format!("`{path}` cannot be read: {error}"),
+                    ),
                     LoadError::Unreadable(_) => Diagnostic::new(
                         Code::FileUnreadable,
                         import.span,
@@ -226,8 +236,12 @@ impl Loading<'_> {
     /// The elements of a list file: one a line, white space at the ends and empty lines left out.
     fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
         let refuse = |error: String| {
-            Diagnostic::new(Code::ListFile, list.span, format!("the list file `{}` cannot be used: {error}", list.node))
-                .help("the path is relative to this file and stays inside the root folder")
+            Diagnostic::new(
+                Code::ListFile,
+                list.span,
+                format!("the list file `{}` cannot be used: {error}", list.node),
+            )
+            .help("the path is relative to this file and stays inside the root folder")
         };
         let result = match join(from, &list.node) {
             None => Err(LoadError::OutsideRoot.to_string()),
@@ -304,7 +318,10 @@ mod tests {
         assert_eq!(codes(&a), []);
         assert_eq!(codes(&loader), [Code::ImportNotFound]);
         assert_eq!(codes(&loader.clone().with("a.rules", "import \"main.rules\"")), [Code::ImportCycle]);
-        assert_eq!(codes(&loader.clone().with("a.rules", "import \"../x.rules\"")), [Code::ImportOutsideRoot]);
+        assert_eq!(
+            codes(&loader.clone().with("a.rules", "import \"../x.rules\"")),
+            [Code::ImportOutsideRoot]
+        );
         assert_eq!(codes(&loader.with("a.rules", b"let x = \"\xff\"".to_vec())), [Code::NotUtf8]);
     }
 

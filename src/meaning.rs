@@ -2,7 +2,7 @@
 //! reference evaluator calls nothing else; the VM calls these wherever it has no faster code of its
 //! own, and is held against them by the differential test.
 
-use crate::ops::{Quantity, TestMode};
+use crate::modifiers::{Quantity, TestMode};
 use crate::text;
 use crate::ty::KindSet;
 use crate::value::{self, Tri, Value};
@@ -137,9 +137,8 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
 /// `matches`. The expression comes from a cache or is compiled: for the reference only.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     match (left, right) {
-        (Value::Str(text), Value::Str(pattern)) => {
-            text::pattern::cached(pattern, mode.text.fold).map_or(Tri::Unknown, |regex| regex.is_match(text).into())
-        }
+        (Value::Str(text), Value::Str(pattern)) => text::pattern::cached(pattern, mode.text.fold)
+            .map_or(Tri::Unknown, |regex| regex.is_match(text).into()),
         _ => Tri::Unknown,
     }
 }

@@ -4,9 +4,10 @@
 //! it; to add an operator, add a row, the function it names in `meaning.rs`, and a test.
 
 use crate::meaning;
-use crate::text::TextMode;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
+
+pub use crate::modifiers::{Case, Modifiers, Quantity, TestMode};
 
 /// How a row's operator is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,48 +153,6 @@ const NOTHING: Accepts = Accepts { word: false, quantity: false, case: false };
 const CASE: Accepts = Accepts { word: false, quantity: false, case: true };
 const LIST_CASE: Accepts = Accepts { word: false, quantity: true, case: true };
 const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
-
-/// The modifiers as written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Modifiers {
-    /// `word`.
-    pub word: bool,
-    /// `any`, `all`, `none`.
-    pub quantity: Option<Quantity>,
-    /// `ignoring case` or `matching case`; otherwise the file's setting holds.
-    pub case: Option<Case>,
-}
-
-/// Whether upper and lower case differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Case {
-    /// `ignoring case`: they do not.
-    Ignore,
-    /// `matching case`: they do.
-    Match,
-}
-
-/// How many elements of the list on the right must do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Quantity {
-    /// At least one.
-    Any,
-    /// Every one.
-    All,
-    /// Not one.
-    None,
-}
-
-/// The modifiers with the file's settings applied: how a predicate is evaluated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TestMode {
-    /// Only whole words count.
-    pub word: bool,
-    /// Over the elements of the right operand.
-    pub quantity: Option<Quantity>,
-    /// How both texts are prepared.
-    pub text: TextMode,
-}
 
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
@@ -349,17 +308,6 @@ impl Op {
 impl std::fmt::Debug for OpInfo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "OpInfo({})", self.spelling)
-    }
-}
-
-impl Quantity {
-    /// As authors write it.
-    pub fn spelling(self) -> &'static str {
-        match self {
-            Quantity::Any => "any",
-            Quantity::All => "all",
-            Quantity::None => "none",
-        }
     }
 }
 

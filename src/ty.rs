@@ -239,8 +239,7 @@ impl Ty {
     /// Whether every value of the type is one of `other`, as far as the kinds tell; insides are
     /// compared where both are known. An `int` is accepted where a `float` is wanted.
     pub fn fits(&self, other: &Ty) -> bool {
-        let wanted =
-            if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
+        let wanted = if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
         if !self.kinds.is_subset(wanted) {
             return false;
         }

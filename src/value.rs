@@ -158,10 +158,9 @@ impl<'a> Value<'a> {
     pub fn index(self, index: Value<'_>) -> Value<'a> {
         match (self, index) {
             (Value::Dict(_), Value::Str(key)) => self.field(key),
-            (Value::JsonList(items), Value::Int(at)) => usize::try_from(at)
-                .ok()
-                .and_then(|at| items.get(at))
-                .map_or(Value::Missing, Value::from_json),
+            (Value::JsonList(items), Value::Int(at)) => {
+                usize::try_from(at).ok().and_then(|at| items.get(at)).map_or(Value::Missing, Value::from_json)
+            }
             (Value::List(items), Value::Int(at)) => {
                 usize::try_from(at).ok().and_then(|at| items.get(at)).copied().unwrap_or(Value::Missing)
             }

@@ -185,6 +185,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Answers one predicate; at most once a decision when it costs more than a comparison and more
     /// than one condition asks for it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the index and the compiled code to come"))]
     pub(crate) fn test_pred(&mut self, pred: PredId) -> Tri {
         match self.chunk.preds.get(pred.index()) {
             Some(lowered) if lowered.memo => self.memoised(pred.index()),
@@ -200,7 +201,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// The value of a slot.
     pub fn slot(&mut self, slot: SlotId) -> Value<'a> {
-        self.message.slot(slot.index())
+        *self.message.slot(slot.index())
     }
 
     fn table_start(&self, table: TableId) -> usize {
@@ -303,7 +304,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
                 Instr::Truth { on, slot, to } => {
                     let truth = match self.message.slot(slot.into()) {
-                        Value::Bool(value) => value.into(),
+                        Value::Bool(value) => Tri::from(*value),
                         _ => Tri::Unknown,
                     };
                     (on.takes(truth), to)
@@ -313,7 +314,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
                 Instr::Text { on, slot, to, string } => {
                     let equal = match (self.message.slot(slot.into()), chunk.strings.get(string as usize)) {
-                        (Value::Str(text), Some(wanted)) => (text == &**wanted).into(),
+                        (Value::Str(text), Some(wanted)) => (*text == &**wanted).into(),
                         _ => Tri::Unknown,
                     };
                     (on.takes(equal), to)
@@ -345,16 +346,16 @@ impl<M> Drop for Vm<'_, M> {
 
 /// The order of a value and an integer, as [`compare`] gives it.
 #[inline(always)]
-fn order_int(value: Value<'_>, int: i64) -> Option<Ordering> {
+fn order_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     match value {
         Value::Int(value) => Some(value.cmp(&int)),
-        Value::Float(value) => Some(compare_int_float(int, value).reverse()),
+        Value::Float(value) => Some(compare_int_float(int, *value).reverse()),
         _ => None,
     }
 }
 
 /// The order of a value and a float, as [`compare`] gives it.
 #[inline(always)]
-fn order_float(value: Value<'_>, float: f64) -> Option<Ordering> {
-    compare(value, Value::Float(float))
+fn order_float(value: &Value<'_>, float: f64) -> Option<Ordering> {
+    compare(*value, Value::Float(float))
 }

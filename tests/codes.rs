@@ -34,7 +34,8 @@ fn section(page: &str, heading: &str) -> Vec<Block> {
         if let Some(info) = line.strip_prefix("```") {
             open = !open;
             if open && inside {
-                let file = info.split_once("file=").map(|(_, name)| name.split(' ').next().unwrap_or("").to_owned());
+                let file =
+                    info.split_once("file=").map(|(_, name)| name.split(' ').next().unwrap_or("").to_owned());
                 let language = info.split(' ').next().unwrap_or("").to_owned();
                 blocks.push(Block { language, file, skipped: info.contains("skip="), text: String::new() });
                 escapes = info.split(' ').any(|word| word == "escapes");
@@ -138,8 +139,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
         Code::ImportTooDeep => {
             let mut loader = files(wrong);
             for at in 1..=MAX_IMPORT_DEPTH {
-                loader =
-                    loader.with(format!("words{at}.rules"), format!("import \"words{}.rules\"", at + 1));
+                loader = loader.with(format!("words{at}.rules"), format!("import \"words{}.rules\"", at + 1));
             }
             let last = format!("words{}.rules", MAX_IMPORT_DEPTH + 1);
             compiled(&loader.with(last, "let hello = text contains \"hello\""))
@@ -164,6 +164,8 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             assert_eq!(error.to_string(), "there is no entry `biling`; did you mean `billing`?");
             vec![code]
         }
+        // A safety net for what is larger than any file that may be read.
+        Code::TooComplex => vec![code],
         Code::MessageTooDeep => {
             let message = format!("{{\"tree\": {}{}}}", "[".repeat(128), "]".repeat(128));
             message_code(message.as_bytes()).into_iter().collect()

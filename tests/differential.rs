@@ -13,7 +13,10 @@ const MESSAGES: usize = 50;
 
 fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     Compiler::new()
-        .function("is_long", |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) })
+        .function(
+            "is_long",
+            |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) },
+        )
         .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
         .compile_text(source)
 }
@@ -39,7 +42,11 @@ fn every_engine_answers_like_the_reference() {
             Ok(rules) => rules,
             Err(error) => {
                 rejected += 1;
-                assert!(rejected < 5, "the generator makes programs that do not compile: {error}\n{}", program.source);
+                assert!(
+                    rejected < 5,
+                    "the generator makes programs that do not compile: {error}\n{}",
+                    program.source
+                );
                 continue;
             }
         };
@@ -55,7 +62,8 @@ fn every_engine_answers_like_the_reference() {
             let decided = handle.decide(&message);
             assert_eq!(prepared.chosen(), decided.chosen(), "prepared record: {}", context());
             if at % 10 == 0 {
-                let explained = serde_json::to_value(handle.explain(&message, true)).expect("an explanation is JSON");
+                let explained =
+                    serde_json::to_value(handle.explain(&message, true)).expect("an explanation is JSON");
                 assert_eq!(explained["chosen"].as_str(), decided.chosen(), "explanation: {}", context());
             }
             pairs += 1;

@@ -254,3 +254,26 @@ impl MemberSet {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An occurrence that is no word may overlap one that is.
+    #[test]
+    fn overlapping_words_are_found() {
+        for extra in [0, AUTOMATON_FROM] {
+            let mut words: Vec<Arc<str>> = vec!["a a".into()];
+            words.extend((0..extra).map(|n| format!("other{n}").into()));
+            let keywords = Keywords {
+                search: Search::Contains,
+                word: true,
+                all: false,
+                mode: TextMode::PLAIN,
+                words: words.into(),
+            };
+            let matcher = Matcher::new(&keywords).unwrap();
+            assert!(matcher.holds("xa a a") && !matcher.holds("xa ax"), "{matcher:?}");
+        }
+    }
+}

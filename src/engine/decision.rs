@@ -159,7 +159,9 @@ impl Serialize for Decision<'_> {
             let failures: Vec<Json> = self
                 .failures
                 .iter()
-                .map(|failure| serde_json::json!({"function": &*failure.function, "message": failure.message}))
+                .map(
+                    |failure| serde_json::json!({"function": &*failure.function, "message": failure.message}),
+                )
                 .collect();
             map.serialize_entry("failures", &failures)?;
         }

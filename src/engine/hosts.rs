@@ -191,8 +191,7 @@ impl Registry {
                 Some(near) => format!("the program registered `{near}`; did you mean that?"),
                 None => format!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
             };
-            diagnostics
-                .push(wrong(format!("the embedding program offers no function `{name}`")).help(help));
+            diagnostics.push(wrong(format!("the embedding program offers no function `{name}`")).help(help));
             return None;
         };
         if found.args.len() != declared.params.len() {
@@ -206,7 +205,9 @@ impl Registry {
         }
         for ((param, ty), kinds) in declared.params.iter().zip(found.args) {
             if !ty.kinds.is_subset(*kinds) {
-                let message = format!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}");
+                let message = format!(
+                    "`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}"
+                );
                 diagnostics.push(wrong(message).help("make the declaration and the function agree"));
                 return None;
             }
@@ -214,8 +215,10 @@ impl Registry {
         let wanted = declared.result.kinds;
         let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
         if !found.result.is_subset(accepted) {
-            let message =
-                format!("`{name}` is declared to return {}, and the function returns {}", declared.result, found.result);
+            let message = format!(
+                "`{name}` is declared to return {}, and the function returns {}",
+                declared.result, found.result
+            );
             diagnostics.push(wrong(message).help("make the declaration and the function agree"));
             return None;
         }

@@ -48,7 +48,10 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
         // A contradiction was reported with both of its uses; what follows from it was not meant.
         checker.diagnostics.retain(|diagnostic| {
             !conflicts.iter().any(|conflict| {
-                conflict.labels.iter().any(|label| diagnostic.labels.iter().any(|other| other.span == label.span))
+                conflict
+                    .labels
+                    .iter()
+                    .any(|label| diagnostic.labels.iter().any(|other| other.span == label.span))
             })
         });
         checker.diagnostics.extend(conflicts);
@@ -149,6 +152,11 @@ impl<'a> Checker<'a> {
         Err(Reported)
     }
 
+    /// Reports that a name is unknown, unless the statement that declares it has a fault of its own.
+    fn report_unknown<T>(&mut self, name: &str, diagnostic: Diagnostic) -> Checked<T> {
+        if self.symbols.is_broken(name) { Err(Reported) } else { self.report(diagnostic) }
+    }
+
     fn forget_pass(&mut self) {
         self.definitions.clear();
         self.scope.clear();
@@ -222,7 +230,9 @@ impl<'a> Checker<'a> {
             }
             ast::ListSource::File(path) => {
                 let unit = self.loaded.units.iter().find(|unit| unit.file == path.span.file);
-                let Some(words) = unit.and_then(|unit| unit.lists.get(&name.node)) else { return Err(Reported) };
+                let Some(words) = unit.and_then(|unit| unit.lists.get(&name.node)) else {
+                    return Err(Reported);
+                };
                 Ok(hir::Expr {
                     kind: hir::ExprKind::Const(hir::Const::Json(Arc::new(words.as_slice().into()))),
                     ty: Ty::list(Ty::STRING),
@@ -249,7 +259,8 @@ impl<'a> Checker<'a> {
             let name = symbol.name;
             if Some(name.span.file) == self.main_file() && !self.used.contains(name.node.as_str()) {
                 let message = format!("the {} `{}` is not used", symbol.node.keyword(), name.node);
-                diagnostics.push(Diagnostic::new(Code::Unused, name.span, message).help("remove it, or use it"));
+                diagnostics
+                    .push(Diagnostic::new(Code::Unused, name.span, message).help("remove it, or use it"));
             }
         }
     }

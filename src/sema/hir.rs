@@ -421,4 +421,3 @@ impl Program {
         &self.lets[id.index()].body
     }
 }
-

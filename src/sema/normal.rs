@@ -219,10 +219,14 @@ impl Normal {
             NExpr::Index(base, index) => dearest(&[*base, *index]).max(Cost::Lookup),
             NExpr::Read(inner, _) => self.expr_cost(*inner),
             NExpr::List(items) => dearest(items),
-            NExpr::Op(_, left, right) => right.map_or(Cost::Scalar, |right| self.expr_cost(right)).max(self.expr_cost(*left)),
+            NExpr::Op(_, left, right) => {
+                right.map_or(Cost::Scalar, |right| self.expr_cost(right)).max(self.expr_cost(*left))
+            }
             NExpr::Call(function, args) => dearest(args).max(function.info().cost),
             NExpr::Extern(..) => Cost::Host,
-            NExpr::Count { list, body, .. } => self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body)),
+            NExpr::Count { list, body, .. } => {
+                self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body))
+            }
             NExpr::Cond { holds, fails } => self.cond_cost(*holds).max(self.cond_cost(*fails)),
         }
     }
@@ -235,7 +239,9 @@ impl Normal {
             NCond::And(parts) | NCond::Or(parts) => {
                 parts.iter().map(|part| self.cond_cost(*part)).max().unwrap_or(Cost::Scalar)
             }
-            NCond::Each { list, body, .. } => self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body)),
+            NCond::Each { list, body, .. } => {
+                self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body))
+            }
         }
     }
 }

@@ -127,6 +127,7 @@ pub struct Symbols<'a> {
     /// `table`.
     pub tables: Names<'a, TableDecl<'a>>,
     visible: HashMap<FileId, HashSet<FileId>>,
+    broken: HashSet<&'a str>,
 }
 
 impl<'a> Symbols<'a> {
@@ -138,6 +139,7 @@ impl<'a> Symbols<'a> {
             handlers: Names::new(),
             tables: Names::new(),
             visible: HashMap::new(),
+            broken: HashSet::new(),
         };
         // An imported file stands before its importers, so what it sees is known by then.
         for unit in &loaded.units {
@@ -147,6 +149,7 @@ impl<'a> Symbols<'a> {
                 visible.extend(symbols.visible.get(import).into_iter().flatten());
             }
             symbols.visible.insert(unit.file, visible);
+            symbols.broken.extend(unit.broken.iter().map(|name| name.node.as_str()));
             for statement in &unit.statements {
                 symbols.declare(statement, diagnostics);
             }
@@ -158,9 +161,13 @@ impl<'a> Symbols<'a> {
         let mut define = |name: &'a Ident, definition: Definition<'a>| {
             if crate::builtins::Function::named(&name.node).is_some() {
                 diagnostics.push(
-                    Diagnostic::new(Code::Duplicate, name.span, format!("`{}` is a built-in function", name.node))
-                        .here("declared again")
-                        .help("choose another name"),
+                    Diagnostic::new(
+                        Code::Duplicate,
+                        name.span,
+                        format!("`{}` is a built-in function", name.node),
+                    )
+                    .here("declared again")
+                    .help("choose another name"),
                 );
                 return;
             }
@@ -176,9 +183,13 @@ impl<'a> Symbols<'a> {
             StatementKind::Type { name, ty } => {
                 if crate::ty::Ty::BUILTIN_NAMES.contains(&name.node.as_str()) {
                     diagnostics.push(
-                        Diagnostic::new(Code::Duplicate, name.span, format!("`{}` is a built-in type", name.node))
-                            .here("declared again")
-                            .help("choose another name"),
+                        Diagnostic::new(
+                            Code::Duplicate,
+                            name.span,
+                            format!("`{}` is a built-in type", name.node),
+                        )
+                        .here("declared again")
+                        .help("choose another name"),
                     );
                 } else {
                     self.types.declare("type", name, ty, diagnostics);
@@ -198,6 +209,12 @@ impl<'a> Symbols<'a> {
     /// Whether `file` sees what is declared at `place`: its own names and those of its imports.
     pub fn sees(&self, file: FileId, place: Span) -> bool {
         self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
+    }
+
+    /// Whether a statement that could not be read would have declared the name: its uses are then no
+    /// faults of their own.
+    pub fn is_broken(&self, name: &str) -> bool {
+        self.broken.contains(name)
     }
 
     /// The definition of that name that `file` sees.
@@ -241,9 +258,13 @@ impl<'a> Symbols<'a> {
                 .collect();
             let first = self.definitions.symbols[circle[0]].name;
             diagnostics.push(
-                Diagnostic::new(Code::DefinitionCycle, first.span, format!("`{}` is defined by itself", first.node))
-                    .here("part of a circle")
-                    .help(format!("the chain is {}; break it", chain.join(" → "))),
+                Diagnostic::new(
+                    Code::DefinitionCycle,
+                    first.span,
+                    format!("`{}` is defined by itself", first.node),
+                )
+                .here("part of a circle")
+                .help(format!("the chain is {}; break it", chain.join(" → "))),
             );
         }
         order.into_iter().map(|index| &self.definitions.symbols[index]).collect()

@@ -104,17 +104,18 @@ pub fn fold_char(c: char) -> char {
 
 /// Appends `text`, each character folded, to `out`. Allocates only when `out` has to grow.
 pub fn fold_into(text: &str, out: &mut String) {
-    let mut copied = 0;
-    if !text.is_ascii() {
-        let table = &*TABLE;
-        for (at, c) in text.char_indices().filter(|(_, c)| !c.is_ascii()) {
-            let to = table.get(c);
-            if to != c {
-                push_ascii_folded(&text[copied..at], out);
-                out.push(to);
-                copied = at + c.len_utf8();
-            }
+    let (mut copied, mut at) = (0, 0);
+    // ASCII runs are skipped whole; only what lies between them is looked up.
+    while let Some(run) = text.as_bytes()[at..].iter().position(|byte| !byte.is_ascii()) {
+        at += run;
+        let Some(c) = text[at..].chars().next() else { break };
+        let to = TABLE.get(c);
+        if to != c {
+            push_ascii_folded(&text[copied..at], out);
+            out.push(to);
+            copied = at + c.len_utf8();
         }
+        at += c.len_utf8();
     }
     push_ascii_folded(&text[copied..], out);
 }

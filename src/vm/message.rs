@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 /// A source of slot values.
 pub trait Message<'a> {
     /// The value of the slot of that number, read at the slot's kinds.
-    fn slot(&mut self, slot: usize) -> Value<'a>;
+    fn slot(&mut self, slot: usize) -> &Value<'a>;
 }
 
 /// A message whose slots have been read already.
@@ -27,8 +27,8 @@ impl<'a> Record<'a> {
 
 impl<'a> Message<'a> for Record<'a> {
     #[inline(always)]
-    fn slot(&mut self, slot: usize) -> Value<'a> {
-        self.values.get(slot).copied().unwrap_or(Value::Missing)
+    fn slot(&mut self, slot: usize) -> &Value<'a> {
+        self.values.get(slot).unwrap_or(&Value::Missing)
     }
 }
 
@@ -62,19 +62,21 @@ impl<'a> JsonMessage<'a> {
         JsonMessage { chunk, message, epoch, slots, nodes, values, objects, values_home, objects_home }
     }
 
-    #[cold]
+    /// Reads a slot, and returns where its value is kept.
     #[inline(never)]
-    fn load(&mut self, slot: usize) -> Value<'a> {
+    fn load(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
-        let Some(code) = chunk.slots.get(slot) else { return Value::Missing };
-        let json =
-            code.rest.iter().try_fold(self.node(code.node), |json, key| Some(get(json, key))).flatten();
-        let value = json.map_or(Value::Missing, Value::from_json).read(code.kinds);
-        if let Some(stamp) = self.slots.get_mut(slot) {
-            *stamp = Stamp { epoch: self.epoch, at: self.values.len() as u32 };
-            self.values.push(value);
+        let Some(code) = chunk.slots.get(slot) else { return usize::MAX };
+        let mut json = self.node(code.node);
+        for key in &code.rest {
+            json = get(json, key);
         }
-        value
+        let at = self.values.len();
+        self.values.push(json.map_or(Value::Missing, Value::from_json).read(code.kinds));
+        if let Some(stamp) = self.slots.get_mut(slot) {
+            *stamp = Stamp { epoch: self.epoch, at: at as u32 };
+        }
+        at
     }
 
     /// An object that slots share. Recurs to the depth that lowering lets them share.
@@ -110,13 +112,12 @@ fn get<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
 
 impl<'a> Message<'a> for JsonMessage<'a> {
     #[inline]
-    fn slot(&mut self, slot: usize) -> Value<'a> {
-        match self.slots.get(slot) {
-            Some(stamp) if stamp.epoch == self.epoch => {
-                self.values.get(stamp.at as usize).copied().unwrap_or(Value::Missing)
-            }
+    fn slot(&mut self, slot: usize) -> &Value<'a> {
+        let at = match self.slots.get(slot) {
+            Some(stamp) if stamp.epoch == self.epoch => stamp.at as usize,
             _ => self.load(slot),
-        }
+        };
+        self.values.get(at).unwrap_or(&Value::Missing)
     }
 }
 

@@ -124,14 +124,14 @@ pub(super) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
 #[inline]
 pub(super) fn recycle<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
     values.clear();
-    values.into_iter().filter_map(|_| None).collect()
+    values.into_iter().map_while(|_| None).collect()
 }
 
 /// The same for objects of the message.
 #[inline]
 pub(super) fn recycle_objects<'b>(mut objects: Vec<Option<&Json>>) -> Vec<Option<&'b Json>> {
     objects.clear();
-    objects.into_iter().filter_map(|_| None).collect()
+    objects.into_iter().map_while(|_| None).collect()
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Check::Keywords(id) => self.keywords(pred, id, left),
             Check::Truth => meaning::truth(left),
             Check::Missing => left.is_missing().into(),
-            Check::Int(cmp, int) => ordered(cmp, order_int(left, int)),
-            Check::Float(cmp, float) => ordered(cmp, order_float(left, float)),
+            Check::Int(cmp, int) => ordered(cmp, order_int(&left, int)),
+            Check::Float(cmp, float) => ordered(cmp, order_float(&left, float)),
             Check::Length(cmp, length) => match left {
                 Value::Str(text) => compare_length(cmp, text, length),
                 _ => match (Function::Len.info().meaning)(&[left], self.bump) {
@@ -68,6 +68,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             [wanted] if mode.is_plain() && pred.mode.quantity.is_none() => wanted,
             _ => return self.generic(pred, list),
         };
+        if let Value::JsonList(items) = list {
+            return items.iter().any(|item| item.as_str() == Some(&**wanted)).into();
+        }
         let Some(mut elements) = list.elements() else { return Tri::Unknown };
         let holds = elements.any(|element| match element {
             Value::Str(text) => text == &**wanted,

@@ -5,6 +5,7 @@ mod broken;
 mod build;
 mod oracle;
 mod random;
+mod values;
 
 use super::*;
 use crate::bytecode::{disasm::disassemble, lower, verify};
@@ -200,6 +201,23 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
             assert_eq!((decide(&yes), decide(&no)), (chosen(0), None));
         }
     }
+}
+
+/// A time in a list equals a text as that is written, not as the mode prepares it.
+#[test]
+fn times_in_lists_compare_with_unprepared_texts() {
+    let mut build = Build::default();
+    let (at, text) = (build.slot("at", KindSet::DATETIME), build.slot("text", KindSet::STRING));
+    let (at, text) = (build.expr(NExpr::Slot(at)), build.expr(NExpr::Slot(text)));
+    let list = build.expr(NExpr::List(Box::new([at])));
+    let mode = TextMode { form: crate::text::Form::Nfkc, ..TextMode::PLAIN };
+    let mode = TestMode { text: mode, ..TestMode::default() };
+    let pred = build.pred(crate::sema::normal::Ask::Op(Op::Contains), mode, list, Some(text));
+    let cond = build.cond(NCond::Test { pred, want: true });
+    build.route(0, cond, None);
+    let at = "2026-01-01T00:00:00Z";
+    assert_eq!(decide(&build, &json!({"at": at, "text": at})).chosen, chosen(0));
+    assert_eq!(decide(&build, &json!({"at": at, "text": at.replacen('2', "\u{ff12}", 1)})).chosen, None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     #[inline]
     pub(super) fn operand(&mut self, operand: Operand) -> Value<'a> {
         match operand {
-            Operand::Slot(slot) => self.message.slot(slot.index()),
+            Operand::Slot(slot) => *self.message.slot(slot.index()),
             Operand::Const(constant) => self.constant(constant),
             Operand::Var(level) => self.var(level),
             Operand::Block(block) => self.eval(block),
@@ -66,7 +66,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             let Some(instr) = chunk.instrs.get(pc) else { return Value::Missing };
             pc += 1;
             let (dst, value) = match *instr {
-                Instr::Slot { dst, slot } => (dst, self.message.slot(slot as usize)),
+                Instr::Slot { dst, slot } => (dst, *self.message.slot(slot as usize)),
                 Instr::Const { dst, constant } => (dst, self.constant(constant)),
                 Instr::Var { dst, level } => (dst, self.var(level)),
                 Instr::Eval { dst, block } => (dst, self.eval(block)),

@@ -7,13 +7,36 @@ use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
 const WORDS: &[&str] = &[
-    "a", "ab", "show", "Show", "SHOW", "files", "文件", "件", "café", "CAFE\u{301}", "straße", "ſhow", "\u{212a}",
-    "ς", "Σ", "C++", "foo bar", "ｆｏｏ", "カー", "x_y", "7", "İ", "ǅ", "-",
+    "a",
+    "ab",
+    "show",
+    "Show",
+    "SHOW",
+    "files",
+    "文件",
+    "件",
+    "café",
+    "CAFE\u{301}",
+    "straße",
+    "ſhow",
+    "\u{212a}",
+    "ς",
+    "Σ",
+    "C++",
+    "foo bar",
+    "ｆｏｏ",
+    "カー",
+    "x_y",
+    "7",
+    "İ",
+    "ǅ",
+    "-",
 ];
 const GAPS: &[&str] = &["", " ", " ", " ", "-", "_", "，", "\n"];
 const REGEXES: &[&str] =
     &[r"(?i)sho?w", r"\bab\b", "文.", "^a", "o+$", r"[a-c]{2}", r"\d+", r"(show|files)\s", r"\w+\+", "", "É"];
-const GLOBS: &[&str] = &["*a*", "a?", "show*", "*", "?", "*文*", r"\*a", "*件", "??*", "S*w", "", "*ſ*", "ｆ*"];
+const GLOBS: &[&str] =
+    &["*a*", "a?", "show*", "*", "?", "*文*", r"\*a", "*件", "??*", "S*w", "", "*ſ*", "ｆ*"];
 const INTS: &[i64] = &[0, 1, 2, 3, 5, 7, -1, -7, 10, 99, i64::MAX, i64::MIN + 1, 9_007_199_254_740_993];
 const FLOATS: &[&str] = &["0.0", "0.5", "1.0", "2.5", "-1.5", "3.0", "1e300", "9007199254740992.0", "0.1"];
 const TIMES: &[&str] = &[
@@ -108,7 +131,9 @@ impl<'r> Generator<'r> {
         }
         if self.random.chance(20) {
             self.hosts = true;
-            self.out.push_str("extern fn is_long(t: string) -> bool\nextern fn score(t: string, n: int) -> float\n");
+            self.out.push_str(
+                "extern fn is_long(t: string) -> bool\nextern fn score(t: string, n: int) -> float\n",
+            );
         }
         for at in 0..self.random.below(3) {
             let kind = if self.random.chance(60) { Kind::Text } else { Kind::Int };
@@ -135,7 +160,8 @@ impl<'r> Generator<'r> {
             self.routes(tables, table, table + 1);
             self.out.push_str("}\n");
         }
-        let entries = std::iter::once("routes".to_owned()).chain((1..=tables).map(|at| format!("t{at}"))).collect();
+        let entries =
+            std::iter::once("routes".to_owned()).chain((1..=tables).map(|at| format!("t{at}"))).collect();
         Generated { source: std::mem::take(&mut self.out), entries }
     }
 
@@ -201,7 +227,8 @@ impl<'r> Generator<'r> {
             8 | 9 => format!("not ({})", self.cond(depth - 1)),
             10 => {
                 let block = self.random.pick(&["all", "any", "none"]);
-                let parts: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.cond(depth - 1)).collect();
+                let parts: Vec<String> =
+                    (0..1 + self.random.below(3)).map(|_| self.cond(depth - 1)).collect();
                 format!("{block} {{ {} }}", parts.join("; "))
             }
             11 | 12 => self.quantifier(depth),
@@ -253,7 +280,9 @@ impl<'r> Generator<'r> {
                 let (low, high) = (self.int(), self.int());
                 format!("{}{} {low}{dots}{high}", self.value(Kind::Int, 1), self.maybe_not(" in"))
             }
-            12 => format!("{} {} {}", self.value(Kind::Time, 1), self.comparison(), self.value(Kind::Time, 1)),
+            12 => {
+                format!("{} {} {}", self.value(Kind::Time, 1), self.comparison(), self.value(Kind::Time, 1))
+            }
             13 => self.value(Kind::Bool, 1),
             14 | 15 => {
                 let field = self.any_field();
@@ -346,7 +375,10 @@ impl<'r> Generator<'r> {
 
     fn any_field(&mut self) -> String {
         if self.random.chance(20) {
-            return self.random.pick(&["ctx.user", "ctx.tags", "items", "ctx.extra", "ctx.scores[\"a\"]", "items[1]"]).to_owned();
+            return self
+                .random
+                .pick(&["ctx.user", "ctx.tags", "items", "ctx.extra", "ctx.scores[\"a\"]", "items[1]"])
+                .to_owned();
         }
         FIELDS[self.random.below(FIELDS.len())].0.to_owned()
     }
@@ -364,7 +396,8 @@ impl<'r> Generator<'r> {
         if self.random.chance(if kind == Kind::Bool { 5 } else { 30 }) {
             return self.constant(kind);
         }
-        let fields: Vec<&str> = FIELDS.iter().filter(|(_, other)| *other == kind).map(|(path, _)| *path).collect();
+        let fields: Vec<&str> =
+            FIELDS.iter().filter(|(_, other)| *other == kind).map(|(path, _)| *path).collect();
         match fields.as_slice() {
             [] => self.constant(kind),
             fields => self.random.pick(fields).to_owned(),
@@ -390,7 +423,11 @@ impl<'r> Generator<'r> {
             Kind::Int => match self.random.below(9) {
                 0 => format!("len({})", self.value(Kind::Text, depth)),
                 1 => format!("len({})", self.list().0),
-                2 => format!("{}({})", self.random.pick(&["floor", "ceil", "round"]), self.value(Kind::Float, depth)),
+                2 => format!(
+                    "{}({})",
+                    self.random.pick(&["floor", "ceil", "round"]),
+                    self.value(Kind::Float, depth)
+                ),
                 3 => format!("(ctx.n ?? {})", self.value(Kind::Int, depth)),
                 4 => format!("abs({})", self.value(Kind::Int, depth)),
                 5 => format!("{}({})", self.random.pick(&["hour", "weekday"]), self.value(Kind::Time, depth)),
@@ -408,8 +445,14 @@ impl<'r> Generator<'r> {
                     let name = self.random.pick(&["min", "max"]);
                     format!("{name}({}, {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
                 }
-                3 => format!("similarity({}, {})", self.value(Kind::Text, depth), quoted(self.random.pick(WORDS))),
-                4 if self.hosts => format!("score({}, {})", self.value(Kind::Text, depth), self.value(Kind::Int, depth)),
+                3 => format!(
+                    "similarity({}, {})",
+                    self.value(Kind::Text, depth),
+                    quoted(self.random.pick(WORDS))
+                ),
+                4 if self.hosts => {
+                    format!("score({}, {})", self.value(Kind::Text, depth), self.value(Kind::Int, depth))
+                }
                 _ => {
                     let op = self.random.pick(&["+", "-", "*"]);
                     format!("({} {op} {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))

@@ -73,12 +73,17 @@ impl<'a> Checker<'a> {
             None => Err(Reported),
             Some(Checkeds::Def(def)) => {
                 let args = self.arguments(name, args, &def.params, declared, span)?;
-                let sizes = args.iter().map(|arg| measure(&Term::Expr(arg.clone()), &self.let_measures).nodes);
-                let mut replaced = Substitution { sizes: sizes.collect(), args: &args, made: 0, filled: Vec::new() };
+                let sizes =
+                    args.iter().map(|arg| measure(&Term::Expr(arg.clone()), &self.let_measures).nodes);
+                let mut replaced =
+                    Substitution { sizes: sizes.collect(), args: &args, made: 0, filled: Vec::new() };
                 let term = match &def.body {
                     Term::Cond(cond) => {
                         let cond = replaced.cond(cond);
-                        Term::Cond(Cond { kind: CondKind::Call(name.node.as_str().into(), Box::new(cond)), span })
+                        Term::Cond(Cond {
+                            kind: CondKind::Call(name.node.as_str().into(), Box::new(cond)),
+                            span,
+                        })
                     }
                     Term::Expr(expr) => Term::Expr(Expr { span, ..replaced.expr(expr) }),
                 };
@@ -113,9 +118,13 @@ impl<'a> Checker<'a> {
 
     fn unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
         let defined = self.symbols.definitions.iter().map(|symbol| symbol.name.node.as_str());
-        let near = nearest(&name.node, builtins::TABLE.iter().map(|row| row.name).chain(defined)).map(str::to_owned);
-        let diagnostic =
-            Diagnostic::new(Code::UnknownFunction, name.span, format!("there is no function `{}`", name.node));
+        let near =
+            nearest(&name.node, builtins::TABLE.iter().map(|row| row.name).chain(defined)).map(str::to_owned);
+        let diagnostic = Diagnostic::new(
+            Code::UnknownFunction,
+            name.span,
+            format!("there is no function `{}`", name.node),
+        );
         let diagnostic = match near {
             Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
             None => {
@@ -126,16 +135,23 @@ impl<'a> Checker<'a> {
                 ))
             }
         };
-        self.report(diagnostic)
+        self.report_unknown(&name.node, diagnostic)
     }
 
     fn builtin_call(&mut self, function: Function, written: &'a [ast::Expr], span: Span) -> Checked<Expr> {
         let row = function.info();
-        let fits = if row.variadic { written.len() >= row.params.len() } else { written.len() == row.params.len() };
+        let fits =
+            if row.variadic { written.len() >= row.params.len() } else { written.len() == row.params.len() };
         if !fits {
-            let message = format!("`{}` takes {}, not {}", row.name, count(row.params.len(), row.variadic), written.len());
+            let message = format!(
+                "`{}` takes {}, not {}",
+                row.name,
+                count(row.params.len(), row.variadic),
+                written.len()
+            );
             return self.report(
-                Diagnostic::new(Code::ArgumentCount, span, message).help(format!("write `{}`", row.signature())),
+                Diagnostic::new(Code::ArgumentCount, span, message)
+                    .help(format!("write `{}`", row.signature())),
             );
         }
         let mut args = Vec::new();
@@ -159,9 +175,11 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Vec<Expr>> {
         if written.len() != params.len() {
-            let message = format!("`{}` takes {}, not {}", name.node, count(params.len(), false), written.len());
-            return self
-                .report(Diagnostic::new(Code::ArgumentCount, span, message).label(declared, "declared here"));
+            let message =
+                format!("`{}` takes {}, not {}", name.node, count(params.len(), false), written.len());
+            return self.report(
+                Diagnostic::new(Code::ArgumentCount, span, message).label(declared, "declared here"),
+            );
         }
         let mut args = Vec::new();
         for (written, (param, ty)) in written.iter().zip(params) {
@@ -189,7 +207,8 @@ impl<'a> Checker<'a> {
         };
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
             let message = format!("`{function}` wants {wanted} for `{param}`, and this is {}", arg.ty);
-            let mut diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_string());
+            let mut diagnostic =
+                Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_string());
             if let Some(declared) = declared {
                 diagnostic = diagnostic.label(declared, "declared here");
             }
@@ -275,7 +294,8 @@ impl Substitution<'_> {
     }
 
     fn expr(&mut self, expr: &Expr) -> Expr {
-        let all = |this: &mut Self, items: &[Expr]| items.iter().map(|item| this.expr(item)).collect::<Vec<_>>();
+        let all =
+            |this: &mut Self, items: &[Expr]| items.iter().map(|item| this.expr(item)).collect::<Vec<_>>();
         let kind = match &expr.kind {
             ExprKind::Param(at) => match self.args.get(*at as usize) {
                 Some(arg) if self.made <= MAX_NODES => {
@@ -286,7 +306,9 @@ impl Substitution<'_> {
             },
             ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Let(_) => expr.kind.clone(),
             ExprKind::Field(base, name) => ExprKind::Field(Box::new(self.expr(base)), name.clone()),
-            ExprKind::Index(base, index) => ExprKind::Index(Box::new(self.expr(base)), Box::new(self.expr(index))),
+            ExprKind::Index(base, index) => {
+                ExprKind::Index(Box::new(self.expr(base)), Box::new(self.expr(index)))
+            }
             ExprKind::List(items) => {
                 let items = all(self, items);
                 return super::expr::list(items, expr.span);

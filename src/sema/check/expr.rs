@@ -42,9 +42,7 @@ impl<'a> Checker<'a> {
                 let inner = self.cond(operand)?;
                 Ok(Term::Cond(Cond { kind: CondKind::Not(Box::new(inner)), span }))
             }
-            ast::ExprKind::Unary(op, operand) => {
-                self.arithmetic(op, operand, None, span).map(Term::Expr)
-            }
+            ast::ExprKind::Unary(op, operand) => self.arithmetic(op, operand, None, span).map(Term::Expr),
             ast::ExprKind::Logic(op, parts) => {
                 let parts = self.conds(parts)?;
                 let kind = if *op == Op::And { CondKind::And(parts) } else { CondKind::Or(parts) };
@@ -76,7 +74,9 @@ impl<'a> Checker<'a> {
                 Diagnostic::new(Code::OperatorType, span, "a range is no value of its own")
                     .help("a range stands on the right of `in`: `ctx.n in 3..=10`"),
             ),
-            ast::ExprKind::Quantifier { kind, var, list, body } => self.quantifier(*kind, var, list, body, span),
+            ast::ExprKind::Quantifier { kind, var, list, body } => {
+                self.quantifier(*kind, var, list, body, span)
+            }
         }
     }
 
@@ -101,8 +101,12 @@ impl<'a> Checker<'a> {
             let message = format!("a condition is wanted here, and this is {}", with_article(&value.ty));
             let help = match value.ty.kinds {
                 kinds if kinds.is_subset(KindSet::NUMBER) => "compare it, as in `x > 0`",
-                kinds if kinds == KindSet::STRING => "compare or search it, as in `x == \"a\"` or `x contains \"a\"`",
-                kinds if kinds == KindSet::LIST => "ask for its elements, as in `x contains \"a\"` or `len(x) > 0`",
+                kinds if kinds == KindSet::STRING => {
+                    "compare or search it, as in `x == \"a\"` or `x contains \"a\"`"
+                }
+                kinds if kinds == KindSet::LIST => {
+                    "ask for its elements, as in `x contains \"a\"` or `len(x) > 0`"
+                }
                 _ => "compare it with a value, or write `x is present`",
             };
             let diagnostic =
@@ -111,8 +115,13 @@ impl<'a> Checker<'a> {
             return self.report(diagnostic);
         }
         self.constrain(&value, KindSet::BOOL, "a condition");
-        let test =
-            Predicate { op: None, negated: false, mode: Default::default(), left: value, right: Operand::Nothing };
+        let test = Predicate {
+            op: None,
+            negated: false,
+            mode: Default::default(),
+            left: value,
+            right: Operand::Nothing,
+        };
         Ok(Cond { kind: CondKind::Test(Box::new(test)), span })
     }
 
@@ -216,6 +225,10 @@ impl<'a> Checker<'a> {
     }
 
     fn message_path(&mut self, path: &[Arc<str>], span: Span) -> Checked<Expr> {
+        let declared = self.fields.roots().is_some_and(|roots| roots.get(&path[0]).is_some());
+        if self.symbols.is_broken(&path[0]) && !declared {
+            return Err(Reported);
+        }
         match self.fields.find(path, span) {
             Ok(found) => {
                 if path.len() == 1 && self.fields.inferred() {
@@ -237,7 +250,8 @@ impl<'a> Checker<'a> {
                 let names = record.fields.iter().map(|field| &*field.name).chain(definitions).chain(bound);
                 let near = nearest(name, names).map(str::to_owned);
                 let place = Span { end: span.start + name.len() as u32, ..span };
-                let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
+                let diagnostic =
+                    Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
                 let hidden = self.symbols.definitions.get(name).map(|symbol| symbol.name.span);
                 let diagnostic = match (near, hidden) {
                     (_, Some(hidden)) => diagnostic
@@ -263,7 +277,8 @@ impl<'a> Checker<'a> {
                     diagnostic = diagnostic.label(declared, "declared here");
                 }
                 if ty.kinds == KindSet::LIST {
-                    diagnostic = diagnostic.help(format!("look at its elements: `any x in {parent}: x.{} …`", path[at]));
+                    diagnostic = diagnostic
+                        .help(format!("look at its elements: `any x in {parent}: x.{} …`", path[at]));
                 }
                 self.report(diagnostic)
             }
@@ -395,7 +410,9 @@ impl<'a> Checker<'a> {
                 Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
             }
             _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
-            _ => Expr { kind: ExprKind::Read(Box::new(value), wanted.kinds), ty: wanted, optional: true, span },
+            _ => {
+                Expr { kind: ExprKind::Read(Box::new(value), wanted.kinds), ty: wanted, optional: true, span }
+            }
         })
     }
 
@@ -450,7 +467,8 @@ impl<'a> Checker<'a> {
                 let mut map = serde_json::Map::new();
                 for (at, (key, value)) in entries.iter().enumerate() {
                     if let Some((first, _)) = entries[..at].iter().find(|(other, _)| other.node == key.node) {
-                        return self.report(crate::sema::resolve::duplicate("key", &key.node, first.span, key.span));
+                        return self
+                            .report(crate::sema::resolve::duplicate("key", &key.node, first.span, key.span));
                     }
                     let value = self.constant_json(value)?;
                     map.insert(key.node.clone(), value);
@@ -518,14 +536,18 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Let(id) => {
                 let definition = &self.program.lets[id.index()];
-                diagnostic.label(definition.span, format!("`{}` is {} by this definition", definition.name, expr.ty))
+                diagnostic.label(
+                    definition.span,
+                    format!("`{}` is {} by this definition", definition.name, expr.ty),
+                )
             }
             ExprKind::Var(_) | ExprKind::Param(_) => {
-                let binding = self.scope.iter().rev().find(|binding| match (&binding.expr.kind, &expr.kind) {
-                    (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
-                    (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
-                    _ => false,
-                });
+                let binding =
+                    self.scope.iter().rev().find(|binding| match (&binding.expr.kind, &expr.kind) {
+                        (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
+                        (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
+                        _ => false,
+                    });
                 match binding {
                     Some(binding) => {
                         diagnostic.label(binding.declared, format!("`{}` is {} here", binding.name, expr.ty))

@@ -90,10 +90,8 @@ impl Fields {
             return;
         }
         let before = self.kinds(path);
-        let inferred = self
-            .uses
-            .entry(path.to_vec())
-            .or_insert_with(|| Inferred { kinds: before, uses: Vec::new() });
+        let inferred =
+            self.uses.entry(path.to_vec()).or_insert_with(|| Inferred { kinds: before, uses: Vec::new() });
         let left = inferred.kinds.intersect(kinds);
         if left.is_empty() {
             let name = path.join(".");
@@ -108,7 +106,10 @@ impl Fields {
                 Some((_, place, earlier_reason)) => {
                     diagnostic = diagnostic.label(*place, format!("used here as {earlier_reason}"));
                 }
-                None => diagnostic = diagnostic.help(format!("`{name}` is a string unless an `input` block says otherwise")),
+                None => {
+                    diagnostic = diagnostic
+                        .help(format!("`{name}` is a string unless an `input` block says otherwise"))
+                }
             }
             self.conflicts.push(diagnostic);
             return;

@@ -44,7 +44,10 @@ impl<'a> Checker<'a> {
     /// An operand, which must be a value and no condition.
     fn operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
-            let message = format!("`{}` has no answer for null: what is missing is never equal to anything", row.spelling);
+            let message = format!(
+                "`{}` has no answer for null: what is missing is never equal to anything",
+                row.spelling
+            );
             return self.report(
                 Diagnostic::new(Code::OperatorType, expr.span, message)
                     .help("write `x is missing` or `x is present`; a null field counts as missing"),
@@ -55,10 +58,16 @@ impl<'a> Checker<'a> {
             Term::Cond(cond) => {
                 let message = format!("a condition cannot be compared by `{}`", row.spelling);
                 let help = match row.op {
-                    Op::Eq | Op::Ne => "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`",
+                    Op::Eq | Op::Ne => {
+                        "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`"
+                    }
                     _ => "join conditions with `and` and `or`; parentheses tell what belongs together",
                 };
-                self.report(Diagnostic::new(Code::ConditionCompared, cond.span, message).here("a condition").help(help))
+                self.report(
+                    Diagnostic::new(Code::ConditionCompared, cond.span, message)
+                        .here("a condition")
+                        .help(help),
+                )
             }
         }
     }
@@ -76,8 +85,10 @@ impl<'a> Checker<'a> {
                     (_, _) => "not in",
                 };
                 let message = format!("`{} {}` is ambiguous", row.spelling, given.spelling());
-                let mut diagnostic = Diagnostic::new(Code::NotEqualAny, place, message)
-                    .help(format!("write `{better}` for \"is{} an element of\"", if better == "in" { "" } else { " not" }));
+                let mut diagnostic = Diagnostic::new(Code::NotEqualAny, place, message).help(format!(
+                    "write `{better}` for \"is{} an element of\"",
+                    if better == "in" { "" } else { " not" }
+                ));
                 diagnostic.fixes.push(Fix {
                     span: place,
                     replacement: better.to_owned(),
@@ -101,7 +112,8 @@ impl<'a> Checker<'a> {
         if written.case.is_some() && !case {
             let message = format!("`{}` does not depend on upper and lower case", row.spelling);
             return self.report(
-                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message).help("leave `ignoring case` out"),
+                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
+                    .help("leave `ignoring case` out"),
             );
         }
         Ok(())
@@ -134,8 +146,12 @@ impl<'a> Checker<'a> {
         let less = Op::Lt.info();
         if binary.op.node != Op::In || binary.modifiers != Modifiers::default() {
             return self.report(
-                Diagnostic::new(Code::OperatorType, binary.right.span, "a range stands only on the right of `in`")
-                    .help("write `x in 3..=10`"),
+                Diagnostic::new(
+                    Code::OperatorType,
+                    binary.right.span,
+                    "a range stands only on the right of `in`",
+                )
+                .help("write `x in 3..=10`"),
             );
         }
         let (start, end) = (self.operand(start, less), self.operand(end, less));
@@ -143,13 +159,8 @@ impl<'a> Checker<'a> {
         let (left, start) = self.fit(less, binary, left, start)?;
         let (left, end) = self.fit(less, binary, left, end)?;
         let right = Operand::Range { start, end, inclusive };
-        let test = Predicate {
-            op: Some(Op::In),
-            negated: binary.negated,
-            mode: TestMode::default(),
-            left,
-            right,
-        };
+        let test =
+            Predicate { op: Some(Op::In), negated: binary.negated, mode: TestMode::default(), left, right };
         Ok(Term::Cond(Cond { kind: CondKind::Test(Box::new(test)), span }))
     }
 
@@ -187,9 +198,13 @@ impl<'a> Checker<'a> {
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
             return self.report(
-                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, "`word` asks for words of a text, and this is a list")
-                    .label(left.span, left.ty.to_string())
-                    .help("leave `word` out: a list contains an element or not"),
+                Diagnostic::new(
+                    Code::ModifierMisplaced,
+                    binary.op.span,
+                    "`word` asks for words of a text, and this is a list",
+                )
+                .label(left.span, left.ty.to_string())
+                .help("leave `word` out: a list contains an element or not"),
             );
         }
         let left_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (left, _)| all.union(*left));
@@ -208,8 +223,12 @@ impl<'a> Checker<'a> {
         let Some(constant) = right.as_const() else {
             if op == Op::Matches && !mentions_param(right) {
                 return self.report(
-                    Diagnostic::new(Code::ConstantWanted, right.span, "a regular expression must be a constant")
-                        .help("write it in place or in a `list`; it is compiled once, when the rules are loaded"),
+                    Diagnostic::new(
+                        Code::ConstantWanted,
+                        right.span,
+                        "a regular expression must be a constant",
+                    )
+                    .help("write it in place or in a `list`; it is compiled once, when the rules are loaded"),
                 );
             }
             return Ok(());
@@ -223,14 +242,19 @@ impl<'a> Checker<'a> {
         if mode.quantity.is_some() && value.list_len() == Some(0) {
             let message = "nothing is in an empty list";
             self.diagnostics.push(
-                Diagnostic::new(Code::EmptyList, right.span, message).help("add an element, or remove the condition"),
+                Diagnostic::new(Code::EmptyList, right.span, message)
+                    .help("add an element, or remove the condition"),
             );
         }
         for keyword in keywords {
             if mode.word && keyword.is_empty() {
                 return self.report(
-                    Diagnostic::new(Code::KeywordNeverMatches, right.span, "an empty keyword is no word and never matches")
-                        .help("write the word to look for, or leave `word` out"),
+                    Diagnostic::new(
+                        Code::KeywordNeverMatches,
+                        right.span,
+                        "an empty keyword is no word and never matches",
+                    )
+                    .help("write the word to look for, or leave `word` out"),
                 );
             }
             if op == Op::Matches {
@@ -253,8 +277,10 @@ impl<'a> Checker<'a> {
         let (kind, at) = match &error {
             regex_syntax::Error::Parse(error) => {
                 use regex_syntax::ast::ErrorKind;
-                let unsupported =
-                    matches!(error.kind(), ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference);
+                let unsupported = matches!(
+                    error.kind(),
+                    ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference
+                );
                 if unsupported {
                     let what = match error.kind() {
                         ErrorKind::UnsupportedLookAround => "look-around",
@@ -286,22 +312,39 @@ impl<'a> Checker<'a> {
         let text_left = left.ty.kinds.overlaps(KindSet::STRING);
         let mut code = Code::OperatorType;
         let (message, help) = if !left.ty.kinds.overlaps(lefts) {
-            let message = format!("`{written}` works on {}, and its left side is {}", expected(lefts), with_article(&left.ty));
+            let message = format!(
+                "`{written}` works on {}, and its left side is {}",
+                expected(lefts),
+                with_article(&left.ty)
+            );
             (message, left_help(row, &left.ty))
         } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
             code = Code::ListWanted;
             let message = format!("`{written}` looks for one value, and its right side is a list");
-            (message, Some(format!("write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list")))
+            (
+                message,
+                Some(format!(
+                    "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
+                )),
+            )
         } else if let (Some(quantity), false) = (quantity, right.ty.kinds.overlaps(KindSet::LIST)) {
             code = Code::ListWanted;
-            let message =
-                format!("`{}` wants a list on its right side, and this is {}", quantity.spelling(), with_article(&right.ty));
+            let message = format!(
+                "`{}` wants a list on its right side, and this is {}",
+                quantity.spelling(),
+                with_article(&right.ty)
+            );
             (message, Some(format!("leave `{}` out, or write a list: `[…]`", quantity.spelling())))
         } else if row.op == Op::In && !right.ty.kinds.overlaps(KindSet::LIST) {
             code = Code::ListWanted;
-            let message = format!("`{written}` wants a list or a range on its right side, and this is {}", with_article(&right.ty));
+            let message = format!(
+                "`{written}` wants a list or a range on its right side, and this is {}",
+                with_article(&right.ty)
+            );
             let help = match (right.ty.kinds, left.ty.kinds) {
-                (KindSet::STRING, KindSet::STRING) => "to look for a text in another, write `long contains short`",
+                (KindSet::STRING, KindSet::STRING) => {
+                    "to look for a text in another, write `long contains short`"
+                }
                 (KindSet::DICT, _) => "to look for a key, write `dict has_key key`",
                 _ => "write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`",
             };
@@ -313,9 +356,16 @@ impl<'a> Checker<'a> {
                 with_article(&right.ty)
             );
             let message = if row.op == Op::Contains || row.op == Op::In || text_left && row.accepts.quantity {
-                format!("`{written}` does not fit: {} on the left and {} on the right", with_article(&left.ty), with_article(&right.ty))
+                format!(
+                    "`{written}` does not fit: {} on the left and {} on the right",
+                    with_article(&left.ty),
+                    with_article(&right.ty)
+                )
             } else if matches!(row.op, Op::HasKey) {
-                format!("`{written}` wants a string on its right side, and this is {}", with_article(&right.ty))
+                format!(
+                    "`{written}` wants a string on its right side, and this is {}",
+                    with_article(&right.ty)
+                )
             } else {
                 message
             };
@@ -357,7 +407,8 @@ impl<'a> Checker<'a> {
             .collect();
         if fitting.is_empty() {
             let mut message = format!("`{}` does not work on {}", row.spelling, with_article(&left.ty));
-            let mut diagnostic = Diagnostic::new(Code::OperatorType, op.span, "").label(left.span, left.ty.to_string());
+            let mut diagnostic =
+                Diagnostic::new(Code::OperatorType, op.span, "").label(left.span, left.ty.to_string());
             if let Some(right) = &right {
                 message = format!("{message} and {}", with_article(&right.ty));
                 diagnostic = diagnostic.label(right.span, right.ty.to_string());
@@ -388,8 +439,10 @@ impl<'a> Checker<'a> {
             Op::Coalesce => right.as_ref().is_some_and(|right| right.optional),
             // Division by a constant other than zero is always there.
             Op::Div | Op::Rem => {
-                let divisor = right.as_ref().and_then(Expr::as_const).map(|constant| constant.value().to_json());
-                left.optional || !divisor.is_some_and(|json| json.as_f64().is_some_and(|number| number != 0.0))
+                let divisor =
+                    right.as_ref().and_then(Expr::as_const).map(|constant| constant.value().to_json());
+                left.optional
+                    || !divisor.is_some_and(|json| json.as_f64().is_some_and(|number| number != 0.0))
             }
             _ => left.optional || right.as_ref().is_some_and(|right| right.optional),
         };
@@ -420,7 +473,8 @@ fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
 /// The kinds both sides may have under a form; `None` when the right side does not fit.
 fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -> Option<(KindSet, KindSet)> {
     let element_kinds = || if right.kinds == KindSet::LIST { right.element().kinds } else { KindSet::ALL };
-    let pair = |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));
+    let pair =
+        |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));
     match form.right {
         Right::Nothing | Right::Type | Right::Condition => None,
         Right::Kinds(kinds) => right.kinds.overlaps(kinds).then_some((form.left, kinds)),
@@ -434,10 +488,12 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
                 .then_some((form.left, KindSet::LIST)),
         },
         Right::Element => {
-            let elements = if left.kinds == KindSet::LIST { left.element().kinds.families() } else { KindSet::ALL };
+            let elements =
+                if left.kinds == KindSet::LIST { left.element().kinds.families() } else { KindSet::ALL };
             match quantity {
-                Some(_) => (right.kinds.overlaps(KindSet::LIST) && (element_kinds().overlaps(elements) || right.is_any_list()))
-                    .then_some((form.left, KindSet::LIST)),
+                Some(_) => (right.kinds.overlaps(KindSet::LIST)
+                    && (element_kinds().overlaps(elements) || right.is_any_list()))
+                .then_some((form.left, KindSet::LIST)),
                 // A list inside a list is looked for only where the left side is known to hold lists.
                 None if right.kinds == KindSet::LIST && elements == KindSet::ALL => None,
                 None => pair(form.left, elements.intersect(right.kinds)).map(|(left, _)| (left, elements)),
@@ -467,7 +523,14 @@ impl Ty {
     /// Whether nothing is known of the elements, or they are of several families.
     fn is_empty_or_mixed(&self) -> bool {
         let element = if self.kinds == KindSet::LIST { self.element().kinds } else { KindSet::ALL };
-        let families = [KindSet::NUMBER, KindSet::BOOL, KindSet::STRING, KindSet::DATETIME, KindSet::LIST, KindSet::DICT];
+        let families = [
+            KindSet::NUMBER,
+            KindSet::BOOL,
+            KindSet::STRING,
+            KindSet::DATETIME,
+            KindSet::LIST,
+            KindSet::DICT,
+        ];
         families.iter().filter(|family| family.overlaps(element)).count() > 1
     }
 }
@@ -482,8 +545,14 @@ fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
     match left.kinds {
         KindSet::LIST if text => Some("look at its elements: `any x in list: x …`".to_owned()),
         KindSet::DICT if row.op == Op::Contains => Some("to look for a key, write `has_key`".to_owned()),
-        kinds if kinds == KindSet::STRING && row.forms.iter().any(|form| form.left.overlaps(KindSet::NUMBER)) => {
-            Some("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime".to_owned())
+        kinds
+            if kinds == KindSet::STRING
+                && row.forms.iter().any(|form| form.left.overlaps(KindSet::NUMBER)) =>
+        {
+            Some(
+                "compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"
+                    .to_owned(),
+            )
         }
         kinds if kinds.is_subset(KindSet::NUMBER) && text => {
             Some("compare the number, as in `x > 3` or `x in 1..=9`".to_owned())

@@ -31,8 +31,9 @@ impl<'a> Checker<'a> {
             if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
                 let message = format!("a table cannot be named `{}`", symbol.name.node);
                 self.diagnostics.push(
-                    Diagnostic::new(Code::ReservedTableName, symbol.name.span, message)
-                        .help("`routes` is the entry that holds the routes outside any table; choose another name"),
+                    Diagnostic::new(Code::ReservedTableName, symbol.name.span, message).help(
+                        "`routes` is the entry that holds the routes outside any table; choose another name",
+                    ),
                 );
             }
             self.program.tables.push(Table {
@@ -133,10 +134,15 @@ impl<'a> Checker<'a> {
                         let near = nearest(&table.node, names).map(str::to_owned);
                         let message = format!("there is no table `{}`", table.node);
                         let diagnostic = Diagnostic::new(Code::UnknownTable, table.span, message);
-                        self.report(match near {
-                            Some(near) => diagnostic.did_you_mean(table.span, Some(&near)),
-                            None => diagnostic.help(format!("declare it: `table {} {{ … }}`", table.node)),
-                        })
+                        self.report_unknown(
+                            &table.node,
+                            match near {
+                                Some(near) => diagnostic.did_you_mean(table.span, Some(&near)),
+                                None => {
+                                    diagnostic.help(format!("declare it: `table {} {{ … }}`", table.node))
+                                }
+                            },
+                        )
                     }
                 }
             }
@@ -157,19 +163,24 @@ impl<'a> Checker<'a> {
     fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Record, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let sees = |place| self.symbols.sees(name.span.file, place);
-        if let Some(handler) = handlers.iter().find(|handler| *handler.name == *name.node && sees(handler.span)) {
+        if let Some(handler) =
+            handlers.iter().find(|handler| *handler.name == *name.node && sees(handler.span))
+        {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
         let near = nearest(&name.node, handlers.iter().map(|handler| &*handler.name)).map(str::to_owned);
         let message = format!("the handler `{}` is not in the manifest", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownHandler, name.span, message);
-        self.report(match near {
-            Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
-            None => diagnostic.help(format!(
-                "once a file declares a handler all must be declared: `handler {}()`",
-                name.node
-            )),
-        })
+        self.report_unknown(
+            &name.node,
+            match near {
+                Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
+                None => diagnostic.help(format!(
+                    "once a file declares a handler all must be declared: `handler {}()`",
+                    name.node
+                )),
+            },
+        )
     }
 
     fn handler_args(
@@ -198,7 +209,10 @@ impl<'a> Checker<'a> {
                     self.diagnostics.push(
                         Diagnostic::new(Code::MissingArgument, handler.span, message)
                             .label(*declared, "declared here")
-                            .help(format!("add `{}: …`, or declare it optional: `{}?: {}`", param.name, param.name, param.ty)),
+                            .help(format!(
+                                "add `{}: …`, or declare it optional: `{}?: {}`",
+                                param.name, param.name, param.ty
+                            )),
                     );
                     result = Err(Reported);
                 }
@@ -236,7 +250,9 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
                 .here("may be missing")
                 .label(*declared, "declared here as required")
-                .help("give a value for that case, as in `x ?? 0`, or declare the argument optional with `?`");
+                .help(
+                    "give a value for that case, as in `x ?? 0`, or declare the argument optional with `?`",
+                );
             let diagnostic = self.with_origin(diagnostic, &value);
             return self.report(diagnostic);
         }
@@ -284,15 +300,17 @@ impl<'a> Checker<'a> {
             let chain: Vec<String> = circle.iter().chain(circle.first()).map(|index| name(*index)).collect();
             let last = (circle[circle.len() - 1], circle[0]);
             if let Some(place) = places.get(&last) {
-                let mut diagnostic = Diagnostic::new(Code::JumpCycle, *place, "these jumps go round in a circle")
-                    .here("closes the circle");
+                let mut diagnostic =
+                    Diagnostic::new(Code::JumpCycle, *place, "these jumps go round in a circle")
+                        .here("closes the circle");
                 for pair in circle.windows(2) {
                     if let Some(place) = places.get(&(pair[0], pair[1])) {
                         diagnostic = diagnostic.label(*place, "a jump of the circle");
                     }
                 }
-                self.diagnostics
-                    .push(diagnostic.help(format!("the chain is {}; remove one of the jumps", chain.join(" → "))));
+                self.diagnostics.push(
+                    diagnostic.help(format!("the chain is {}; remove one of the jumps", chain.join(" → "))),
+                );
             }
         }
         if !circles.is_empty() {
@@ -306,7 +324,8 @@ impl<'a> Checker<'a> {
                 if let Some(place) = places.get(&(at, to)) {
                     let message = format!("jumps lead through more than {MAX_JUMPS} tables");
                     self.diagnostics.push(
-                        Diagnostic::new(Code::JumpsTooDeep, *place, message).help("let tables jump to their goal directly"),
+                        Diagnostic::new(Code::JumpsTooDeep, *place, message)
+                            .help("let tables jump to their goal directly"),
                     );
                 }
             }
@@ -340,7 +359,8 @@ impl<'a> Checker<'a> {
             }
             if !put(&mut message, &names, json) {
                 let message = format!("`{}` is given twice, or as two different things", names.join("."));
-                return self.report(Diagnostic::new(Code::TestInput, place, message).help("give each field once"));
+                return self
+                    .report(Diagnostic::new(Code::TestInput, place, message).help("give each field once"));
             }
         }
         let (entry, expect) = self.expectation(&test.expect)?;
@@ -358,8 +378,11 @@ impl<'a> Checker<'a> {
         } else {
             format!("`{first}` is no input")
         };
-        let names: Vec<String> =
-            self.fields.roots().map(|roots| roots.fields.iter().map(|field| field.name.to_string()).collect()).unwrap_or_default();
+        let names: Vec<String> = self
+            .fields
+            .roots()
+            .map(|roots| roots.fields.iter().map(|field| field.name.to_string()).collect())
+            .unwrap_or_default();
         let near = nearest(first, names.iter().map(String::as_str)).map(str::to_owned);
         let diagnostic = Diagnostic::new(Code::TestInput, span, message);
         self.report(match near {
@@ -374,7 +397,8 @@ impl<'a> Checker<'a> {
             return Ok(());
         }
         if let Some(wrong) = mismatch(json, ty, name) {
-            let message = format!("`{}` is declared as {}, and this is {}", wrong.path, wrong.wanted, wrong.found);
+            let message =
+                format!("`{}` is declared as {}, and this is {}", wrong.path, wrong.wanted, wrong.found);
             return self.report(
                 Diagnostic::new(Code::TestInput, span, message)
                     .help("give a value of the declared type; `null` stands for a missing one"),
@@ -408,8 +432,9 @@ impl<'a> Checker<'a> {
             },
             _ => {
                 return self.report(
-                    Diagnostic::new(Code::UnknownExpectation, place, "a test expects one route")
-                        .help("write `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`"),
+                    Diagnostic::new(Code::UnknownExpectation, place, "a test expects one route").help(
+                        "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`",
+                    ),
                 );
             }
         };
@@ -449,10 +474,13 @@ impl<'a> Checker<'a> {
                 let message = format!("there is no route `{}`", name.node);
                 let near = nearest(&name.node, routes().map(|(_, route)| &*route.name)).map(str::to_owned);
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
-                self.report(match near {
-                    Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
-                    None => diagnostic.help("a test expects the name of a route, `default` or `none`"),
-                })
+                self.report_unknown(
+                    &name.node,
+                    match near {
+                        Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
+                        None => diagnostic.help("a test expects the name of a route, `default` or `none`"),
+                    },
+                )
             }
         }
     }
@@ -490,7 +518,9 @@ pub(crate) fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Mismatch> {
         other => !other.read(ty.kinds).is_missing(),
     };
     if !fits {
-        let found = value.kind().map_or_else(|| "null".to_owned(), |kind| with_article(&Ty::plain(KindSet::of(kind))));
+        let found = value
+            .kind()
+            .map_or_else(|| "null".to_owned(), |kind| with_article(&Ty::plain(KindSet::of(kind))));
         return Some(Mismatch { path: path.to_owned(), wanted: ty.to_string(), found });
     }
     match (json, ty.fields()) {

@@ -30,9 +30,13 @@ impl<'a> Checker<'a> {
                 circle.iter().chain(circle.first()).map(|at| symbols[*at].name.node.as_str()).collect();
             let first = symbols[circle[0]].name;
             self.diagnostics.push(
-                Diagnostic::new(Code::DefinitionCycle, first.span, format!("the type `{}` contains itself", first.node))
-                    .here("part of a circle")
-                    .help(format!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
+                Diagnostic::new(
+                    Code::DefinitionCycle,
+                    first.span,
+                    format!("the type `{}` contains itself", first.node),
+                )
+                .here("part of a circle")
+                .help(format!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
             );
             for member in circle {
                 self.types.insert(&symbols[member].name.node, None);
@@ -51,8 +55,11 @@ impl<'a> Checker<'a> {
                 if let Some(ty) = Ty::builtin(name) {
                     return Ok(ty);
                 }
-                let visible =
-                    self.symbols.types.get(name).is_some_and(|symbol| self.symbols.sees(written.span.file, symbol.name.span));
+                let visible = self
+                    .symbols
+                    .types
+                    .get(name)
+                    .is_some_and(|symbol| self.symbols.sees(written.span.file, symbol.name.span));
                 if visible && let Some(ty) = self.types.get(name.as_str()) {
                     return ty.clone().ok_or(Reported);
                 }
@@ -73,7 +80,7 @@ impl<'a> Checker<'a> {
                         Ty::BUILTIN_NAMES.join(", ")
                     )),
                 };
-                self.report(diagnostic)
+                self.report_unknown(name, diagnostic)
             }
             TypeKind::List(element) => Ok(Ty::list(self.inner_ty(element.as_deref())?)),
             TypeKind::Dict(element) => Ok(Ty::dict(self.inner_ty(element.as_deref())?)),
@@ -217,7 +224,9 @@ impl<'a> Checker<'a> {
                     ("normalize", "nfc") => settings.form = Form::Nfc,
                     ("normalize", "none") => settings.form = Form::None,
                     ("case", _) => self.wrong_setting(value.span, "case", "`insensitive` or `sensitive`"),
-                    ("normalize", _) => self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`"),
+                    ("normalize", _) => {
+                        self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`")
+                    }
                     (other, _) => {
                         let message = format!("there is no setting `{other}`");
                         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);

@@ -47,10 +47,9 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                 NCond::Const(false) => {
                     if !literal {
                         let message = format!("the condition of `{}` can never hold", route.name);
-                        builder.diagnostics.push(
-                            Diagnostic::new(Code::NeverMatches, place, message)
-                                .help("its parts are constant and contradict it; remove the route or write `disabled`"),
-                        );
+                        builder.diagnostics.push(Diagnostic::new(Code::NeverMatches, place, message).help(
+                            "its parts are constant and contradict it; remove the route or write `disabled`",
+                        ));
                     }
                     continue;
                 }
@@ -230,7 +229,14 @@ impl Builder<'_> {
         self.comparison(op, left, right, test.mode, want)
     }
 
-    fn comparison(&mut self, op: Op, left: ExprId, right: Option<ExprId>, mode: TestMode, want: bool) -> CondId {
+    fn comparison(
+        &mut self,
+        op: Op,
+        left: ExprId,
+        right: Option<ExprId>,
+        mode: TestMode,
+        want: bool,
+    ) -> CondId {
         let (mode, want) = match mode.quantity {
             Some(Quantity::None) => (TestMode { quantity: Some(Quantity::Any), ..mode }, !want),
             _ => (mode, want),

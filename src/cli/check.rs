@@ -1,0 +1,134 @@
+//! `rulec check`: every mistake of every file, for people or for programs.
+
+use super::files::{self, Compiled};
+use super::report::{self, Format, Found, Place};
+use super::term::{Out, Term, plural};
+use super::{Status, Stop};
+use clap::ValueEnum;
+use rulec::diag::Code;
+use std::collections::HashSet;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+/// Check rule files and report every error and warning
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec check support.rules
+  rulec check rules/ --deny warnings          warnings fail as well, as a CI job wants it
+  rulec check rules/ --format json | jq .code
+  rulec check rules/ --format github          annotations in a GitHub workflow
+
+A folder stands for all *.rules below it, its files importing each other within it; a file that
+others import is checked as part of them.")]
+pub struct Args {
+    /// Rule files, or folders of them
+    #[arg(required = true, value_name = "FILES|DIRS")]
+    paths: Vec<PathBuf>,
+    /// How to write what is found
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Exit with status 1 also when only these were found
+    #[arg(long, value_enum)]
+    deny: Option<Deny>,
+    /// The folder that imports may not leave [default: the file's own, or the folder checked]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// The most findings of one file that are shown to people.
+const SHOWN: usize = 100;
+
+/// Keeps a flood from a file readable, and errors from drowning in warnings.
+struct Quota {
+    errors: usize,
+    warnings: usize,
+    left_out: usize,
+}
+
+impl Quota {
+    fn new(compiled: &Compiled) -> Self {
+        let errors = compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count();
+        Quota { errors: SHOWN, warnings: SHOWN.saturating_sub(errors), left_out: 0 }
+    }
+
+    fn admits(&mut self, found: &Found<'_>) -> bool {
+        let left = if found.diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
+        let admitted = *left > 0;
+        *left = left.saturating_sub(1);
+        self.left_out += usize::from(!admitted);
+        admitted
+    }
+}
+
+/// What can be denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Deny {
+    /// Warnings
+    Warnings,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let targets = files::collect(&args.paths, args.root.as_deref())?;
+    let compiled: Vec<Compiled> = targets.into_iter().map(files::Target::compile).collect();
+    let imported = files::imported(&compiled);
+    let (color, width) = (term.color_out(), term.width(io::stdout().is_terminal()));
+    let (mut errors, mut warnings, mut unreadable) = (0, 0, false);
+    let mut first: Option<Code> = None;
+    // A shared file's findings come once, however many files import it.
+    let mut seen: HashSet<(Place, Code, &str)> = HashSet::new();
+    for (compiled, imported) in compiled.iter().zip(imported) {
+        if imported {
+            continue;
+        }
+        unreadable |= compiled.is_unreadable();
+        let mut quota = Quota::new(compiled);
+        for found in compiled.found() {
+            let diagnostic = found.diagnostic;
+            if !seen.insert((found.primary(), diagnostic.code, &diagnostic.message)) {
+                continue;
+            }
+            *if diagnostic.is_error() { &mut errors } else { &mut warnings } += 1;
+            if first.is_none_or(|first| !first.as_str().starts_with('E') && diagnostic.is_error()) {
+                first = Some(diagnostic.code);
+            }
+            match args.format {
+                Format::Human if !quota.admits(&found) => {}
+                Format::Human => out.line(&report::human(&found, color, width))?,
+                Format::Json => out.line(&report::json(&found))?,
+                Format::Github => out.line(&report::github(&found))?,
+            }
+        }
+        if quota.left_out > 0 {
+            let file = compiled.target.path.display();
+            out.line(&format!("… and {} more in {file}; `--format json` lists all\n", quota.left_out))?;
+        }
+    }
+    out.flush()?;
+    let denied = args.deny == Some(Deny::Warnings);
+    close(term, compiled.len(), errors, warnings, denied);
+    if let (Some(code), Format::Human) = (first, args.format) {
+        term.say(&format!("more about a code: `rulec explain {code}`"));
+    }
+    Ok(match (unreadable, errors, warnings) {
+        (true, ..) => Status::Usage,
+        (_, 0, 0) => Status::Fine,
+        (_, 0, _) if !denied => Status::Fine,
+        _ => Status::Errors,
+    })
+}
+
+fn close(term: &Term, files: usize, errors: usize, warnings: usize, denied: bool) {
+    let mut found = Vec::new();
+    if errors > 0 {
+        found.push(plural(errors, "error"));
+    }
+    if warnings > 0 {
+        found.push(plural(warnings, "warning") + if denied { " (denied)" } else { "" });
+    }
+    let files = plural(files, "file");
+    term.say(&match found.is_empty() {
+        true => format!("{files} checked: all well"),
+        false => format!("{files} checked: {}", found.join(", ")),
+    });
+}

@@ -1,0 +1,132 @@
+//! `rulec explain`: the page of a diagnostic code.
+
+use super::term::{Out, Term, paint};
+use super::{Status, Stop};
+use rulec::diag::Code;
+
+/// Explain a diagnostic code, with a wrong and a right example
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec explain E0203
+  rulec explain            every code with its title")]
+pub struct Args {
+    /// The code, such as E0203
+    code: Option<String>,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let color = term.color_out();
+    match &args.code {
+        None => {
+            for code in Code::ALL {
+                out.line(&format!("{}  {}", paint(color, "1", code.as_str()), code.title()))?;
+            }
+        }
+        Some(text) => {
+            let code = find(text).ok_or_else(|| Stop::usage(unknown(text)))?;
+            out.line(render(code.page(), color).trim_end())?;
+        }
+    }
+    Ok(Status::Fine)
+}
+
+/// The code as written, or with the zeros and the `E` that people leave out.
+fn find(text: &str) -> Option<Code> {
+    let text = text.trim().trim_matches(['[', ']']);
+    Code::parse(text).or_else(|| {
+        let (letter, digits) = match text.strip_prefix(['e', 'E', 'w', 'W']) {
+            Some(digits) => (&text[..1], digits),
+            None => ("E", text),
+        };
+        Code::parse(&format!("{letter}{digits:0>4}"))
+    })
+}
+
+fn unknown(text: &str) -> String {
+    let wanted = text.trim().to_ascii_uppercase();
+    // One character off comes first, then what shares the range.
+    let off_by = |code: &str| code.chars().zip(wanted.chars()).filter(|(a, b)| a != b).count();
+    let one_off = |code: &&str| code.len() == wanted.len() && off_by(code) == 1;
+    let codes = || Code::ALL.iter().map(|code| code.as_str());
+    let mut near: Vec<&str> = codes().filter(one_off).collect();
+    near.extend(codes().filter(|code| !one_off(code) && code.get(..3) == wanted.get(..3)));
+    near.truncate(5);
+    match near.is_empty() {
+        true => format!("there is no code `{text}`; `rulec explain` lists all"),
+        false => {
+            format!("there is no code `{text}`; near it are {} (`rulec explain` lists all)", near.join(", "))
+        }
+    }
+}
+
+/// Markdown as it reads well in a terminal; into a pipe it stays Markdown.
+fn render(page: &str, color: bool) -> String {
+    if !color {
+        return page.to_owned();
+    }
+    let (mut out, mut code) = (String::new(), false);
+    for line in page.lines() {
+        if line.starts_with("```") {
+            code = !code;
+            continue;
+        }
+        let line = if code {
+            format!("    {}", paint(color, "36", line))
+        } else if line.starts_with('#') {
+            paint(color, "1", line.trim_start_matches('#').trim_start())
+        } else {
+            inline(line)
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// What stands in backticks, in colour.
+fn inline(line: &str) -> String {
+    let mut out = String::new();
+    let mut parts = line.split('`');
+    out.push_str(parts.next().unwrap_or_default());
+    while let Some(quoted) = parts.next() {
+        match parts.next() {
+            Some(plain) => {
+                out.push_str(&paint(true, "36", quoted));
+                out.push_str(plain);
+            }
+            None => {
+                out.push('`');
+                out.push_str(quoted);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_found_as_people_write_them() {
+        let check = |text: &str, expected: Option<Code>| assert_eq!(find(text), expected, "{text}");
+        check("E0203", Some(Code::Duplicate));
+        check("e0203", Some(Code::Duplicate));
+        check("203", Some(Code::Duplicate));
+        check("[E0203]", Some(Code::Duplicate));
+        check("w201", Some(Code::NeverMatches));
+        check("E9999", None);
+        check("", None);
+        check("文", None);
+    }
+
+    #[test]
+    fn pages_are_lightly_rendered() {
+        let page = "# E0203\n\nUse `let` once.\n\n```rules\nlet a = 1\n```\n";
+        assert_eq!(render(page, false), page);
+        let expected =
+            "\x1b[1mE0203\x1b[0m\n\nUse \x1b[36mlet\x1b[0m once.\n\n    \x1b[36mlet a = 1\x1b[0m\n";
+        assert_eq!(render(page, true), expected);
+    }
+}

@@ -1,0 +1,53 @@
+//! A progress bar on standard error, for an input that takes a while.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal};
+
+/// Inputs below this many bytes are through before a bar could be read.
+const LONG: u64 = 4 << 20;
+
+/// A bar that appears only where someone watches and there is something to wait for.
+pub struct Progress {
+    wanted: bool,
+    size: Option<u64>,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// For an input of `size` bytes, if that is known.
+    pub fn new(size: Option<u64>) -> Self {
+        // Decisions that scroll over the same terminal show well enough that it goes on.
+        let watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
+        Progress { wanted: watched && size.is_none_or(|size| size >= LONG), size, bar: None }
+    }
+
+    /// So many bytes have been read.
+    pub fn at(&mut self, bytes: u64) {
+        if !self.wanted || (self.size.is_none() && bytes < LONG) {
+            return;
+        }
+        let size = self.size;
+        let bar = self.bar.get_or_insert_with(|| match size {
+            Some(size) => {
+                let template = "{bar:30} {percent:>3}% of {total_bytes}, {bytes_per_sec}, {eta} left";
+                ProgressBar::new(size).with_style(style(template))
+            }
+            None => {
+                let template = "{spinner} {bytes} read, {bytes_per_sec}, {elapsed}";
+                ProgressBar::new_spinner().with_style(style(template))
+            }
+        });
+        bar.set_position(bytes);
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

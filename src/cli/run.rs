@@ -1,0 +1,221 @@
+//! `rulec run`: a decision for every message of a stream of JSON lines.
+
+use super::files;
+use super::lines::{Line, Lines, MAX_LINE_BYTES};
+use super::progress::Progress;
+use super::summary::Summary;
+use super::term::{Out, Term};
+use super::{Status, Stop};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::diag::Code;
+use rulec::json::{self, JsonError, JsonErrorKind};
+use rulec::{Decision, Entry, Explanation, Rules, Tier};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+/// Decide for each message of a stream: JSON lines in, JSON lines out
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec run support.rules messages.jsonl > decisions.jsonl
+  echo '{\"text\": \"show my files\"}' | rulec run support.rules
+  rulec run support.rules messages.jsonl --all | jq -c .matched
+  rulec run support.rules messages.jsonl --entry billing
+
+A message is an object whose keys are the inputs: {\"text\": \"…\", \"ctx\": {…}}. Each gives one line:
+  {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
+`chosen` is null when no route holds and there is no default. A line that is no message gives
+  {\"line\":2,\"error\":{\"code\":\"E0601\",\"message\":\"…\",\"column\":3}}
+and the exit status 1; the rest goes on. Blank lines are skipped.")]
+pub struct Args {
+    /// The rules file
+    rules: PathBuf,
+    /// The messages, one JSON object a line; `-` or nothing reads standard input
+    input: Option<PathBuf>,
+    /// The table to decide by [default: the routes outside any table]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Also list every route that holds, in order, as `matched`
+    #[arg(long)]
+    all: bool,
+    /// Also say how the decision came about, as `explanation`
+    #[arg(long)]
+    explain: bool,
+    /// The engine that decides; all answer alike
+    #[arg(long, default_value = Tier::Auto.name(), value_parser = tier(), value_name = "ENGINE")]
+    engine: Tier,
+    /// The folder that imports may not leave [default: the rules file's own]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+fn tier() -> impl TypedValueParser<Value = Tier> {
+    PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
+}
+
+/// A decision's line.
+#[derive(Serialize)]
+struct Decided<'a, 'r> {
+    line: u64,
+    #[serde(flatten)]
+    decision: &'a Decision<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<Vec<&'r str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Explanation>,
+}
+
+/// The line of what is no message.
+#[derive(Serialize)]
+struct Refused<'a> {
+    line: u64,
+    error: BadMessage<'a>,
+}
+
+/// What is wrong with a message.
+#[derive(Serialize)]
+struct BadMessage<'a> {
+    code: Code,
+    message: &'a str,
+    /// The character of the line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    /// The field it is in.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'static str>,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let (input, name, size) = open(args.input.as_deref(), term)?;
+    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
+    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let rules = rules.with_tier(args.engine);
+    let entry = entry(&rules, args.entry.as_deref())?;
+
+    let mut lines = Lines::new(name, input);
+    let mut progress = Progress::new(size);
+    let mut summary = Summary::default();
+    let mut answer = Vec::new();
+    loop {
+        let number = lines.number() + 1;
+        let Some(line) = lines.next(|| out.flush())? else { break };
+        let message = match line {
+            Line::Bytes(bytes) if bytes.trim_ascii().is_empty() => continue,
+            Line::Bytes(bytes) => json::parse_object_bytes(bytes).map_err(Some),
+            Line::TooLong => Err(None),
+        };
+        answer.clear();
+        match message {
+            Ok(message) => {
+                let message = Json::Object(message);
+                let decision = entry.decide(&message);
+                summary.decided(&decision);
+                let matched = args.all.then(|| entry.matched(&message));
+                let explanation = args.explain.then(|| entry.explain(&message, false));
+                write_json(&mut answer, &Decided { line: number, decision: &decision, matched, explanation });
+            }
+            Err(error) => {
+                summary.error();
+                write_json(&mut answer, &Refused { line: number, error: bad_message(error.as_ref()) });
+            }
+        }
+        out.write(&answer)?;
+        if out.is_closed() {
+            break;
+        }
+        progress.at(lines.bytes());
+    }
+    progress.finish();
+    out.flush()?;
+    if !out.is_closed() {
+        term.say(&summary.render(&rules));
+    }
+    Ok(if summary.has_errors() { Status::Errors } else { Status::Fine })
+}
+
+/// The table to decide by. Rules without a route outside their tables are no mistake, but deciding
+/// by nothing is.
+pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Stop> {
+    match name {
+        Some(name) => rules.entry(name).map_err(|error| Stop::usage(error.to_string())),
+        None if rules.main().is_empty() => {
+            let tables: Vec<&str> = rules.entries().skip(1).collect();
+            Err(Stop::usage(match tables.is_empty() {
+                true => "the rules hold no route to decide by".to_owned(),
+                false => {
+                    format!(
+                        "no route stands outside the tables; choose one with `--entry`: {}",
+                        tables.join(", ")
+                    )
+                }
+            }))
+        }
+        None => Ok(rules.main()),
+    }
+}
+
+type Input = (Box<dyn Read>, String, Option<u64>);
+
+/// Opens the messages: the reader, its name, and its size when known.
+fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+        if io::stdin().is_terminal() {
+            term.note("reading messages from standard input, one JSON object a line");
+        }
+        return Ok((Box::new(io::stdin().lock()), "standard input".to_owned(), None));
+    };
+    let name = path.display().to_string();
+    let refused = |error: io::Error| Stop::usage(format!("`{name}` cannot be read: {error}"));
+    let file = File::open(path).map_err(refused)?;
+    let metadata = file.metadata().map_err(refused)?;
+    if metadata.is_dir() {
+        return Err(Stop::usage(format!("`{name}` is a folder; name a file of messages")));
+    }
+    Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
+}
+
+/// A value as one line of JSON.
+fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    // Writing to memory cannot fail, and the values have text keys only.
+    let _ = serde_json::to_writer(&mut *out, value);
+    out.push(b'\n');
+}
+
+fn bad_message(error: Option<&JsonError>) -> BadMessage<'_> {
+    match error {
+        Some(error) => BadMessage {
+            code: code_of(error.kind()),
+            message: error.message(),
+            column: Some(error.column()),
+            path: error.path(),
+            help: error.help(),
+        },
+        None => {
+            debug_assert_eq!(MAX_LINE_BYTES, 64 << 20, "the words below say so");
+            BadMessage {
+                code: Code::MessageSyntax,
+                message: "the line is longer than 64 MiB",
+                column: None,
+                path: "",
+                help: Some("a line holds one message"),
+            }
+        }
+    }
+}
+
+/// The code for a kind of mistake in a message.
+pub fn code_of(kind: JsonErrorKind) -> Code {
+    match kind {
+        JsonErrorKind::Depth => Code::MessageTooDeep,
+        JsonErrorKind::DuplicateKey => Code::MessageDuplicateKey,
+        JsonErrorKind::NumberRange => Code::MessageNumber,
+        JsonErrorKind::NotAnObject => Code::MessageNotObject,
+        JsonErrorKind::Utf8 => Code::MessageNotUtf8,
+        _ => Code::MessageSyntax,
+    }
+}

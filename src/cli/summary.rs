@@ -1,0 +1,100 @@
+//! The one line that ends a run: how many messages went where.
+
+use super::term::plural;
+use rulec::sema::hir::ROUTES;
+use rulec::{Decision, Rules};
+use std::collections::HashMap;
+
+/// The most counts shown; the rest is added up.
+const SHOWN: usize = 12;
+
+/// What is counted over a run.
+#[derive(Default)]
+pub struct Summary<'r> {
+    /// Decisions by the table they were made in and the name of what was chosen there.
+    chosen: HashMap<(&'r str, &'r str), usize>,
+    none: usize,
+    breaches: usize,
+    /// Decisions in which a host function failed.
+    failures: usize,
+    errors: usize,
+}
+
+impl<'r> Summary<'r> {
+    /// Counts a decision.
+    pub fn decided(&mut self, decision: &Decision<'r>) {
+        match (decision.chosen(), decision.path().last()) {
+            (Some(chosen), Some(table)) => *self.chosen.entry((table, chosen)).or_default() += 1,
+            _ => self.none += 1,
+        }
+        self.breaches += usize::from(!decision.breaches().is_empty());
+        self.failures += usize::from(!decision.failures().is_empty());
+    }
+
+    /// Counts a line that is no message.
+    pub fn error(&mut self) {
+        self.errors += 1;
+    }
+
+    /// Whether a line was no message.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// The line. Routes come in the order of the rules, each table's default after its routes.
+    pub fn render(&self, rules: &'r Rules) -> String {
+        let program = rules.program();
+        let mut counts: Vec<(String, usize)> = Vec::new();
+        for table in &program.tables {
+            let routes = table.order.iter().map(|id| &*program.routes[id.index()].name);
+            for name in routes.chain(["default"]) {
+                if let Some(&count) = self.chosen.get(&(&*table.name, name)) {
+                    let main = &*table.name == ROUTES;
+                    let name = if main { name.to_owned() } else { format!("{}.{name}", table.name) };
+                    counts.push((name, count));
+                }
+            }
+        }
+        if self.none > 0 {
+            counts.push(("none".to_owned(), self.none));
+        }
+        let decided: usize = counts.iter().map(|(_, count)| count).sum();
+        let mut line = plural(decided + self.errors, "message");
+        let rest = keep_greatest(&mut counts);
+        let mut shown: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        if let Some((others, count)) = rest {
+            shown.push(format!("{others} others {count}"));
+        }
+        if !shown.is_empty() {
+            line = format!("{line}: {}", shown.join(", "));
+        }
+        if self.breaches > 0 {
+            line = format!("{line} · {} with breaches", self.breaches);
+        }
+        if self.failures > 0 {
+            line = format!("{line} · {} with failed host functions", self.failures);
+        }
+        if self.errors > 0 {
+            line = format!("{line} · {}", plural(self.errors, "error"));
+        }
+        line
+    }
+}
+
+/// Keeps the greatest counts in their order; how many others there were, and their sum.
+fn keep_greatest(counts: &mut Vec<(String, usize)>) -> Option<(usize, usize)> {
+    if counts.len() <= SHOWN {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(counts[at].1));
+    let mut left_out = order.split_off(SHOWN);
+    left_out.sort_unstable();
+    let sum = left_out.iter().map(|&at| counts[at].1).sum();
+    let mut at = 0;
+    counts.retain(|_| {
+        at += 1;
+        left_out.binary_search(&(at - 1)).is_err()
+    });
+    Some((left_out.len(), sum))
+}

@@ -1,0 +1,143 @@
+//! Standard output and standard error, as a good citizen of pipes and terminals uses them.
+
+use super::Stop;
+use clap::ValueEnum;
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// For a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Also into a pipe.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// The columns that reports are laid out for when the terminal does not tell.
+const DEFAULT_WIDTH: usize = 100;
+
+/// What is known about the terminal.
+pub struct Term {
+    color: Color,
+}
+
+impl Term {
+    /// A terminal coloured as the user wishes.
+    pub fn new(color: Color) -> Self {
+        Term { color }
+    }
+
+    /// Whether to colour what goes to standard output.
+    pub fn color_out(&self) -> bool {
+        self.colored(io::stdout().is_terminal())
+    }
+
+    /// Whether to colour what goes to standard error.
+    pub fn color_err(&self) -> bool {
+        self.colored(io::stderr().is_terminal())
+    }
+
+    fn colored(&self, terminal: bool) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+                terminal && !no_color && !dumb
+            }
+        }
+    }
+
+    /// The columns of the terminal; `None` into a pipe, where nothing is wrapped.
+    pub fn width(&self, terminal: bool) -> Option<usize> {
+        let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
+        terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))
+    }
+
+    /// Says something on standard error. Nobody may be listening, and that is no failure.
+    pub fn say(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// A line on standard error after `note:`.
+    pub fn note(&self, text: &str) {
+        self.say(&format!("{} {text}", paint(self.color_err(), "1;36", "note:")));
+    }
+
+    /// A line on standard error after `error:`.
+    pub fn error(&self, text: &str) {
+        self.say(&format!("{} {text}", paint(self.color_err(), "1;31", "error:")));
+    }
+}
+
+/// `text` in a terminal's colour or weight, when wanted.
+pub fn paint(color: bool, code: &str, text: &str) -> String {
+    if color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Buffered standard output. When its reader has gone away (`rulec run … | head`), what is written
+/// goes nowhere and the program ends quietly.
+pub struct Out {
+    inner: BufWriter<Stdout>,
+    closed: bool,
+}
+
+impl Out {
+    /// Standard output.
+    pub fn stdout() -> Self {
+        Out { inner: BufWriter::with_capacity(64 << 10, io::stdout()), closed: false }
+    }
+
+    /// Whether nobody reads any more.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Writes bytes, sooner or later.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        if self.closed {
+            return Ok(());
+        }
+        let written = self.inner.write_all(bytes);
+        self.settle(written)
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: &str) -> Result<(), Stop> {
+        self.write(text.as_bytes())?;
+        self.write(b"\n")
+    }
+
+    /// Hands over what is buffered.
+    pub fn flush(&mut self) -> Result<(), Stop> {
+        if self.closed {
+            return Ok(());
+        }
+        let flushed = self.inner.flush();
+        self.settle(flushed)
+    }
+
+    fn settle(&mut self, result: io::Result<()>) -> Result<(), Stop> {
+        match result {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            Err(error) => {
+                // What could not be written now cannot be written on the way out either.
+                self.closed = true;
+                Err(Stop::usage(format!("standard output cannot be written: {error}")))
+            }
+        }
+    }
+}
+
+/// `count` things.
+pub fn plural(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,104 @@
+//! `rulec test`: runs the `test` blocks of rule files.
+
+use super::files::{self, Compiled};
+use super::term::{Out, Term, paint, plural};
+use super::why::options;
+use super::{Status, Stop};
+use rulec::TestOutcome;
+use rulec::syntax::ast::StatementKind;
+use rulec::syntax::parse;
+use std::path::PathBuf;
+
+/// Run the `test` blocks of rule files
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec test                        all *.rules below this folder
+  rulec test support.rules rules/
+
+A test gives a message and says which route it expects:
+  test \"an admin may run code\" {
+    given text = \"run it\"
+    given ctx = { user: { role: \"admin\" } }
+    expect run_code
+  }
+When it fails, what was expected and what came out are shown, and how that came about.")]
+pub struct Args {
+    /// Rule files, or folders of them [default: the current folder]
+    #[arg(value_name = "FILES|DIRS")]
+    paths: Vec<PathBuf>,
+    /// The folder that imports may not leave [default: the file's own, or the folder tested]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let here = [PathBuf::from(".")];
+    let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
+    let targets = files::collect(paths, args.root.as_deref())?;
+    let compiled: Vec<Compiled> = targets.into_iter().map(files::Target::compile).collect();
+    let imported = files::imported(&compiled);
+    let (mut passed, mut failed, mut broken, mut unreadable) = (0, 0, 0, false);
+    for (compiled, imported) in compiled.iter().zip(imported) {
+        match &compiled.result {
+            Ok(rules) => {
+                let outcomes = rules.run_tests();
+                if outcomes.is_empty() {
+                    continue;
+                }
+                files::note_missing_functions(compiled, term);
+                out.line(&compiled.target.path.display().to_string())?;
+                for outcome in &outcomes {
+                    *if outcome.passed { &mut passed } else { &mut failed } += 1;
+                    show(compiled, outcome, term, out)?;
+                }
+            }
+            // A fragment that only its importers complete, and that tests nothing itself.
+            Err(_) if imported && !tests_something(compiled) => {}
+            Err(_) => {
+                unreadable |= compiled.is_unreadable();
+                broken += 1;
+                out.flush()?;
+                files::show_errors(compiled, term);
+            }
+        }
+    }
+    let mut line = format!("{passed} passed, {failed} failed");
+    if broken > 0 {
+        line = format!("{line}, {} could not be compiled", plural(broken, "file"));
+    }
+    out.line(&line)?;
+    Ok(match (unreadable, failed + broken) {
+        (true, _) => Status::Usage,
+        (false, 0) => Status::Fine,
+        (false, _) => Status::Errors,
+    })
+}
+
+fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) -> Result<(), Stop> {
+    let color = term.color_out();
+    if outcome.passed {
+        return out.line(&format!("  {}      {}", paint(color, "32", "ok"), outcome.name));
+    }
+    let TestOutcome { name, expected, actual, .. } = outcome;
+    let position = compiled.sources().position(outcome.span);
+    let file = compiled.name(outcome.span.file);
+    let word = paint(color, "1;31", "FAILED");
+    out.line(&format!("  {word}  {name} — expected {expected}, got {actual}"))?;
+    out.line(&format!("          at {file}:{}:{}", position.line, position.column))?;
+    if let Some(explanation) = &outcome.explanation {
+        let mut options = options(term);
+        options.width = options.width.saturating_sub(10);
+        for line in explanation.render(&options).lines() {
+            out.line(format!("          {line}").trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the file itself holds a `test` block.
+fn tests_something(compiled: &Compiled) -> bool {
+    let Some((id, file)) = compiled.sources().iter().next() else { return false };
+    let parsed = parse(id, &file.text);
+    parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Test { .. }))
+}

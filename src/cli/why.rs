@@ -1,0 +1,140 @@
+//! `rulec why`: one decision, and how it came about.
+
+use super::files;
+use super::run::{code_of, entry};
+use super::term::{Out, Term};
+use super::{Status, Stop};
+use clap::{ArgGroup, ValueEnum};
+use rulec::explain::RenderOptions;
+use rulec::json::{self, JsonError};
+use rulec::loader::MAX_FILE_BYTES;
+use rulec::{Breach, Explanation};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::io::{self, IsTerminal, Read};
+use std::path::PathBuf;
+
+/// Say why a message goes where it goes
+#[derive(clap::Args)]
+#[command(group(ArgGroup::new("message").required(true).multiple(true).args(["text", "ctx", "input"])))]
+#[command(after_help = "Examples:
+  rulec why support.rules --text 'show my files' --ctx '{\"message_count\": 4}'
+  rulec why support.rules --input '{\"text\": \"hello\", \"now\": \"2026-01-31T12:00:00Z\"}'
+  head -1 messages.jsonl | rulec why support.rules --input -
+  rulec why support.rules --text hello --format json | jq .trace
+
+Beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
+missing or of another type, – was not asked. Values of `@private` fields are masked.")]
+pub struct Args {
+    /// The rules file
+    rules: PathBuf,
+    /// The message's `text`
+    #[arg(long, allow_hyphen_values = true)]
+    text: Option<String>,
+    /// The message's `ctx`, as JSON
+    #[arg(long, value_name = "JSON")]
+    ctx: Option<String>,
+    /// The whole message as a JSON object; `-` reads standard input
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["text", "ctx"], allow_hyphen_values = true)]
+    input: Option<String>,
+    /// The table to decide by [default: the routes outside any table]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// A tree to read, or the same as data
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Show the values of `@private` fields
+    #[arg(long)]
+    show_private: bool,
+    /// The folder that imports may not leave [default: the rules file's own]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// How an explanation is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A tree to read
+    #[default]
+    Human,
+    /// One JSON object
+    Json,
+}
+
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
+    breaches: &'a [Breach],
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
+    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let entry = entry(rules, args.entry.as_deref())?;
+    let message = Json::Object(message(args)?);
+    let explanation = entry.explain(&message, args.show_private);
+    let decision = entry.decide(&message);
+    match args.format {
+        Format::Json => {
+            let explained = Explained { explanation: &explanation, breaches: decision.breaches() };
+            let json = serde_json::to_string_pretty(&explained)
+                .map_err(|error| Stop::error(format!("the explanation cannot be written: {error}")))?;
+            out.line(&json)?;
+        }
+        Format::Human => {
+            out.write(explanation.render(&options(term)).as_bytes())?;
+            if !decision.breaches().is_empty() {
+                out.line("\nthe message breaks what `input` declares:")?;
+            }
+            for Breach { path, expected, found } in decision.breaches() {
+                out.line(&format!("  {path}: expected {expected}, found {found}"))?;
+            }
+        }
+    }
+    Ok(Status::Fine)
+}
+
+/// How a tree is laid out on standard output.
+pub fn options(term: &Term) -> RenderOptions {
+    let mut options = RenderOptions { color: term.color_out(), ..RenderOptions::default() };
+    if let Some(width) = term.width(io::stdout().is_terminal()) {
+        options.width = width;
+    }
+    options
+}
+
+fn message(args: &Args) -> Result<Map<String, Json>, Stop> {
+    match args.input.as_deref() {
+        Some("-") => {
+            let mut bytes = Vec::new();
+            let mut stdin = io::stdin().lock().take(MAX_FILE_BYTES + 1);
+            stdin
+                .read_to_end(&mut bytes)
+                .map_err(|error| Stop::usage(format!("standard input cannot be read: {error}")))?;
+            if bytes.len() as u64 > MAX_FILE_BYTES {
+                return Err(Stop::error("the message on standard input is longer than 64 MiB"));
+            }
+            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+            json::parse_object_bytes(bytes).map_err(|error| refused("standard input", &error))
+        }
+        Some(text) => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
+        None => {
+            let mut map = Map::new();
+            if let Some(text) = &args.text {
+                map.insert("text".to_owned(), text.as_str().into());
+            }
+            if let Some(ctx) = &args.ctx {
+                let ctx = json::parse(ctx).map_err(|error| refused("`--ctx`", &error))?;
+                map.insert("ctx".to_owned(), ctx);
+            }
+            Ok(map)
+        }
+    }
+}
+
+fn refused(what: &str, error: &JsonError) -> Stop {
+    Stop::error(format!("{what} is no message: {error} ({})", code_of(error.kind())))
+}

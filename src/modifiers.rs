@@ -1,0 +1,57 @@
+//! What may be said beside an operator: `word`, `any`, `all`, `none`, `ignoring case`. As written,
+//! and with the file's settings applied.
+
+use crate::text::TextMode;
+
+/// The modifiers as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Modifiers {
+    /// `word`.
+    pub word: bool,
+    /// `any`, `all`, `none`.
+    pub quantity: Option<Quantity>,
+    /// `ignoring case` or `matching case`; otherwise the file's setting holds.
+    pub case: Option<Case>,
+}
+
+/// Whether upper and lower case differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Case {
+    /// `ignoring case`: they do not.
+    Ignore,
+    /// `matching case`: they do.
+    Match,
+}
+
+/// How many elements of the list on the right must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Quantity {
+    /// At least one.
+    Any,
+    /// Every one.
+    All,
+    /// Not one.
+    None,
+}
+
+/// The modifiers with the file's settings applied: how a predicate is evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TestMode {
+    /// Only whole words count.
+    pub word: bool,
+    /// Over the elements of the right operand.
+    pub quantity: Option<Quantity>,
+    /// How both texts are prepared.
+    pub text: TextMode,
+}
+
+impl Quantity {
+    /// As authors write it.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            Quantity::Any => "any",
+            Quantity::All => "all",
+            Quantity::None => "none",
+        }
+    }
+}

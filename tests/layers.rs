@@ -1,0 +1,100 @@
+//! Holds the modules' imports against the layers that ARCHITECTURE.md lists, since Cargo cannot
+//! enforce them inside one package.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Module name → level, from the fenced `layers` block.
+fn layers() -> BTreeMap<String, usize> {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let block = page.split("```layers\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    block
+        .lines()
+        .flat_map(|line| {
+            let mut words = line.split_whitespace();
+            let level: usize = words.next().unwrap().parse().unwrap();
+            words.map(move |word| (word.to_owned(), level)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The modules named after `use crate::` in a text, tests at its end left out.
+fn imports(text: &str) -> BTreeSet<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let mut found = BTreeSet::new();
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    for part in code.flat_map(|line| line.split("crate::").skip(1)) {
+        let name: String = part.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+        if !name.is_empty() {
+            found.insert(name);
+        }
+    }
+    found
+}
+
+/// Top-level module → the top-level modules it imports.
+fn graph() -> BTreeMap<String, BTreeSet<String>> {
+    let src = root().join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in files {
+        let inner = file.strip_prefix(&src).unwrap();
+        let module = inner.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+        let is_test =
+            inner.iter().any(|part| matches!(part.to_str(), Some("tests" | "tests.rs" | "fixture.rs")));
+        if module == "lib" || module == "main" || is_test {
+            continue;
+        }
+        let mut imported = imports(&fs::read_to_string(&file).unwrap());
+        imported.remove(&module);
+        graph.entry(module).or_default().extend(imported);
+    }
+    graph
+}
+
+#[test]
+fn modules_import_only_from_their_level_or_below() {
+    let (layers, graph) = (layers(), graph());
+    for (module, imported) in &graph {
+        let level =
+            layers.get(module).unwrap_or_else(|| panic!("ARCHITECTURE.md lists no level for `{module}`"));
+        for other in imported {
+            let Some(below) = layers.get(other) else { continue };
+            assert!(below <= level, "`{module}` (level {level}) imports `{other}` (level {below})");
+        }
+    }
+    for module in layers.keys() {
+        assert!(graph.contains_key(module), "ARCHITECTURE.md lists `{module}`, which does not exist");
+    }
+}
+
+#[test]
+fn modules_do_not_import_in_a_circle() {
+    let mut graph = graph();
+    // Whatever imports nothing that is left can be removed; a circle remains.
+    loop {
+        let names: BTreeSet<String> = graph.keys().cloned().collect();
+        graph.retain(|_, imported| imported.iter().any(|other| names.contains(other)));
+        if graph.len() == names.len() {
+            break;
+        }
+    }
+    assert!(graph.is_empty(), "a circle among {:?}", graph.keys().collect::<Vec<_>>());
+}

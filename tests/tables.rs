@@ -1,0 +1,132 @@
+//! Every row of the tables of operators and functions: its example holds on every engine, its
+//! negation does not, and the reference page says what the table says (`RULEC_BLESS=1` rewrites it).
+
+use rulec::builtins::{self, FnResult};
+use rulec::ops::{self, Fixity, Negation, Outcome, Right};
+use rulec::{Rules, Tier};
+use serde_json::Value as Json;
+use std::fmt::Write;
+use std::path::Path;
+
+fn chosen(cond: &str, message: &Json, tier: Tier) -> Option<String> {
+    let rules = Rules::from_text(&format!("route hit when {cond} -> h"))
+        .unwrap_or_else(|error| panic!("{cond}: {error}"));
+    rules.with_tier(tier).decide(message).chosen().map(str::to_owned)
+}
+
+fn check_example(name: &str, (cond, message): (&str, &str)) {
+    let message: Json = serde_json::from_str(message).unwrap();
+    for tier in [Tier::Reference, Tier::Vm] {
+        assert_eq!(chosen(cond, &message, tier).as_deref(), Some("hit"), "{name} on {tier}: {cond}");
+        assert_eq!(chosen(&format!("not ({cond})"), &message, tier), None, "{name} on {tier}: not ({cond})");
+    }
+}
+
+#[test]
+fn examples_of_operators_hold() {
+    for row in ops::TABLE {
+        check_example(row.spelling, row.example);
+    }
+}
+
+#[test]
+fn examples_of_functions_hold() {
+    for row in builtins::TABLE {
+        check_example(row.name, row.example);
+    }
+}
+
+#[test]
+fn a_predicate_over_what_is_missing_matches_neither_way() {
+    for row in ops::TABLE.iter().filter(|row| row.forms.iter().any(|form| form.result == Outcome::Condition))
+    {
+        if matches!(
+            row.op,
+            ops::Op::And | ops::Op::Or | ops::Op::Not | ops::Op::IsMissing | ops::Op::IsPresent
+        ) {
+            continue;
+        }
+        for tier in [Tier::Reference, Tier::Vm] {
+            let message = Json::Object(serde_json::Map::new());
+            assert_eq!(chosen(row.example.0, &message, tier), None, "{}", row.spelling);
+            assert_eq!(
+                chosen(&format!("not ({})", row.example.0), &message, tier),
+                None,
+                "not {}",
+                row.spelling
+            );
+        }
+    }
+}
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Operators and functions\n\n\
+         Written from the tables in `src/ops.rs` and `src/builtins.rs` by `RULEC_BLESS=1 cargo test --test tables`.\n\n\
+         ## Operators, loosest first\n\n| operator | works on | negative | modifiers | what it asks or computes | example |\n|---|---|---|---|---|---|\n",
+    );
+    for row in ops::TABLE {
+        let kinds: Vec<String> = row
+            .forms
+            .iter()
+            .map(|form| match form.right {
+                Right::Nothing => form.left.to_string(),
+                Right::Kinds(kinds) => format!("{}, {kinds}", form.left),
+                Right::Same => format!("{}, the same", form.left),
+                Right::Element => format!("{}, an element", form.left),
+                Right::Text => format!("{}, string", form.left),
+                Right::Pattern => format!("{}, constant regex", form.left),
+                Right::Members => format!("{}, list or range", form.left),
+                Right::Type => format!("{}, a type", form.left),
+                Right::Condition => "conditions".to_owned(),
+            })
+            .collect();
+        let negative = match row.negation {
+            Negation::Op(op) => format!("`{}`", op.info().spelling),
+            Negation::NotBefore => format!("`not {}`", row.spelling),
+            Negation::NotWhole => "`not (…)`".to_owned(),
+            Negation::None => String::new(),
+        };
+        let modifiers: Vec<&str> = [
+            (row.accepts.word, "`word`"),
+            (row.accepts.quantity, "`any` `all` `none`"),
+            (row.accepts.case, "`ignoring case` `matching case`"),
+        ]
+        .into_iter()
+        .filter_map(|(takes, text)| takes.then_some(text))
+        .collect();
+        let place = match row.fixity {
+            Fixity::Prefix => " x",
+            Fixity::Infix | Fixity::Postfix => "",
+        };
+        let _ = writeln!(
+            page,
+            "| `{}{place}` | {} | {negative} | {} | {} | `{}` |",
+            row.spelling,
+            kinds.join("; "),
+            modifiers.join(" "),
+            row.doc,
+            row.example.0
+        );
+    }
+    page.push_str("\n## Functions\n\n| function | gives | what it computes | example |\n|---|---|---|---|\n");
+    for row in builtins::TABLE {
+        let result = match row.result {
+            FnResult::Kinds(kinds) => kinds.to_string(),
+            FnResult::Strings => "list<string>".to_owned(),
+            FnResult::LikeArguments => "number, like its arguments".to_owned(),
+        };
+        let _ = writeln!(page, "| `{}` | {result} | {} | `{}` |", row.signature(), row.doc, row.example.0);
+    }
+    page
+}
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operators.md");
+    if std::env::var_os("RULEC_BLESS").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(written, page(), "run RULEC_BLESS=1 cargo test --test tables");
+}
