@@ -20,7 +20,7 @@ use crate::host::{Host, HostCalls, HostFailure};
 use crate::loader::{self, Loader, MemoryLoader};
 use crate::schema::{self, Breach};
 use crate::sema::check;
-use crate::sema::hir::{Expect, Program, ROUTES, RouteId, TableId};
+use crate::sema::hir::{Expect, Outcome, Program, ROUTES, RouteId, TableId};
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
 use crate::value::Value;
@@ -30,6 +30,7 @@ use hosts::Registry;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -358,6 +359,20 @@ impl Rules {
     /// The names of the entries.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         self.set.program.tables.iter().map(|table| &*table.name)
+    }
+
+    /// The names of all handlers a decision may lead to: what a registry must hold.
+    pub fn targets(&self) -> BTreeSet<&str> {
+        let program = &self.set.program;
+        let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+        let routes = program.routes.iter().filter(|route| !route.disabled).map(|route| &route.outcome);
+        routes
+            .chain(defaults)
+            .filter_map(|outcome| match outcome {
+                Outcome::Handler { name, .. } => Some(&**name),
+                Outcome::Goto(_) => None,
+            })
+            .collect()
     }
 
     /// The warnings found on compiling.

@@ -10,9 +10,9 @@
 //! difference before you keep it.
 
 use rulec::Compiler;
-use rulec::diag::{Code, Diagnostic, Severity};
+use rulec::diag::Diagnostic;
 use rulec::loader::{LoadError, Loader, MemoryLoader};
-use rulec::ops;
+use rulec::ops::{self, Fixity, Op};
 use rulec::source::SourceMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -160,9 +160,9 @@ fn findings_are_those_the_files_foretell() {
             write(&texts);
             found = findings(&name).0;
         }
-        let mut wanted: Vec<Finding> = match findings(&name).1 {
-            sources => sources.iter().flat_map(|(_, file)| foretold(&file.name, &file.text)).collect(),
-        };
+        let (_, sources) = findings(&name);
+        let mut wanted: Vec<Finding> =
+            sources.iter().flat_map(|(_, file)| foretold(&file.name, &file.text)).collect();
         wanted.sort();
         for finding in wanted.iter().filter(|finding| !found.contains(finding)) {
             let _ = writeln!(faults, "foretold, not found: {finding}");
@@ -175,4 +175,121 @@ fn findings_are_those_the_files_foretell() {
         }
     }
     assert!(faults.is_empty(), "\n{faults}");
+}
+
+/// Operators that take every kind of value on both sides.
+const UNDEMANDING: &[Op] = &[Op::IsMissing, Op::IsPresent];
+
+#[test]
+fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
+    for (file, right) in [("operators_left.rules", false), ("operators_right.rules", true)] {
+        let text = std::fs::read_to_string(folder().join(file)).expect("the file can be read");
+        let lines: Vec<&str> = text.lines().collect();
+        let wrong: Vec<&str> = lines
+            .windows(2)
+            .filter(|pair| pair[1].trim_start().starts_with(MARK) && !pair[0].trim_start().starts_with(MARK))
+            .filter_map(|pair| pair[0].split_once(" when ").map(|(_, condition)| condition))
+            .collect();
+        for row in ops::TABLE.iter().filter(|row| !UNDEMANDING.contains(&row.op)) {
+            if right && row.fixity == Fixity::Prefix {
+                continue;
+            }
+            let used = |condition: &str| match row.fixity {
+                Fixity::Prefix if row.op.is_word() => condition.starts_with(row.spelling),
+                Fixity::Prefix => {
+                    condition.starts_with(row.spelling) || condition.contains(&format!("({}", row.spelling))
+                }
+                _ => condition.contains(&format!(" {} ", row.spelling)),
+            };
+            assert!(wrong.iter().any(|condition| used(condition)), "{file} has no `{}`", row.spelling);
+        }
+    }
+}
+
+/// The findings about a text as a person reads them.
+fn wording(text: &str) -> String {
+    let (diagnostics, sources) = compile(&MemoryLoader::new().with("main.rules", text), "main.rules");
+    let mut out = String::new();
+    for line in text.lines() {
+        let _ = writeln!(out, "| {line}");
+    }
+    for diagnostic in diagnostics {
+        let _ = writeln!(out, "{}: {}", diagnostic.code, diagnostic.message);
+        for label in &diagnostic.labels {
+            let position = sources.position(label.span);
+            let underlined = shown(sources.slice(label.span));
+            let _ = writeln!(out, "  {}:{} `{underlined}` {}", position.line, position.column, label.text);
+        }
+        if let Some(help) = &diagnostic.help {
+            let _ = writeln!(out, "  help: {help}");
+        }
+    }
+    out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn wordings(texts: &[&str]) -> String {
+    texts.iter().map(|text| wording(text)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn wording_of_errors_in_the_shape() {
+    insta::assert_snapshot!(wordings(&[
+        "rule refunds when text contains \"refund\" -> h",
+        "route refunds when text contains -> h",
+        "route refunds text contains \"refund\" -> h",
+        "route refunds when text contains \"refund\" h",
+        "route refunds when text = \"refund\" -> h",
+        "route refunds when text includes \"refund\" -> h",
+        "route refunds when text contains \"refund -> h",
+        "route refunds when text in [\"refund\", \"invoice\" -> h\nroute other when text == \"x\" -> h",
+        "route refunds when text == \"refund\") -> h",
+        "let test = text == \"refund\"",
+        "route order when text matches \"\\d{8}\" -> h",
+        "route order when 1 < ctx.n < 10 -> h",
+        "route wide when ctx.n ＞ 3 -> h",
+    ]));
+}
+
+#[test]
+fn wording_of_errors_in_names() {
+    insta::assert_snapshot!(wordings(&[
+        "input { text: string, message_count: int }\nroute long when mesage_count > 3 -> h",
+        "input { text: string, user: { role: string } }\nroute staff when user.rol == \"admin\" -> h",
+        "input { text: string, role: string }\nroute staff when role == admin -> h",
+        "route one when text == \"a\" -> h\nroute one when text == \"b\" -> h",
+        "handler refund_handler()\nroute refunds when text == \"a\" -> refnud_handler",
+        "route money when text == \"a\" -> goto biling\ntable billing { default -> h }",
+        "let a = b and text == \"x\"\nlet b = a or text == \"y\"\nroute one when a -> h",
+        "table a { default -> goto b }\ntable b { default -> goto a }",
+    ]));
+}
+
+#[test]
+fn wording_of_errors_in_types() {
+    insta::assert_snapshot!(wordings(&[
+        "input { text: string, n: int }\nroute one when n > \"3\" -> h",
+        "input { text: string, n: int }\nroute one when n contains \"3\" -> h",
+        "input { text: string, n: int }\nroute one when text -> h",
+        "input { text: string, n: int }\nroute one when upper(n) == \"A\" -> h",
+        "input { text: string, n?: int }\nhandler h(limit: int)\nroute one when text == \"a\" -> h(limit: n)",
+        "route one when (ctx.n > 1) == true -> h",
+        "route one when text contains [\"a\", \"b\"] -> h",
+        "route one when ctx.role != any [\"a\", \"b\"] -> h",
+        "route one when ctx.level > 3 -> h\nroute two when ctx.level starts_with \"vip\" -> h",
+        "route one when ctx.user == \"a\" -> h\nroute two when ctx.user.role == \"b\" -> h",
+        "route one when ctx.user == null -> h",
+        "route one when text matches r\"refund(\" -> h",
+        "route one when text matches r\"refund(?!ed)\" -> h",
+    ]));
+}
+
+#[test]
+fn wording_of_warnings() {
+    insta::assert_snapshot!(wordings(&[
+        "let urgent = text == \"now\"\nroute one when urgnet == true -> h\nroute two when urgent -> h",
+        "let urgent = text == \"now\"\nroute one when text == \"a\" -> h",
+        "let limit = 3\nroute one when limit > 5 -> h",
+        "route one when 3 > 2 -> h\nroute two when text == \"a\" -> h",
+        "route one when ctx.n > 1 / 0 -> h",
+    ]));
 }

@@ -171,7 +171,11 @@ impl<'a> Symbols<'a> {
                 );
                 return;
             }
-            self.definitions.declare(definition.keyword(), name, definition, diagnostics);
+            let what = match self.definitions.get(&name.node) {
+                Some(first) if first.node.keyword() != definition.keyword() => "name",
+                _ => definition.keyword(),
+            };
+            self.definitions.declare(what, name, definition, diagnostics);
         };
         match &statement.kind {
             StatementKind::Let { name, value } => define(name, Definition::Let { value }),

@@ -206,7 +206,8 @@ impl<'a> Checker<'a> {
             _ => arg.ty.fits(wanted),
         };
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
-            let message = format!("`{function}` wants {wanted} for `{param}`, and this is {}", arg.ty);
+            let (wants, found) = (super::expr::with_article(wanted), super::expr::with_article(&arg.ty));
+            let message = format!("`{function}` wants {wants} for `{param}`, and this is {found}");
             let mut diagnostic =
                 Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_string());
             if let Some(declared) = declared {

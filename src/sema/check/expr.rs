@@ -277,8 +277,10 @@ impl<'a> Checker<'a> {
                     diagnostic = diagnostic.label(declared, "declared here");
                 }
                 if ty.kinds == KindSet::LIST {
-                    diagnostic = diagnostic
-                        .help(format!("look at its elements: `any x in {parent}: x.{} …`", path[at]));
+                    diagnostic = diagnostic.help(match ty.element().fields() {
+                        Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", path[at]),
+                        None => format!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
+                    });
                 }
                 self.report(diagnostic)
             }

@@ -2,6 +2,7 @@
 //! declared — how uses narrow the type.
 
 use super::DeclaredInput;
+use super::expr::with_article;
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Slot, SlotId};
 use crate::span::Span;
@@ -99,7 +100,11 @@ impl Fields {
             let mut diagnostic = Diagnostic::new(
                 Code::ConflictingUses,
                 span,
-                format!("`{name}` cannot be both {} and {kinds}", inferred.kinds),
+                format!(
+                    "`{name}` cannot be both {} and {}",
+                    with_article(&Ty::plain(inferred.kinds)),
+                    with_article(&Ty::plain(kinds))
+                ),
             )
             .here(format!("used here as {reason}"));
             match earlier {

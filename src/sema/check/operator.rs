@@ -56,7 +56,10 @@ impl<'a> Checker<'a> {
         match self.term(expr)? {
             Term::Expr(value) => Ok(value),
             Term::Cond(cond) => {
-                let message = format!("a condition cannot be compared by `{}`", row.spelling);
+                let message = match row.forms.iter().any(|form| form.result == Outcome::Condition) {
+                    true => format!("a condition cannot be compared by `{}`", row.spelling),
+                    false => format!("`{}` works on values, and this is a condition", row.spelling),
+                };
                 let help = match row.op {
                     Op::Eq | Op::Ne => {
                         "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`"
@@ -79,10 +82,8 @@ impl<'a> Checker<'a> {
             let place = binary.op.span;
             if matches!(row.op, Op::Eq | Op::Ne) {
                 let better = match (row.op, given) {
-                    (Op::Eq, Quantity::Any) => "in",
-                    (Op::Eq, _) => "not in",
-                    (_, Quantity::None) => "in",
-                    (_, _) => "not in",
+                    (Op::Eq, Quantity::Any | Quantity::All) | (_, Quantity::None) => "in",
+                    _ => "not in",
                 };
                 let message = format!("`{} {}` is ambiguous", row.spelling, given.spelling());
                 let mut diagnostic = Diagnostic::new(Code::NotEqualAny, place, message).help(format!(
@@ -286,11 +287,11 @@ impl<'a> Checker<'a> {
                         ErrorKind::UnsupportedLookAround => "look-around",
                         _ => "a back-reference",
                     };
-                    let message = format!("{what} is not supported in regular expressions");
+                    let message = format!("`{}` uses {what}, which is not supported", shown(pattern));
                     return self.report(
                         Diagnostic::new(Code::RegexLookAround, span, message)
                             .here(format!("at character {} of the expression", error.span().start.column))
-                            .help("they would take unbounded time; say it with two conditions, as in `x matches r\"a\" and x not matches r\"b\"`"),
+                            .help("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`"),
                     );
                 }
                 (error.kind().to_string(), error.span().start.column)
@@ -299,16 +300,18 @@ impl<'a> Checker<'a> {
             _ => (error.to_string(), 1),
         };
         self.report(
-            Diagnostic::new(Code::BadRegex, span, format!("this regular expression is invalid: {kind}"))
+            Diagnostic::new(Code::BadRegex, span, format!("`{}` is no regular expression: {kind}", shown(pattern)))
                 .here(format!("at character {at} of the expression"))
-                .help("the syntax is that of the `regex` crate; a raw string r\"…\" needs no doubled backslashes"),
+                .help("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
         )
     }
 
     fn misfit<T>(&mut self, row: &OpInfo, binary: &ast::Binary, left: &Expr, right: &Expr) -> Checked<T> {
         let quantity = binary.modifiers.quantity;
         let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
-        let written = format!("{}{}", if binary.negated { "not " } else { "" }, row.spelling);
+        // The author's own word: the ends of a range are compared by another row than `in`.
+        let spelling = binary.op.node.info().spelling;
+        let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
         let text_left = left.ty.kinds.overlaps(KindSet::STRING);
         let mut code = Code::OperatorType;
         let (message, help) = if !left.ty.kinds.overlaps(lefts) {
@@ -355,21 +358,21 @@ impl<'a> Checker<'a> {
                 with_article(&left.ty),
                 with_article(&right.ty)
             );
-            let message = if row.op == Op::Contains || row.op == Op::In || text_left && row.accepts.quantity {
-                format!(
-                    "`{written}` does not fit: {} on the left and {} on the right",
-                    with_article(&left.ty),
-                    with_article(&right.ty)
-                )
-            } else if matches!(row.op, Op::HasKey) {
-                format!(
-                    "`{written}` wants a string on its right side, and this is {}",
-                    with_article(&right.ty)
-                )
+            let message = if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
+                let (of, wanted) = match quantity {
+                    Some(quantity) => (format!(" {}", quantity.spelling()), "a list of strings"),
+                    None => (String::new(), "a string"),
+                };
+                let found = with_article(&right.ty);
+                format!("`{written}{of}` wants {wanted} on its right side, and this is {found}")
+            } else if row.op == Op::Contains || row.op == Op::In {
+                let (list, element) = if row.op == Op::In { (right, left) } else { (left, right) };
+                let (list, element) = (with_article(&list.ty), with_article(&element.ty));
+                format!("`{written}` looks for {element} in {list}, where there can be none")
             } else {
                 message
             };
-            (message, pair_help(&left.ty, &right.ty))
+            (message, pair_help(left, right))
         };
         let mut diagnostic = Diagnostic::new(code, binary.op.span, message)
             .label(left.span, left.ty.to_string())
@@ -535,9 +538,20 @@ impl Ty {
     }
 }
 
-/// "numbers and times" for a sentence about what an operator works on.
+/// A regular expression for a message, cut if it is long.
+fn shown(pattern: &str) -> String {
+    let mut short: String = pattern.chars().take(40).collect();
+    if short.len() < pattern.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// "numbers and datetimes" for a sentence about what an operator works on.
 fn expected(kinds: KindSet) -> String {
-    format!("a value of type {kinds}")
+    let words: Vec<String> =
+        kinds.to_string().split(" or ").map(|word| word.replace(", ", "s, ") + "s").collect();
+    words.join(" and ")
 }
 
 fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
@@ -561,12 +575,15 @@ fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
     }
 }
 
-fn pair_help(left: &Ty, right: &Ty) -> Option<String> {
-    let pair = left.kinds.union(right.kinds);
+fn pair_help(left: &Expr, right: &Expr) -> Option<String> {
+    let pair = left.ty.kinds.union(right.ty.kinds);
     let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
     let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
-    if number_and_text {
+    let constant = |ty: &Ty| [left, right].iter().any(|side| side.as_const().is_some() && side.ty == *ty);
+    if number_and_text && constant(&Ty::STRING) {
         Some("a number is written without quotes".to_owned())
+    } else if number_and_text && constant(&Ty::INT) {
+        Some("a text is written in quotes".to_owned())
     } else if time_and_text {
         Some("a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`".to_owned())
     } else {

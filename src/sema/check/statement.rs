@@ -250,9 +250,10 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
                 .here("may be missing")
                 .label(*declared, "declared here as required")
-                .help(
-                    "give a value for that case, as in `x ?? 0`, or declare the argument optional with `?`",
-                );
+                .help(format!(
+                    "say with `??` what to give in that case, or declare the argument optional: `{}?: {}`",
+                    param.name, param.ty
+                ));
             let diagnostic = self.with_origin(diagnostic, &value);
             return self.report(diagnostic);
         }

@@ -1,0 +1,206 @@
+//! `rulec check`.
+
+use super::{Folder, SMALL};
+
+const TWICE: &str = "let a = \"x\"\nlet a = \"y\"\nroute r when text == a -> h\n";
+const UNUSED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\n";
+
+#[test]
+fn sound_files_say_so() {
+    let ran = Folder::with(SMALL).rulec(&["check", "a.rules"]).expect(0);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "1 file checked: all well\n"));
+}
+
+#[test]
+fn people_see_the_text_underlined() {
+    let ran = Folder::with(TWICE).rulec(&["check", "a.rules"]).expect(1);
+    insta::assert_snapshot!(ran.out, @r#"
+    E0203
+
+      × the let `a` is declared twice
+       ╭─[a.rules:2:5]
+     1 │ let a = "x"
+       ·     ┬
+       ·     ╰── first declared here
+     2 │ let a = "y"
+       ·     ┬
+       ·     ╰── declared again
+     3 │ route r when text == a -> h
+       ╰────
+      help: rename one of them or remove it
+    "#);
+    assert_eq!(ran.err, "1 file checked: 1 error\nmore about a code: `rulec explain E0203`\n");
+}
+
+#[test]
+fn places_in_other_files_are_shown_as_well() {
+    let main = "import \"shared/lib.rules\"\nlet a = \"y\"\nroute r when text == a -> h\n";
+    let folder = Folder::with(main).file("shared/lib.rules", "let a = \"x\"\n");
+    let ran = folder.rulec(&["check", "a.rules"]).expect(1);
+    insta::assert_snapshot!(ran.out, @r#"
+    E0203
+
+      × the let `a` is declared twice
+       ╭─[a.rules:2:5]
+     1 │ import "shared/lib.rules"
+     2 │ let a = "y"
+       ·     ┬
+       ·     ╰── declared again
+     3 │ route r when text == a -> h
+       ╰────
+      help: rename one of them or remove it
+
+      ☞ first declared here
+       ╭─[shared/lib.rules:1:5]
+     1 │ let a = "x"
+       ·     ─
+       ╰────
+    "#);
+}
+
+#[test]
+fn what_a_terminal_cannot_show_is_pictured() {
+    let wide = "route 查订单\twhen text contains \"订单\"\tand text > 3 -> h\n";
+    let ran = Folder::with(wide).rulec(&["check", "a.rules"]).expect(1);
+    insta::assert_snapshot!(ran.out, @r#"
+    E0301
+
+      × `>` works on a value of type number or datetime, and its left side is a string
+       ╭─[a.rules:1:44]
+     1 │ route 查订单    when text contains "订单"   and text > 3 -> h
+       ·                                                 ──┬─ ─ ┬
+       ·                                                   │  │ ╰── int
+       ·                                                   ╰── string
+       ╰────
+      help: `text` is a string unless an `input` block says otherwise
+    "#);
+    let folder = Folder::with("route a when text == \"\u{202e}x\" -> h # \u{1b}[31m\n\u{1b}");
+    let ran = folder.rulec(&["check", "a.rules"]).expect(1);
+    assert!(!ran.out.contains(['\u{1b}', '\u{202e}']), "{}", ran.out);
+}
+
+#[test]
+fn long_lines_are_cut_to_what_matters() {
+    let words: Vec<String> = (0..20_000).map(|n| format!("\"word{n}\"")).collect();
+    let rules = format!("route a when text in [{}] and txt > 3 and text > 3 -> h", words.join(", "));
+    let ran = Folder::with(&rules).rulec(&["check", "a.rules"]).expect(1);
+    assert!(ran.out.lines().all(|line| line.chars().count() < 400), "{}", ran.out);
+    assert!(ran.out.contains("\"word19999\"] and txt > 3 and text > 3 -> h"), "{}", ran.out);
+    let column = rules.find("> 3 -> h").expect("the place") + 1;
+    assert!(ran.out.contains(&format!("[a.rules:1:{column}]")), "{}", ran.out);
+}
+
+#[test]
+fn a_flood_is_cut_short_for_people_only() {
+    let rules: String = (0..150).map(|n| format!("route r{n} when text > {n} -> h\n")).collect();
+    let folder = Folder::with(rules);
+    let ran = folder.rulec(&["check", "a.rules"]).expect(1);
+    assert_eq!(ran.out.matches("E0301").count(), 100);
+    assert!(ran.out.contains("… and 50 more in a.rules"), "{}", ran.out);
+    assert!(ran.err.starts_with("1 file checked: 150 errors\n"), "{}", ran.err);
+    assert_eq!(folder.rulec(&["check", "a.rules", "--format", "json"]).out.lines().count(), 150);
+}
+
+#[test]
+fn json_holds_everything() {
+    let ran = Folder::with(TWICE).rulec(&["check", "a.rules", "--format", "json"]).expect(1);
+    let place = |line: u32| serde_json::json!({"file": "a.rules", "line": line, "column": 5, "end_line": line, "end_column": 6});
+    let mut labels = [place(2), place(1)];
+    labels[0]["text"] = "declared again".into();
+    labels[1]["text"] = "first declared here".into();
+    let mut expected = place(2);
+    expected["code"] = "E0203".into();
+    expected["severity"] = "error".into();
+    expected["message"] = "the let `a` is declared twice".into();
+    expected["labels"] = labels.as_slice().into();
+    expected["help"] = "rename one of them or remove it".into();
+    expected["fixes"] = serde_json::json!([]);
+    assert_eq!(ran.json(), [expected]);
+
+    let slip = "input { text: string }\nroute r when txt == \"x\" -> h\n";
+    let ran = Folder::with(slip).rulec(&["check", "a.rules", "--format", "json"]).expect(1);
+    let fix = &ran.json()[0]["fixes"][0];
+    assert_eq!((&fix["replacement"], &fix["column"]), (&"text".into(), &14.into()));
+    assert_eq!(fix["applicability"], "maybe_incorrect");
+}
+
+#[test]
+fn github_gets_annotations() {
+    let folder = Folder::new().file("x/a,b.rules", TWICE);
+    let ran = folder.rulec(&["check", "x", "--format", "github"]).expect(1);
+    let expected = "::error file=x/a%2Cb.rules,line=2,col=5,endLine=2,endColumn=6,title=E0203::the let `a` is \
+                    declared twice%0Ahelp: rename one of them or remove it\n";
+    assert_eq!(ran.out, expected);
+    let ran = Folder::with(UNUSED).rulec(&["check", "a.rules", "--format", "github"]).expect(0);
+    assert!(ran.out.starts_with("::warning file=a.rules,line=1,col=5,"), "{}", ran.out);
+}
+
+#[test]
+fn warnings_fail_only_when_denied() {
+    let folder = Folder::with(UNUSED);
+    let ran = folder.rulec(&["check", "a.rules"]).expect(0);
+    assert!(ran.out.contains("W0102") && ran.err.starts_with("1 file checked: 1 warning\n"), "{}", ran.err);
+    let ran = folder.rulec(&["check", "a.rules", "--deny", "warnings"]).expect(1);
+    assert!(ran.err.starts_with("1 file checked: 1 warning (denied)\n"), "{}", ran.err);
+}
+
+#[test]
+fn folders_are_searched_and_fragments_judged_with_their_importers() {
+    // Alone the fragment would be wrong: only `main.rules` declares what `ctx.at` is.
+    let main = "import \"../lib/part.rules\"\ninput { text: string, ctx: { at: datetime } }\nroute r when late -> h\n";
+    let folder = Folder::new()
+        .file("rules/b/main.rules", main)
+        .file("rules/lib/part.rules", "let late = hour(ctx.at) > 20\n")
+        .file("rules/c/bad.rules", "route r when\n")
+        .file("rules/a.rules", UNUSED)
+        .file("rules/.hidden/x.rules", "nonsense")
+        .file("rules/notes.txt", "nonsense");
+    let ran = folder.rulec(&["check", "rules", "--format", "json"]).expect(1);
+    let found: Vec<(String, String)> = ran
+        .json()
+        .iter()
+        .map(|line| {
+            (line["file"].as_str().unwrap_or("").to_owned(), line["code"].as_str().unwrap_or("").to_owned())
+        })
+        .collect();
+    let expected = [("rules/a.rules", "W0102"), ("rules/c/bad.rules", "E0101")];
+    assert_eq!(found, expected.map(|(file, code)| (file.to_owned(), code.to_owned())));
+    assert_eq!(ran.err, "4 files checked: 1 error, 1 warning\n");
+}
+
+#[test]
+fn a_shared_mistake_is_shown_once() {
+    let importer = "import \"lib.rules\"\nroute r when text == x -> h\n";
+    let folder = Folder::new()
+        .file("r/a.rules", importer)
+        .file("r/b.rules", importer)
+        .file("r/lib.rules", "let x = \"a\"\nlet x = \"b\"\n");
+    let ran = folder.rulec(&["check", "r"]).expect(1);
+    assert_eq!(ran.out.matches("E0203").count(), 1, "{}", ran.out);
+    let ran = folder.rulec(&["check", "r/a.rules", "r/b.rules"]).expect(1);
+    assert!(ran.err.starts_with("2 files checked: 1 error\n"), "{}", ran.err);
+}
+
+#[test]
+fn files_that_import_each_other_are_not_passed_over() {
+    let folder =
+        Folder::new().file("r/a.rules", "import \"b.rules\"\n").file("r/b.rules", "import \"a.rules\"\n");
+    let ran = folder.rulec(&["check", "r", "--format", "json"]).expect(1);
+    assert!(ran.json().iter().any(|line| line["code"] == "E0007"), "{}", ran.out);
+}
+
+#[test]
+fn the_root_may_be_widened() {
+    let folder = Folder::new()
+        .file("x/a.rules", "import \"../lib.rules\"\nroute r when text == w -> h\n")
+        .file("lib.rules", "let w = \"w\"\n");
+    let ran = folder.rulec(&["check", "x/a.rules"]).expect(1);
+    assert!(ran.out.contains("E0005"), "{}", ran.out);
+    folder.rulec(&["check", "x/a.rules", "--root", "."]).expect(0);
+}
+
+#[test]
+fn host_functions_may_be_missing() {
+    let rules = "extern fn score(text: string) -> int\nroute r when score(text) > 3 -> h\n";
+    Folder::with(rules).rulec(&["check", "a.rules", "--deny", "warnings"]).expect(0);
+}

@@ -1,0 +1,38 @@
+//! The examples do what they say.
+
+use super::{Folder, Ran, program};
+use std::path::Path;
+
+fn rulec(args: &[&str]) -> Ran {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ran::new(program(root).args(args).output().expect("the program starts"))
+}
+
+#[test]
+fn the_help_desk_is_sound_and_its_tests_pass() {
+    rulec(&["check", "examples/helpdesk.rules", "--deny", "warnings"]).expect(0);
+    let ran = rulec(&["test", "examples/helpdesk.rules"]).expect(0);
+    assert!(ran.out.ends_with("12 passed, 0 failed\n"), "{}", ran.out);
+}
+
+#[test]
+fn the_help_desk_routes_its_messages() {
+    let ran = rulec(&["run", "examples/helpdesk.rules", "examples/helpdesk_messages.jsonl"]).expect(0);
+    let chosen: Vec<String> =
+        ran.json().iter().map(|answer| answer["chosen"].as_str().unwrap_or("none").to_owned()).collect();
+    let expected = "show_files show_files run_code run_refused default error_recovery refund invoice uploads night greeting default";
+    assert_eq!(chosen.join(" "), expected);
+    assert_eq!(ran.json()[11]["breaches"][0]["path"], "ctx.message_count");
+}
+
+#[test]
+fn every_code_has_a_page() {
+    let folder = Folder::new();
+    let list = folder.rulec(&["explain"]).expect(0).out;
+    assert_eq!(list.lines().count(), rulec::Code::ALL.len());
+    for line in list.lines() {
+        let code = line.split(' ').next().expect("a line starts with a code");
+        let page = folder.rulec(&["explain", code]).expect(0).out;
+        assert!(page.starts_with(&format!("# {code}")), "{page}");
+    }
+}

@@ -1,0 +1,95 @@
+//! The program end to end: what it prints where, and how it ends. Nothing here depends on the
+//! width or the colours of a terminal, or on how long something takes.
+
+mod bad_input;
+mod check;
+mod examples;
+mod run;
+mod shell;
+mod tests;
+mod why;
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use tempfile::TempDir;
+
+/// A folder with files, and the program run in it.
+struct Folder {
+    dir: TempDir,
+}
+
+/// What a run of the program came to.
+struct Ran {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Folder {
+    fn new() -> Self {
+        Folder { dir: tempfile::tempdir().expect("a folder can be made") }
+    }
+
+    /// With one file, `a.rules`.
+    fn with(rules: impl AsRef<[u8]>) -> Self {
+        Folder::new().file("a.rules", rules)
+    }
+
+    fn file(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("files lie in folders")).expect("a folder can be made");
+        std::fs::write(path, bytes).expect("a file can be written");
+        self
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn rulec(&self, args: &[&str]) -> Ran {
+        self.fed(args, "")
+    }
+
+    /// Runs the program with something on standard input.
+    fn fed(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> Ran {
+        Ran::new(program(self.dir.path()).args(args).write_stdin(stdin).output().expect("the program starts"))
+    }
+}
+
+impl Ran {
+    fn new(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("the program prints UTF-8");
+        let ran = Ran { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+        ran
+    }
+
+    #[track_caller]
+    fn expect(self, status: i32) -> Self {
+        assert_eq!(self.status, Some(status), "stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        self
+    }
+
+    /// Standard output as JSON lines.
+    #[track_caller]
+    fn json(&self) -> Vec<serde_json::Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    }
+}
+
+/// The program, with nothing of the developer's own settings.
+fn program(folder: &Path) -> assert_cmd::Command {
+    let mut command = assert_cmd::cargo::cargo_bin_cmd!("rulec");
+    command.current_dir(folder);
+    for name in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Two routes and a default.
+const SMALL: &str = "\
+route show_files priority 100 when text contains \"show\" and ctx.message_count > 3 -> file_handler(n: ctx.message_count) { type: \"file\" }
+route shout when text ends_with \"!\" -> shout_handler
+default -> default_handler
+";

@@ -1,0 +1,62 @@
+//! `rulec test`.
+
+use super::{Folder, SMALL};
+
+const PASSES: &str = "route a when text == \"a\" -> h\n\
+                      test \"a is a\" { given text = \"a\" expect a }\n\
+                      test \"b is nothing\" { given text = \"b\" expect none }\n";
+
+#[test]
+fn tests_that_pass_are_listed() {
+    let ran = Folder::with(PASSES).rulec(&["test", "a.rules"]).expect(0);
+    assert_eq!(ran.out, "a.rules\n  ok      a is a\n  ok      b is nothing\n2 passed, 0 failed\n");
+}
+
+#[test]
+fn a_failure_shows_what_was_expected_and_why() {
+    let rules = "route a when text == \"a\" and n > 3 -> h\ndefault -> d\n\
+                 test \"a is a\" { given text = \"a\" given n = 3 expect a }\n";
+    let ran = Folder::with(rules).rulec(&["test", "a.rules"]).expect(1);
+    insta::assert_snapshot!(ran.out, @r#"
+    a.rules
+      FAILED  a is a — expected a, got default
+              at a.rules:3:6
+              why: default → d
+                message   text = "a"
+                          n = 3
+
+              ✗ a
+              │  ✓ text == "a"   text = "a"
+              │  ✗ n > 3         n = 3
+              ✓ default  → d
+    0 passed, 1 failed
+    "#);
+}
+
+#[test]
+fn without_files_everything_below_is_tested() {
+    let folder = Folder::with(PASSES)
+        .file("x/b.rules", "import \"lib.rules\"\nimport \"lib/part.rules\"\nroute b when late -> h\nroute c when early -> h\ntest \"b\" { given text = \"b\" expect b }")
+        .file("x/lib.rules", "let late = text == \"b\"")
+        .file("x/lib/part.rules", "let early = hour(now) < 6 and late")
+        .file("y/none.rules", SMALL);
+    let ran = folder.rulec(&["test"]).expect(0);
+    let expected =
+        "a.rules\n  ok      a is a\n  ok      b is nothing\nx/b.rules\n  ok      b\n3 passed, 0 failed\n";
+    assert_eq!(ran.out, expected);
+}
+
+#[test]
+fn what_does_not_compile_fails() {
+    let folder = Folder::with(PASSES).file("b.rules", "route a when -> h");
+    let ran = folder.rulec(&["test", "a.rules", "b.rules"]).expect(1);
+    assert!(ran.err.contains("E0101"), "{}", ran.err);
+    assert!(ran.out.ends_with("2 passed, 0 failed, 1 file could not be compiled\n"), "{}", ran.out);
+    folder.rulec(&["test", "none.rules"]).expect(2);
+}
+
+#[test]
+fn a_folder_without_rules_is_a_mistake() {
+    let ran = Folder::new().rulec(&["test"]).expect(2);
+    assert_eq!(ran.err, "error: there is no `.rules` file below `.`\n");
+}

@@ -1,0 +1,78 @@
+//! `rulec why`.
+
+use super::{Folder, SMALL};
+
+#[test]
+fn a_decision_is_shown_as_a_tree() {
+    let args = ["why", "a.rules", "--text", "show it!", "--ctx", "{\"message_count\": \"7\"}"];
+    let ran = Folder::with(SMALL).rulec(&args).expect(0);
+    insta::assert_snapshot!(ran.out, @r#"
+    why: shout → shout_handler
+      message   text = "show it!"
+                ctx.message_count = "7"
+
+    ? show_files  (priority 100)   unknown: ctx.message_count is "7", a string, where a number is wanted
+    │  ✓ text contains "show"      text = "show it!"
+    │  ? ctx.message_count > 3     ctx.message_count is "7", a string, where a number is wanted
+    ✓ shout  → shout_handler
+    │  ✓ text ends_with "!"        text = "show it!"
+    "#);
+}
+
+#[test]
+fn the_message_comes_in_three_ways() {
+    let folder = Folder::with(SMALL);
+    let message = "{\"text\": \"show\", \"ctx\": {\"message_count\": 4}}";
+    let parts =
+        folder.rulec(&["why", "a.rules", "--text", "show", "--ctx", "{\"message_count\": 4}"]).expect(0);
+    let whole = folder.rulec(&["why", "a.rules", "--input", message]).expect(0);
+    let piped = folder.fed(&["why", "a.rules", "--input", "-"], format!("\u{feff}{message}\r\n")).expect(0);
+    assert!(parts.out.starts_with("why: show_files"), "{}", parts.out);
+    assert_eq!(parts.out, whole.out);
+    assert_eq!(parts.out, piped.out);
+}
+
+#[test]
+fn the_same_as_data() {
+    let rules = "input { text: string }\nroute a when text == \"a\" -> h\n";
+    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--input", "{}", "--format", "json"]).expect(0);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(json["chosen"], serde_json::Value::Null);
+    assert_eq!(json["trace"]["routes"][0]["result"], "unknown");
+    assert_eq!(json["breaches"][0]["path"], "text");
+}
+
+#[test]
+fn private_values_are_masked_unless_asked_for() {
+    let rules =
+        "input { user: { phone: string @private } }\nroute a when user.phone starts_with \"+49\" -> h\n";
+    let folder = Folder::with(rules);
+    let message = "{\"user\": {\"phone\": \"+49 351 4711\"}}";
+    let ran = folder.rulec(&["why", "a.rules", "--input", message]).expect(0);
+    assert!(!ran.out.contains("4711"), "{}", ran.out);
+    let ran = folder.rulec(&["why", "a.rules", "--input", message, "--show-private"]).expect(0);
+    assert!(ran.out.contains("4711"), "{}", ran.out);
+}
+
+#[test]
+fn bad_messages_and_wrong_usage() {
+    let folder = Folder::with(SMALL);
+    let check = |args: &[&str], status: i32, said: &str| {
+        let ran = folder.rulec(&[&["why", "a.rules"], args].concat()).expect(status);
+        assert!(ran.out.is_empty() && ran.err.contains(said), "{args:?}: {}", ran.err);
+    };
+    check(
+        &["--input", "[]"],
+        1,
+        "`--input` is no message: expected an object, found a list at line 1, column 1",
+    );
+    check(&["--input", "{"], 1, "(E0601)");
+    check(&["--ctx", "{\"a\": 1e400}"], 1, "(E0605)");
+    check(&["--ctx", "{\"a\": 1, \"a\": 1}"], 1, "(E0604)");
+    check(&[], 2, "--text <TEXT>|--ctx <JSON>|--input <JSON>");
+    check(&["--input", "{}", "--text", "x"], 2, "cannot be used with");
+    check(&["--text", "x", "--entry", "t"], 2, "there is no entry `t`");
+    let ran = folder.fed(&["why", "a.rules", "--input", "-"], b"{\"a\": \"\xff\"}").expect(1);
+    assert!(ran.err.contains("(E0606)"), "{}", ran.err);
+    folder.rulec(&["why", "none.rules", "--text", "x"]).expect(2);
+}
