@@ -530,7 +530,7 @@ impl<'a> Checker<'a> {
                     Some((place, reason)) if diagnostic.span() != Some(place) => {
                         diagnostic.label(place, format!("`{}` is used here as {reason}", path.join(".")))
                     }
-                    _ if path.len() == 1 && &*path[0] == "text" => {
+                    _ if path.len() == 1 && &*path[0] == "text" && diagnostic.help.is_none() => {
                         diagnostic.help("`text` is a string unless an `input` block says otherwise")
                     }
                     _ => diagnostic,
