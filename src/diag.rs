@@ -125,7 +125,12 @@ impl Diagnostic {
 /// The candidate nearest to `name` in spelling, when one is near enough to be a likely slip.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
-    let allowed = if length <= 2 { 1 } else { (length / 3).max(1) + usize::from(length > 4) };
+    // Every name of one letter is near every other, so none is suggested for it.
+    let allowed = match length {
+        0 | 1 => return None,
+        2 => 1,
+        _ => (length / 3).max(1) + usize::from(length > 4),
+    };
     candidates
         .into_iter()
         .filter(|candidate| *candidate != name)

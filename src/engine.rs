@@ -134,8 +134,8 @@ impl Compiler {
     /// # Errors
     /// Every error and warning found, when one is an error.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        let mut loaded = loader::load(loader, path);
-        let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
+        let loaded = loader::load(loader, path);
+        let mut diagnostics = loaded.diagnostics.clone();
         let (program, found) = check::check(&loaded);
         diagnostics.extend(found);
         let fails = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
@@ -181,9 +181,11 @@ static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// `path` as seen from `root`, when it lies there.
 fn within(root: &Path, path: &Path) -> Option<PathBuf> {
-    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-    let (root, path) = (root.canonicalize().ok()?, path.canonicalize().ok()?);
-    path.strip_prefix(root).ok().map(Path::to_path_buf)
+    let here =
+        |path: &Path| if path.as_os_str().is_empty() { Path::new(".") } else { path }.canonicalize().ok();
+    // The file itself may be missing, which is for the loader to say.
+    let folder = here(path.parent().unwrap_or(Path::new("")))?;
+    Some(folder.strip_prefix(here(root)?).ok()?.join(path.file_name()?))
 }
 
 fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {

@@ -21,11 +21,17 @@ use error::{Refusal, Step};
 /// How many lists and objects may stand inside one another, the outermost counted.
 pub const MAX_DEPTH: usize = 128;
 
+/// How many bytes a message may have: 64 MiB.
+pub const MAX_BYTES: usize = 64 << 20;
+
 /// Reads one JSON value, of any type, that takes up the whole of `text` but for white space.
 ///
 /// # Errors
 /// When `text` is not JSON, or breaks one of the rules in the module's documentation.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
+    if text.len() > MAX_BYTES {
+        return Err(JsonError::too_long());
+    }
     let mut state = State::default();
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();

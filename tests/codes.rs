@@ -10,7 +10,7 @@
 //! `RULEC_BLESS=1` writes `docs/codes/README.md` anew.
 
 use rulec::diag::{Code, Diagnostic};
-use rulec::json::{self, JsonErrorKind};
+use rulec::json;
 use rulec::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
 use rulec::{Compiler, Rules};
 use std::collections::BTreeSet;
@@ -95,16 +95,7 @@ fn compiler(code: Code) -> Compiler {
 }
 
 fn message_code(bytes: &[u8]) -> Option<Code> {
-    let error = json::parse_object_bytes(bytes).err()?;
-    Some(match error.kind() {
-        JsonErrorKind::Syntax => Code::MessageSyntax,
-        JsonErrorKind::NotAnObject => Code::MessageNotObject,
-        JsonErrorKind::Depth => Code::MessageTooDeep,
-        JsonErrorKind::DuplicateKey => Code::MessageDuplicateKey,
-        JsonErrorKind::NumberRange => Code::MessageNumber,
-        JsonErrorKind::Utf8 => Code::MessageNotUtf8,
-        other => panic!("{other:?} has no code"),
-    })
+    json::parse_object_bytes(bytes).err().map(|error| error.kind().code())
 }
 
 /// Files of which one cannot be loaded.
@@ -170,6 +161,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             let message = format!("{{\"tree\": {}{}}}", "[".repeat(128), "]".repeat(128));
             message_code(message.as_bytes()).into_iter().collect()
         }
+        Code::MessageTooLong => message_code(&vec![b' '; json::MAX_BYTES + 1]).into_iter().collect(),
         Code::MessageNotUtf8 => message_code(&latin1(text)).into_iter().collect(),
         other => panic!("no circumstance is made for {other}"),
     }

@@ -4,7 +4,7 @@ use super::Stop;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The most bytes a line may have: 64 MiB.
-pub const MAX_LINE_BYTES: usize = 64 << 20;
+const MAX_LINE_BYTES: usize = rulec::json::MAX_BYTES;
 
 /// The lines of an input.
 pub struct Lines<R> {

@@ -1,14 +1,14 @@
 //! `rulec run`: a decision for every message of a stream of JSON lines.
 
 use super::files;
-use super::lines::{Line, Lines, MAX_LINE_BYTES};
+use super::lines::{Line, Lines};
 use super::progress::Progress;
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{Status, Stop};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::diag::Code;
-use rulec::json::{self, JsonError, JsonErrorKind};
+use rulec::json::{self, JsonError};
 use rulec::{Decision, Entry, Explanation, Rules, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -80,8 +80,7 @@ struct BadMessage<'a> {
     code: Code,
     message: &'a str,
     /// The character of the line, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
+    column: usize,
     /// The field it is in.
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
@@ -106,8 +105,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
         let Some(line) = lines.next(|| out.flush())? else { break };
         let message = match line {
             Line::Bytes(bytes) if bytes.trim_ascii().is_empty() => continue,
-            Line::Bytes(bytes) => json::parse_object_bytes(bytes).map_err(Some),
-            Line::TooLong => Err(None),
+            Line::Bytes(bytes) => json::parse_object_bytes(bytes),
+            Line::TooLong => Err(JsonError::too_long()),
         };
         answer.clear();
         match message {
@@ -121,7 +120,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
             }
             Err(error) => {
                 summary.error();
-                write_json(&mut answer, &Refused { line: number, error: bad_message(error.as_ref()) });
+                write_json(&mut answer, &Refused { line: number, error: bad_message(&error) });
             }
         }
         out.write(&answer)?;
@@ -186,36 +185,12 @@ fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
     out.push(b'\n');
 }
 
-fn bad_message(error: Option<&JsonError>) -> BadMessage<'_> {
-    match error {
-        Some(error) => BadMessage {
-            code: code_of(error.kind()),
-            message: error.message(),
-            column: Some(error.column()),
-            path: error.path(),
-            help: error.help(),
-        },
-        None => {
-            debug_assert_eq!(MAX_LINE_BYTES, 64 << 20, "the words below say so");
-            BadMessage {
-                code: Code::MessageSyntax,
-                message: "the line is longer than 64 MiB",
-                column: None,
-                path: "",
-                help: Some("a line holds one message"),
-            }
-        }
-    }
-}
-
-/// The code for a kind of mistake in a message.
-pub fn code_of(kind: JsonErrorKind) -> Code {
-    match kind {
-        JsonErrorKind::Depth => Code::MessageTooDeep,
-        JsonErrorKind::DuplicateKey => Code::MessageDuplicateKey,
-        JsonErrorKind::NumberRange => Code::MessageNumber,
-        JsonErrorKind::NotAnObject => Code::MessageNotObject,
-        JsonErrorKind::Utf8 => Code::MessageNotUtf8,
-        _ => Code::MessageSyntax,
+fn bad_message(error: &JsonError) -> BadMessage<'_> {
+    BadMessage {
+        code: error.kind().code(),
+        message: error.message(),
+        column: error.column(),
+        path: error.path(),
+        help: error.help(),
     }
 }

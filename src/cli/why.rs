@@ -1,13 +1,12 @@
 //! `rulec why`: one decision, and how it came about.
 
 use super::files;
-use super::run::{code_of, entry};
+use super::run::entry;
 use super::term::{Out, Term};
 use super::{Status, Stop};
 use clap::{ArgGroup, ValueEnum};
 use rulec::explain::RenderOptions;
 use rulec::json::{self, JsonError};
-use rulec::loader::MAX_FILE_BYTES;
 use rulec::{Breach, Explanation};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -110,13 +109,10 @@ fn message(args: &Args) -> Result<Map<String, Json>, Stop> {
     match args.input.as_deref() {
         Some("-") => {
             let mut bytes = Vec::new();
-            let mut stdin = io::stdin().lock().take(MAX_FILE_BYTES + 1);
+            let mut stdin = io::stdin().lock().take(json::MAX_BYTES as u64 + 1);
             stdin
                 .read_to_end(&mut bytes)
                 .map_err(|error| Stop::usage(format!("standard input cannot be read: {error}")))?;
-            if bytes.len() as u64 > MAX_FILE_BYTES {
-                return Err(Stop::error("the message on standard input is longer than 64 MiB"));
-            }
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
             json::parse_object_bytes(bytes).map_err(|error| refused("standard input", &error))
         }
@@ -136,5 +132,5 @@ fn message(args: &Args) -> Result<Map<String, Json>, Stop> {
 }
 
 fn refused(what: &str, error: &JsonError) -> Stop {
-    Stop::error(format!("{what} is no message: {error} ({})", code_of(error.kind())))
+    Stop::error(format!("{what} is no message: {error} ({})", error.kind().code()))
 }

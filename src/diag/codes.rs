@@ -120,6 +120,7 @@ codes! {
     MessageDuplicateKey = "E0604", "a message has a key twice";
     MessageNumber = "E0605", "a message has a number out of range";
     MessageNotUtf8 = "E0606", "a message is not UTF-8";
+    MessageTooLong = "E0607", "a message is too long";
 
     BidiInString = "W0001", "a bidirectional control character in a string";
     MixedScript = "W0002", "a name mixes look-alike scripts";

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::MAX_DEPTH;
+use super::{MAX_BYTES, MAX_DEPTH};
+use crate::diag::Code;
 
 /// Characters of a key that a message shows; the rest is left out.
 const SHOWN: usize = 80;
@@ -24,6 +25,23 @@ pub enum JsonErrorKind {
     NotAnObject,
     /// Bytes that are not UTF-8.
     Utf8,
+    /// More than [`MAX_BYTES`].
+    TooLong,
+}
+
+impl JsonErrorKind {
+    /// The diagnostic code users see.
+    pub fn code(self) -> Code {
+        match self {
+            JsonErrorKind::Syntax => Code::MessageSyntax,
+            JsonErrorKind::Depth => Code::MessageTooDeep,
+            JsonErrorKind::DuplicateKey => Code::MessageDuplicateKey,
+            JsonErrorKind::NumberRange => Code::MessageNumber,
+            JsonErrorKind::NotAnObject => Code::MessageNotObject,
+            JsonErrorKind::Utf8 => Code::MessageNotUtf8,
+            JsonErrorKind::TooLong => Code::MessageTooLong,
+        }
+    }
 }
 
 /// Why a text was not read as a message. Displays as one lower-case line: what, where, and the remedy if there is one.
@@ -78,6 +96,19 @@ impl JsonError {
     /// The byte, counted from 0; the text's length for a text that ends too early.
     pub fn offset(&self) -> usize {
         self.offset
+    }
+
+    /// The error for a text that is longer than [`MAX_BYTES`], whether or not it was read.
+    pub fn too_long() -> JsonError {
+        JsonError {
+            kind: JsonErrorKind::TooLong,
+            message: format!("the message is longer than {} MiB", MAX_BYTES >> 20),
+            help: "a line holds one message",
+            path: String::new(),
+            line: 1,
+            column: 1,
+            offset: MAX_BYTES,
+        }
     }
 
     /// The error for what stopped the reader: `refusal` if that was us, else what `serde_json` says.

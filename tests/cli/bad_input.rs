@@ -52,7 +52,7 @@ fn each_mistake_has_its_code_and_place() {
         ("chained comparison", "route a when 1 < n < 5 -> h\n", "E0111 1:20"),
         ("null compared", "route a when text == null -> h\n", "E0301 1:22"),
         ("condition compared", "route a when (n > 1) == true -> h\n", "E0303 1:14"),
-        ("contradictory uses", "route a when ctx.n > 3 and ctx.n starts_with \"x\" -> h\n", "E0301 1:34"),
+        ("contradictory uses", "route a when ctx.n > 3 and ctx.n starts_with \"x\" -> h\n", "E0304 1:28"),
         ("unknown target", "handler h()\nroute a when text == \"x\" -> g\n", "E0206 2:29"),
         ("unknown table", "route a when text == \"x\" -> goto t\n", "E0207 1:34"),
         ("CRLF and BOM", "\u{feff}# one\r\n\r\nroute a when text > 3 -> h\r\n", "E0301 3:19"),

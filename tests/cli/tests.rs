@@ -38,7 +38,7 @@ fn without_files_everything_below_is_tested() {
     let folder = Folder::with(PASSES)
         .file("x/b.rules", "import \"lib.rules\"\nimport \"lib/part.rules\"\nroute b when late -> h\nroute c when early -> h\ntest \"b\" { given text = \"b\" expect b }")
         .file("x/lib.rules", "let late = text == \"b\"")
-        .file("x/lib/part.rules", "let early = hour(now) < 6 and late")
+        .file("x/lib/part.rules", "import \"../lib.rules\"\nlet early = hour(now) < 6 and late")
         .file("y/none.rules", SMALL);
     let ran = folder.rulec(&["test"]).expect(0);
     let expected =

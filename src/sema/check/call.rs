@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     pub(super) fn def(&mut self, params: &'a [ast::Field], body: &'a ast::Expr) -> Checked<Checkeds> {
-        let record = self.record(params)?;
+        let record = self.record(params);
         let mut bound = Vec::new();
         for (at, (field, written)) in record.fields.into_iter().zip(params).enumerate() {
             let expr = Expr {
@@ -37,7 +37,7 @@ impl<'a> Checker<'a> {
         params: &'a [ast::Field],
         result: &'a ast::TypeExpr,
     ) -> Checked<Checkeds> {
-        let record = self.record(params)?;
+        let record = self.record(params);
         let ty = self.ty(result)?;
         let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
         let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
@@ -125,8 +125,15 @@ impl<'a> Checker<'a> {
             name.span,
             format!("there is no function `{}`", name.node),
         );
-        let diagnostic = match near {
-            Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
+        let known_elsewhere = match name.node.to_lowercase().as_str() {
+            "length" | "size" | "strlen" | "lenght" => Some("len"),
+            "lowercase" | "to_lower" | "tolower" => Some("lower"),
+            "uppercase" | "to_upper" | "toupper" => Some("upper"),
+            "strip" => Some("trim"),
+            _ => None,
+        };
+        let diagnostic = match known_elsewhere.or(near.as_deref()) {
+            Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
             None => {
                 let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
                 diagnostic.help(format!(

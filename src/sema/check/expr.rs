@@ -136,10 +136,33 @@ impl<'a> Checker<'a> {
         Ok(match self.term(expr)? {
             Term::Expr(value) => value,
             Term::Cond(cond) => {
-                let span = cond.span;
-                Expr { kind: ExprKind::Cond(Box::new(cond)), ty: Ty::BOOL, optional: true, span }
+                let (span, optional) = (cond.span, self.may_be_unknown(&cond));
+                Expr { kind: ExprKind::Cond(Box::new(cond)), ty: Ty::BOOL, optional, span }
             }
         })
+    }
+
+    /// Whether a condition may be unknown although the message keeps every promise of `input`.
+    fn may_be_unknown(&self, cond: &Cond) -> bool {
+        match &cond.kind {
+            CondKind::Const(_) => false,
+            CondKind::Not(inner) | CondKind::Call(_, inner) => self.may_be_unknown(inner),
+            CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(|part| self.may_be_unknown(part)),
+            CondKind::Test(test) => {
+                let presence = matches!(test.op, Some(Op::IsMissing | Op::IsPresent));
+                let right = match &test.right {
+                    Operand::Nothing => false,
+                    Operand::Value(value) => value.optional,
+                    Operand::Range { start, end, .. } => start.optional || end.optional,
+                };
+                !presence && (test.left.optional || right)
+            }
+            CondKind::Quantifier { list, body, .. } => list.optional || self.may_be_unknown(body),
+            CondKind::Let(id) => match self.program.let_body(*id) {
+                Term::Cond(body) => self.may_be_unknown(body),
+                Term::Expr(body) => body.optional,
+            },
+        }
     }
 
     fn name(&mut self, name: &str, span: Span) -> Checked<Term> {
@@ -171,7 +194,7 @@ impl<'a> Checker<'a> {
                 }
             };
         }
-        self.message_path(&[name.into()], span).map(Term::Expr)
+        self.message_path(&Path::of(name, span), span).map(Term::Expr)
     }
 
     /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
@@ -193,18 +216,18 @@ impl<'a> Checker<'a> {
     }
 
     /// The path, when the expression is a field of the message reached by constant names.
-    fn constant_path(&self, expr: &ast::Expr) -> Option<Vec<Arc<str>>> {
-        let mut path = Vec::new();
+    fn constant_path(&self, expr: &ast::Expr) -> Option<Path> {
+        let mut path = Path::default();
         let mut at = expr;
         loop {
             match &at.kind {
                 ast::ExprKind::Field(base, name) => {
-                    path.push(name.node.as_str().into());
+                    path.push(&name.node, name.span, true);
                     at = base;
                 }
                 ast::ExprKind::Index(base, index) => match &index.kind {
                     ast::ExprKind::Literal(Literal::String(key)) => {
-                        path.push(key.as_str().into());
+                        path.push(key, index.span, false);
                         at = base;
                     }
                     _ => return None,
@@ -215,8 +238,9 @@ impl<'a> Checker<'a> {
                     if bound {
                         return None;
                     }
-                    path.push(name.as_str().into());
-                    path.reverse();
+                    path.push(name, at.span, true);
+                    path.names.reverse();
+                    path.places.reverse();
                     return Some(path);
                 }
                 _ => return None,
@@ -224,61 +248,47 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn message_path(&mut self, path: &[Arc<str>], span: Span) -> Checked<Expr> {
-        let declared = self.fields.roots().is_some_and(|roots| roots.get(&path[0]).is_some());
-        if self.symbols.is_broken(&path[0]) && !declared {
+    fn message_path(&mut self, path: &Path, span: Span) -> Checked<Expr> {
+        let names = &path.names;
+        let declared = self.fields.roots().is_some_and(|roots| roots.get(&names[0]).is_some());
+        if self.symbols.is_broken(&names[0]) && !declared {
             return Err(Reported);
         }
-        match self.fields.find(path, span) {
+        let hidden = self.symbols.definitions.get(&names[0]).map(|symbol| symbol.name.span);
+        if let (Some(hidden), false) = (hidden, declared) {
+            let message = format!("`{}` is not declared in this file or in what it imports", names[0]);
+            return self.report(
+                Diagnostic::new(Code::UnknownName, path.places[0].0, message)
+                    .label(hidden, "declared in a file that is not imported here")
+                    .help("import that file, or move the definition into one that both import"),
+            );
+        }
+        match self.fields.find(names, span) {
             Ok(found) => {
-                if path.len() == 1 && self.fields.inferred() {
-                    self.warn_of_near_name(&path[0], span);
+                if names.len() == 1 && self.fields.inferred() {
+                    self.warn_of_near_name(&names[0], span);
                 }
-                let slot = self.fields.slot(path, found.ty.kinds, found.private);
+                let slot = self.fields.slot(names, found.ty.kinds, found.private);
                 Ok(Expr { kind: ExprKind::Slot(slot), ty: found.ty, optional: found.optional, span })
             }
             Err(Lost::UnknownField { at: 0, record }) => {
-                let name = &path[0];
-                let file = span.file;
-                let definitions = self
-                    .symbols
-                    .definitions
-                    .iter()
-                    .filter(|symbol| self.symbols.sees(file, symbol.name.span))
-                    .map(|symbol| symbol.name.node.as_str());
-                let bound = self.scope.iter().map(|binding| &*binding.name);
-                let names = record.fields.iter().map(|field| &*field.name).chain(definitions).chain(bound);
-                let near = nearest(name, names).map(str::to_owned);
-                let place = Span { end: span.start + name.len() as u32, ..span };
-                let diagnostic =
-                    Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
-                let hidden = self.symbols.definitions.get(name).map(|symbol| symbol.name.span);
-                let diagnostic = match (near, hidden) {
-                    (_, Some(hidden)) => diagnostic
-                        .label(hidden, "declared in a file that is not imported here")
-                        .help("import that file"),
-                    (Some(near), None) => diagnostic.did_you_mean(place, Some(&near)),
-                    (None, None) => diagnostic.help(format!(
-                        "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
-                    )),
-                };
-                self.report(diagnostic)
+                self.unknown_root(&names[0], path.places[0].0, &record)
             }
             Err(Lost::UnknownField { at, record }) => {
-                let message = format!("`{}` has no field `{}`", path[..at].join("."), path[at]);
-                let declared = self.fields.declared_at(&path[..at]);
-                self.unknown_field(message, &path[at], &record, declared, span)
+                let message = format!("`{}` has no field `{}`", names[..at].join("."), names[at]);
+                let declared = self.fields.declared_at(&names[..at]);
+                self.unknown_field(message, &names[at], &record, declared, path.places[at])
             }
             Err(Lost::NoFields { at, ty }) => {
-                let parent = path[..at].join(".");
-                let message = format!("`{parent}` is {} and has no field `{}`", with_article(&ty), path[at]);
-                let mut diagnostic = Diagnostic::new(Code::UnknownField, span, message);
-                if let Some(declared) = self.fields.declared_at(&path[..at]) {
+                let parent = names[..at].join(".");
+                let message = format!("`{parent}` is {} and has no field `{}`", with_article(&ty), names[at]);
+                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message);
+                if let Some(declared) = self.fields.declared_at(&names[..at]) {
                     diagnostic = diagnostic.label(declared, "declared here");
                 }
                 if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
-                        Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", path[at]),
+                        Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
                         None => format!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
                     });
                 }
@@ -287,28 +297,47 @@ impl<'a> Checker<'a> {
         }
     }
 
+    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &crate::ty::Record) -> Checked<T> {
+        let definitions = self
+            .symbols
+            .definitions
+            .iter()
+            .filter(|symbol| self.symbols.sees(place.file, symbol.name.span))
+            .map(|symbol| symbol.name.node.as_str());
+        let bound = self.scope.iter().map(|binding| &*binding.name);
+        let names = record.fields.iter().map(|field| &*field.name).chain(definitions).chain(bound);
+        let near = nearest(name, names).map(str::to_owned);
+        let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
+        self.report(match near {
+            Some(near) => diagnostic.did_you_mean(place, Some(&near)),
+            None => diagnostic.help(format!(
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
+            )),
+        })
+    }
+
     fn unknown_field<T>(
         &mut self,
         message: String,
         name: &str,
         record: &crate::ty::Record,
         declared: Option<Span>,
-        span: Span,
+        (place, plain): (Span, bool),
     ) -> Checked<T> {
-        let place = Span { start: span.end.saturating_sub(name.len() as u32).max(span.start), ..span };
         let mut diagnostic = Diagnostic::new(Code::UnknownField, place, message);
         if let Some(declared) = declared {
             diagnostic = diagnostic.label(declared, "declared here");
         }
         let names: Vec<&str> = record.fields.iter().map(|field| &*field.name).collect();
         diagnostic = match nearest(name, names.iter().copied()) {
-            Some(near) => diagnostic.did_you_mean(place, Some(near)),
+            Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
+            Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
             None => diagnostic.help(format!("its fields are {}", names.join(", "))),
         };
         self.report(diagnostic)
     }
 
-    fn warn_of_near_name(&mut self, name: &str, span: Span) {
+    fn warn_of_near_name(&mut self, name: &Arc<str>, span: Span) {
         let near = nearest(
             name,
             self.symbols
@@ -317,7 +346,9 @@ impl<'a> Checker<'a> {
                 .filter(|symbol| !matches!(symbol.node, Definition::Def { .. } | Definition::Extern { .. }))
                 .map(|symbol| symbol.name.node.as_str()),
         );
-        if let Some(near) = near {
+        if let Some(near) = near
+            && self.fields.first_warning(name)
+        {
             let near = near.to_owned();
             let message = format!("`{name}` is read from the message, and `{near}` is a definition");
             self.diagnostics
@@ -333,7 +364,7 @@ impl<'a> Checker<'a> {
                 None => {
                     let record = record.clone();
                     let message = format!("there is no field `{}` here", name.node);
-                    return self.unknown_field(message, &name.node, &record, None, span);
+                    return self.unknown_field(message, &name.node, &record, None, (name.span, true));
                 }
             },
             Inner::Element(element) if base.ty.kinds.overlaps(KindSet::DICT) => ((**element).clone(), true),
@@ -384,9 +415,16 @@ impl<'a> Checker<'a> {
         let undeclared = self.constant_path(operand).filter(|_| self.fields.inferred());
         if let Some(path) = undeclared {
             // Finding the path notes that what is above it is a record.
-            let private = matches!(self.fields.find(&path, operand.span), Ok(found) if found.private);
-            let slot = self.fields.slot(&path, wanted.kinds, private);
-            return Ok(Expr { kind: ExprKind::Slot(slot), ty: wanted, optional: true, span });
+            let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
+            let slot = self.fields.slot(&path.names, wanted.kinds, private);
+            let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
+            // Inside the read, the slot is out of reach for what other uses narrow.
+            return Ok(Expr {
+                kind: ExprKind::Read(Box::new(value), wanted.kinds),
+                ty: wanted,
+                optional: true,
+                span,
+            });
         }
         let value = self.value(operand)?;
         let readable = accepted(wanted.kinds).union(if wanted.kinds.has(Kind::DateTime) {
@@ -584,6 +622,24 @@ impl<'a> Checker<'a> {
             }
             None => Ok(expr),
         }
+    }
+}
+
+/// A way into the message: each part's name, and where it stands with whether it is a plain name.
+#[derive(Default)]
+struct Path {
+    names: Vec<Arc<str>>,
+    places: Vec<(Span, bool)>,
+}
+
+impl Path {
+    fn of(name: &str, span: Span) -> Path {
+        Path { names: vec![name.into()], places: vec![(span, true)] }
+    }
+
+    fn push(&mut self, name: &str, span: Span, plain: bool) {
+        self.names.push(name.into());
+        self.places.push((span, plain));
     }
 }
 

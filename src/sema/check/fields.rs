@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Inner, KindSet, Record, Ty};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) type Path = Vec<Arc<str>>;
@@ -32,6 +32,8 @@ pub(super) struct Fields {
     input: Option<DeclaredInput>,
     uses: HashMap<Path, Inferred>,
     settled: bool,
+    /// Undeclared names that were warned of, so that each is once.
+    warned: HashSet<Arc<str>>,
     slots: Vec<Slot>,
     slot_ids: HashMap<(Path, KindSet), SlotId>,
     conflicts: Vec<Diagnostic>,
@@ -58,6 +60,11 @@ impl Fields {
         self.input.as_ref().map(|input| &input.record)
     }
 
+    /// Whether this is the first warning about an undeclared name.
+    pub(super) fn first_warning(&mut self, name: &Arc<str>) -> bool {
+        self.warned.insert(name.clone())
+    }
+
     /// Where a declared field stands.
     pub(super) fn declared_at(&self, path: &[Arc<str>]) -> Option<Span> {
         self.input.as_ref()?.places.get(path).copied()
@@ -71,7 +78,11 @@ impl Fields {
                 for end in 1..path.len() {
                     self.narrow(&path[..end], KindSet::DICT, span, "a record, since a field of it is read");
                 }
-                Ok(Found { ty: Ty::plain(self.kinds(path)), optional: true, private: false })
+                // While uses are collected each is looked at alone, so that two that contradict each
+                // other meet in `narrow`, whichever stands first.
+                let open = !self.settled && !is_text(path);
+                let kinds = if open { KindSet::ALL } else { self.kinds(path) };
+                Ok(Found { ty: Ty::plain(kinds), optional: true, private: false })
             }
         }
     }
@@ -80,7 +91,7 @@ impl Fields {
     fn kinds(&self, path: &[Arc<str>]) -> KindSet {
         match self.uses.get(path) {
             Some(inferred) => inferred.kinds,
-            None if path.len() == 1 && &*path[0] == "text" => KindSet::STRING,
+            None if is_text(path) => KindSet::STRING,
             None => KindSet::ALL,
         }
     }
@@ -153,6 +164,7 @@ impl Fields {
     }
 
     pub(super) fn forget_slots(&mut self) {
+        self.warned.clear();
         self.slots.clear();
         self.slot_ids.clear();
     }
@@ -160,6 +172,10 @@ impl Fields {
     pub(super) fn take_slots(&mut self) -> Vec<Slot> {
         std::mem::take(&mut self.slots)
     }
+}
+
+fn is_text(path: &[Arc<str>]) -> bool {
+    matches!(path, [name] if &**name == "text")
 }
 
 fn find_declared(record: &Record, path: &[Arc<str>]) -> Result<Found, Lost> {

@@ -178,11 +178,11 @@ impl<'a> Checker<'a> {
                 let wanted = right.ty.kinds.intersect(lefts);
                 (self.as_datetime(left, wanted)?, right)
             }
-            (_, l, _) if l == KindSet::DATETIME => {
+            (Op::Eq | Op::Ne, l, _) if l == KindSet::DATETIME => {
                 let right = self.as_datetime(right, l)?;
                 (left, right)
             }
-            (_, _, r) if r == KindSet::DATETIME => {
+            (Op::Eq | Op::Ne, _, r) if r == KindSet::DATETIME => {
                 let left = self.as_datetime(left, r)?;
                 (left, right)
             }
@@ -394,8 +394,11 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Expr> {
         let row = op.node.info();
-        let left = self.operand(left, row);
-        let right = right.map(|right| self.operand(right, row)).transpose();
+        // A condition may be unknown, so `(x > 3) ?? false` is a bool that is always there.
+        let mut operand =
+            |expr| if op.node == Op::Coalesce { self.value(expr) } else { self.operand(expr, row) };
+        let left = operand(left);
+        let right = right.map(operand).transpose();
         let (left, right) = (left?, right?);
         let nothing = Ty::plain(KindSet::EMPTY);
         let right_ty = right.as_ref().map_or(&nothing, |right| &right.ty);

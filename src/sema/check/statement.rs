@@ -69,12 +69,17 @@ impl<'a> Checker<'a> {
                         );
                     }
                     names.entry(&route.name.node).or_insert(route.name.span);
-                    if let Ok(route) = self.route(route, statement, table) {
-                        let id = RouteId(self.program.routes.len() as u32);
-                        if !route.disabled {
-                            order.push(id);
+                    match self.route(route, statement, table) {
+                        Ok(route) => {
+                            let id = RouteId(self.program.routes.len() as u32);
+                            if !route.disabled {
+                                order.push(id);
+                            }
+                            self.program.routes.push(route);
                         }
-                        self.program.routes.push(route);
+                        Err(Reported) => {
+                            self.failed_routes.insert(&route.name.node);
+                        }
                     }
                 }
                 StatementKind::Default { target } => {
@@ -202,7 +207,8 @@ impl<'a> Checker<'a> {
                 Err(Reported) => result = Err(Reported),
             }
         }
-        if let Some((params, declared)) = params {
+        // After a misspelt argument the one it stands for is not missing as well.
+        if let (Some((params, declared)), Ok(())) = (params, &result) {
             for param in params.fields.iter().filter(|param| !param.optional) {
                 if !written.iter().any(|(name, _)| *name.node == *param.name) {
                     let message = format!("`{}` needs the argument `{}`", handler.node, param.name);
@@ -288,7 +294,7 @@ impl<'a> Checker<'a> {
                     _ => continue,
                 };
                 if let Target::Goto { table, span } = target
-                    && let Some(to) = self.program.table_named(&table.node)
+                    && let Some(to) = self.program.table_named(&table.node).filter(|to| *to != TableId(0))
                 {
                     jumps[at].push(to.index());
                     places.entry((at, to.index())).or_insert(*span);
@@ -471,6 +477,7 @@ impl<'a> Checker<'a> {
                         .help(format!("write which: `expect TABLE.{}`", name.node)),
                 )
             }
+            None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
             None => {
                 let message = format!("there is no route `{}`", name.node);
                 let near = nearest(&name.node, routes().map(|(_, route)| &*route.name)).map(str::to_owned);

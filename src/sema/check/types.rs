@@ -4,7 +4,7 @@ use super::{Checked, Checker, DeclaredInput, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::Case;
 use crate::sema::hir;
-use crate::sema::resolve::sorted;
+use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, ExprKind, StatementKind, TypeExpr, TypeKind};
 use crate::text::Form;
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
             }
             TypeKind::List(element) => Ok(Ty::list(self.inner_ty(element.as_deref())?)),
             TypeKind::Dict(element) => Ok(Ty::dict(self.inner_ty(element.as_deref())?)),
-            TypeKind::Record(fields) => Ok(Ty::record(self.record(fields)?)),
+            TypeKind::Record(fields) => Ok(Ty::record(self.record(fields))),
         }
     }
 
@@ -92,32 +92,24 @@ impl<'a> Checker<'a> {
         element.map_or(Ok(Ty::ANY), |element| self.ty(element))
     }
 
-    /// The fields of a record type, an `input` block or a parameter list.
-    pub(super) fn record(&mut self, fields: &[ast::Field]) -> Checked<Record> {
+    /// The fields of a record type, an `input` block or a parameter list. A field with a fault is
+    /// reported and read as `any`, so that one slip is one finding.
+    pub(super) fn record(&mut self, fields: &[ast::Field]) -> Record {
         let mut record = Record::default();
-        let mut result = Ok(());
         for (at, field) in fields.iter().enumerate() {
             if let Some(first) = fields[..at].iter().find(|other| other.name.node == field.name.node) {
-                self.diagnostics.push(super::super::resolve::duplicate(
-                    "field",
-                    &field.name.node,
-                    first.name.span,
-                    field.name.span,
-                ));
-                result = Err(Reported);
+                let (first, second) = (first.name.span, field.name.span);
+                self.diagnostics.push(duplicate("field", &field.name.node, first, second));
                 continue;
             }
-            match self.ty(&field.ty) {
-                Ok(ty) => record.fields.push(Field {
-                    name: field.name.node.as_str().into(),
-                    ty,
-                    optional: field.optional,
-                    private: field.private,
-                }),
-                Err(Reported) => result = Err(Reported),
-            }
+            record.fields.push(Field {
+                name: field.name.node.as_str().into(),
+                ty: self.ty(&field.ty).unwrap_or(Ty::ANY),
+                optional: field.optional,
+                private: field.private,
+            });
         }
-        result.map(|()| record)
+        record
     }
 
     /// Takes the `input` blocks of all files together.
@@ -127,7 +119,7 @@ impl<'a> Checker<'a> {
         for statement in self.statements() {
             let StatementKind::Input { fields } = &statement.kind else { continue };
             any = true;
-            let Ok(record) = self.record(fields) else { continue };
+            let record = self.record(fields);
             let mut places = HashMap::new();
             field_places(fields, &mut Vec::new(), &mut places);
             let merged = std::mem::take(&mut input.record);
@@ -197,10 +189,8 @@ impl<'a> Checker<'a> {
         let mut handlers = Vec::new();
         for symbol in self.symbols.handlers.iter() {
             let (params, docs) = symbol.node;
-            if let Ok(params) = self.record(params) {
-                let name = symbol.name.node.as_str().into();
-                handlers.push(hir::Handler { name, params, span: symbol.name.span, docs: docs.into() });
-            }
+            let (name, params) = (symbol.name.node.as_str().into(), self.record(params));
+            handlers.push(hir::Handler { name, params, span: symbol.name.span, docs: docs.into() });
         }
         self.program.handlers = Some(handlers);
     }

@@ -40,12 +40,15 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         let mut hiding: Option<Span> = None;
         for id in &table.order {
             let route = &program.routes[id.index()];
+            let found = builder.diagnostics.len();
             let cond = builder.cond(&route.condition, true);
+            // What is always missing never holds: one cause, one warning.
+            let explained = builder.diagnostics.len() > found;
             let place = route.condition.span;
             let literal = matches!(route.condition.kind, CondKind::Const(_));
             match builder.normal.cond(cond) {
                 NCond::Const(false) => {
-                    if !literal {
+                    if !literal && !explained {
                         let message = format!("the condition of `{}` can never hold", route.name);
                         builder.diagnostics.push(Diagnostic::new(Code::NeverMatches, place, message).help(
                             "its parts are constant and contradict it; remove the route or write `disabled`",
@@ -347,6 +350,7 @@ impl Builder<'_> {
     fn read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
         match self.normal.expr(inner) {
             NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),
+            NExpr::Slot(id) if self.program.slots[id.index()].kinds.is_subset(kinds) => NExpr::Slot(*id),
             _ => NExpr::Read(inner, kinds),
         }
     }
