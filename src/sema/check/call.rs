@@ -132,6 +132,12 @@ impl<'a> Checker<'a> {
             "strip" => Some("trim"),
             _ => None,
         };
+        if let Some(op) = Op::infix(&name.node) {
+            let spelling = op.info().spelling;
+            return self.report(
+                diagnostic.help(format!("`{spelling}` stands between its operands: `x {spelling} y`")),
+            );
+        }
         let diagnostic = match known_elsewhere.or(near.as_deref()) {
             Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
             None => {
@@ -238,8 +244,8 @@ pub(super) fn read(expr: Expr, wanted: &Ty) -> Expr {
     if expr.ty.kinds.is_subset(wanted.kinds) {
         return expr;
     }
-    let span = expr.span;
-    Expr { kind: ExprKind::Read(Box::new(expr), wanted.kinds), ty: wanted.clone(), optional: true, span }
+    let (span, optional) = (expr.span, expr.optional || !expr.ty.kinds.is_subset(accepted(wanted.kinds)));
+    Expr { kind: ExprKind::Read(Box::new(expr), wanted.kinds), ty: wanted.clone(), optional, span }
 }
 
 fn count(wanted: usize, variadic: bool) -> String {

@@ -4,7 +4,7 @@ use super::call::{accepted, read};
 use super::fields::Lost;
 use super::{Binding, Checked, Checkeds, Checker, Reported, Shape};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::ops::Op;
+use crate::ops::{Op, reserved_words};
 use crate::sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, Term, Var, VarId};
 use crate::sema::resolve::Definition;
 use crate::span::Span;
@@ -101,6 +101,9 @@ impl<'a> Checker<'a> {
             let message = format!("a condition is wanted here, and this is {}", with_article(&value.ty));
             let help = match value.ty.kinds {
                 kinds if kinds.is_subset(KindSet::NUMBER) => "compare it, as in `x > 0`",
+                kinds if kinds == KindSet::STRING && value.as_const().is_some() => {
+                    "each side of `and` and `or` is a whole condition; one of several texts is `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
+                }
                 kinds if kinds == KindSet::STRING => {
                     "compare or search it, as in `x == \"a\"` or `x contains \"a\"`"
                 }
@@ -346,11 +349,14 @@ impl<'a> Checker<'a> {
                 .filter(|symbol| !matches!(symbol.node, Definition::Def { .. } | Definition::Extern { .. }))
                 .map(|symbol| symbol.name.node.as_str()),
         );
-        if let Some(near) = near
-            && self.fields.first_warning(name)
-        {
-            let near = near.to_owned();
-            let message = format!("`{name}` is read from the message, and `{near}` is a definition");
+        let word = reserved_words().find(|word| **word != **name && word.eq_ignore_ascii_case(name));
+        let (near, what) = match (word, near) {
+            (Some(word), _) => (word.to_owned(), "a word of the language"),
+            (None, Some(near)) => (near.to_owned(), "a definition"),
+            (None, None) => return,
+        };
+        if self.fields.first_warning(name) {
+            let message = format!("`{name}` is read from the message, and `{near}` is {what}");
             self.diagnostics
                 .push(Diagnostic::new(Code::LooksLikeName, span, message).did_you_mean(span, Some(&near)));
         }

@@ -583,11 +583,17 @@ fn pair_help(left: &Expr, right: &Expr) -> Option<String> {
     let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
     let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
     let constant = |ty: &Ty| [left, right].iter().any(|side| side.as_const().is_some() && side.ty == *ty);
-    if number_and_text && constant(&Ty::STRING) {
+    let date = [left, right].iter().any(|side| {
+        let text = side.as_const().and_then(|constant| constant.value().as_str());
+        text.is_some_and(|text| {
+            text.starts_with(|c: char| c.is_ascii_digit()) && text.matches('-').count() == 2
+        })
+    });
+    if number_and_text && constant(&Ty::STRING) && !date {
         Some("a number is written without quotes".to_owned())
     } else if number_and_text && constant(&Ty::INT) {
         Some("a text is written in quotes".to_owned())
-    } else if time_and_text {
+    } else if time_and_text || date {
         Some("a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`".to_owned())
     } else {
         None
