@@ -18,7 +18,7 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::loader::{self, Loader, MemoryLoader};
-use crate::schema::{self, Breach};
+use crate::schema::{self, Breach, Promises};
 use crate::sema::check;
 use crate::sema::hir::{Expect, Outcome, Program, ROUTES, RouteId, TableId};
 use crate::sema::normal::{self, Normal};
@@ -26,6 +26,7 @@ use crate::source::SourceMap;
 use crate::value::Value;
 use crate::vm::{self, Scratch, Vm};
 use bumpalo::Bump;
+use decision::Extras;
 use hosts::Registry;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -134,10 +135,13 @@ impl Compiler {
     /// # Errors
     /// Every error and warning found, when one is an error.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        let loaded = loader::load(loader, path);
+        let mut loaded = loader::load(loader, path);
         let mut diagnostics = loaded.diagnostics.clone();
         let (program, found) = check::check(&loaded);
         diagnostics.extend(found);
+        // The trees are large and no longer needed; what follows takes their room.
+        let allows = check::Allows::of(&loaded);
+        loaded.units = Vec::new();
         let fails = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
         let mut compiled = None;
         if !fails(&diagnostics) {
@@ -156,12 +160,13 @@ impl Compiler {
                 Err(error) => diagnostics.push(lowering_failed(&program, &error)),
             }
         }
-        check::silence(&loaded, &mut diagnostics);
+        allows.silence(&mut diagnostics);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
         diagnostics.dedup();
         match compiled {
             Some((normal, bytecode, hosts)) if !fails(&diagnostics) => Ok(Rules {
                 set: Arc::new(RuleSet {
+                    promises: program.input.as_ref().map(Promises::of),
                     program,
                     normal,
                     bytecode,
@@ -263,6 +268,7 @@ pub struct Rules {
 
 struct RuleSet {
     program: Program,
+    promises: Option<Promises>,
     normal: Normal,
     bytecode: Bytecode,
     hosts: Vec<Host>,
@@ -527,7 +533,7 @@ impl<'r> Entry<'r> {
 thread_local! {
     /// Each thread's working memory. Taken out while a decision runs, so that a host function may
     /// decide as well.
-    static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
+    static SCRATCH: RefCell<Option<Box<Scratch>>> = const { RefCell::new(None) };
 }
 
 /// What host functions did during a decision.
@@ -536,15 +542,26 @@ struct Calls {
     elapsed: std::time::Duration,
 }
 
-fn finish<'a, M: vm::Message<'a>>(mut machine: Vm<'a, M>, table: TableId) -> (Choice, Calls) {
-    let choice = machine.decide(table);
-    let calls = machine.hosts();
-    (choice, Calls { failures: calls.failures.clone(), elapsed: calls.elapsed })
+impl Calls {
+    /// `None` when there is nothing to tell.
+    fn of(calls: &HostCalls<'_>) -> Option<Calls> {
+        (!calls.failures.is_empty() || !calls.elapsed.is_zero())
+            .then(|| Calls { failures: calls.failures.clone(), elapsed: calls.elapsed })
+    }
+}
+
+fn finish<'a, M: vm::Message<'a>>(machine: &mut Vm<'a, M>, table: TableId) -> (Choice, Option<Calls>) {
+    (machine.decide(table), Calls::of(machine.hosts()))
 }
 
 impl RuleSet {
     fn breaches(&self, message: &Json) -> Vec<Breach> {
-        self.program.input.as_ref().map_or_else(Vec::new, |input| schema::breaches(input, message))
+        match (&self.promises, &self.program.input) {
+            (Some(promises), Some(input)) if !promises.surely_kept(message) => {
+                schema::breaches(input, message)
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn with_scratch<T>(run: impl FnOnce(&mut Scratch) -> T) -> T {
@@ -560,19 +577,18 @@ impl RuleSet {
         table: TableId,
         message: &Json,
         slots: Option<&[Value<'_>]>,
-    ) -> (Choice, Calls) {
+    ) -> (Choice, Option<Calls>) {
         match tier {
             Tier::Reference => {
                 let bump = Bump::new();
                 let hosts = HostCalls::new(&self.hosts);
                 let mut evaluator = Evaluator::new(&self.program, message, &bump, hosts);
                 let choice = evaluator.decide(table);
-                let calls = evaluator.into_calls();
-                (choice, Calls { failures: calls.failures, elapsed: calls.elapsed })
+                (choice, Calls::of(&evaluator.into_calls()))
             }
             Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| match slots {
-                Some(slots) => finish(Vm::record(&self.bytecode, &self.hosts, slots, scratch), table),
-                None => finish(Vm::json(&self.bytecode, &self.hosts, message, scratch), table),
+                Some(slots) => finish(&mut Vm::record(&self.bytecode, &self.hosts, slots, scratch), table),
+                None => finish(&mut Vm::json(&self.bytecode, &self.hosts, message, scratch), table),
             }),
         }
     }
@@ -591,28 +607,41 @@ impl RuleSet {
 
     fn decision(
         &self,
-        table: TableId,
+        entry: TableId,
         choice: Choice,
-        mut calls: Calls,
+        calls: Option<Calls>,
         message: &Json,
         breaches: Vec<Breach>,
     ) -> Decision<'_> {
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
-        let (mut args, mut missing) = Default::default();
-        // Arguments are evaluated after choosing; most targets have none.
-        if let Some(outcome) = outcome.filter(|outcome| outcome.has_args()) {
+        let with_args = outcome.filter(|outcome| outcome.has_args());
+        let extras = (with_args.is_some() || calls.is_some() || !breaches.is_empty())
+            .then(|| Box::new(self.extras(with_args, calls, message, breaches)));
+        Decision { program: &self.program, generation: self.generation, entry, choice, extras }
+    }
+
+    /// Arguments are evaluated after choosing.
+    #[inline(never)]
+    fn extras(
+        &self,
+        with_args: Option<&Outcome>,
+        calls: Option<Calls>,
+        message: &Json,
+        breaches: Vec<Breach>,
+    ) -> Extras {
+        let mut extras = Extras { breaches, ..Extras::default() };
+        if let Some(calls) = calls {
+            (extras.failures, extras.host_time) = (calls.failures, calls.elapsed);
+        }
+        if let Some(outcome) = with_args {
             let bump = Bump::new();
             let mut evaluator = Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts));
-            (args, missing) = evaluator.arguments(outcome);
+            (extras.args, extras.missing_args) = evaluator.arguments(outcome);
             let made = evaluator.into_calls();
-            calls.failures.extend(made.failures);
-            calls.elapsed += made.elapsed;
+            extras.failures.extend(made.failures);
+            extras.host_time += made.elapsed;
         }
-        Decision::new(&self.program, self.generation, table, choice).with_args(args, missing).with_reports(
-            breaches,
-            calls.failures,
-            calls.elapsed,
-        )
+        extras
     }
 }
 

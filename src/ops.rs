@@ -6,6 +6,8 @@
 use crate::meaning;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 pub use crate::modifiers::{Case, Modifiers, Quantity, TestMode};
 
@@ -319,6 +321,13 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
         .filter(|row| row.op.is_word())
         .flat_map(|row| row.spelling.split(' '))
         .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
+}
+
+/// Whether a word is one of [`reserved_words`].
+pub fn is_reserved_word(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
+        LazyLock::new(|| reserved_words().collect());
+    WORDS.contains(word)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use crate::ty::{KindSet, Record, Ty};
 use crate::value::Value;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// A field of a message that is not what `input` declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,12 +19,82 @@ pub struct Breach {
     pub found: String,
 }
 
+/// The declared input made ready to hold many messages against: the fields sorted by name, as the
+/// keys of a JSON object are, so that both are walked together instead of looking each field up.
+#[derive(Clone, Debug)]
+pub struct Promises(Vec<Promise>);
+
+#[derive(Clone, Debug)]
+struct Promise {
+    name: Arc<str>,
+    kinds: KindSet,
+    optional: bool,
+    fields: Option<Promises>,
+}
+
+impl Promises {
+    /// Of a declared input or a record in it.
+    pub fn of(record: &Record) -> Promises {
+        let mut promises: Vec<Promise> = record
+            .fields
+            .iter()
+            .map(|field| Promise {
+                name: field.name.clone(),
+                kinds: field.ty.kinds,
+                optional: field.optional,
+                fields: field.ty.fields().map(Promises::of),
+            })
+            .collect();
+        promises.sort_by(|a, b| a.name.cmp(&b.name));
+        Promises(promises)
+    }
+
+    /// Whether a message surely keeps them all. When not, [`breaches`] has the last word: an object
+    /// may hold its keys in another order, or more of them than are worth a walk.
+    pub fn surely_kept(&self, message: &Json) -> bool {
+        matches!(message, Json::Object(map) if self.kept_by(map))
+    }
+
+    fn kept_by(&self, map: &Map<String, Json>) -> bool {
+        if map.len() > 4 * self.0.len() + 8 {
+            return false;
+        }
+        let mut entries = map.iter();
+        let mut next = entries.next();
+        self.0.iter().all(|promise| {
+            let mut value = None;
+            while let Some((key, json)) = next {
+                let order = key.as_str().cmp(&promise.name);
+                if order == Ordering::Greater {
+                    break;
+                }
+                next = entries.next();
+                if order == Ordering::Equal {
+                    value = Some(json);
+                    break;
+                }
+            }
+            promise.kept_by(value)
+        })
+    }
+}
+
+impl Promise {
+    fn kept_by(&self, value: Option<&Json>) -> bool {
+        match (value, &self.fields) {
+            (None | Some(Json::Null), _) => self.optional,
+            (Some(Json::Object(map)), Some(fields)) => fields.kept_by(map),
+            (Some(json), _) => !Value::from_json(json).read(self.kinds).is_missing(),
+        }
+    }
+}
+
 /// Holds a message against the declared input. Lists and dicts are checked only for being one, and
 /// fields that are not declared are let through. Allocates only when something is wrong.
 pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
     let mut found = Vec::new();
     match message {
-        Json::Object(map) => fields(input, map, &mut Vec::new(), &mut found),
+        Json::Object(map) => fields(input, map, None, &mut found),
         other => found.push(Breach {
             path: String::new(),
             expected: "an object".to_owned(),
@@ -32,31 +104,43 @@ pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
     found
 }
 
-fn fields<'a>(record: &'a Record, map: &Map<String, Json>, path: &mut Vec<&'a str>, found: &mut Vec<Breach>) {
+/// A field's way from the message's top, kept on the stack.
+struct Place<'p> {
+    outer: Option<&'p Place<'p>>,
+    name: &'p str,
+}
+
+fn fields(record: &Record, map: &Map<String, Json>, outer: Option<&Place<'_>>, found: &mut Vec<Breach>) {
     for field in &record.fields {
-        path.push(&field.name);
+        let place = Place { outer, name: &field.name };
         match map.get(&*field.name) {
             None | Some(Json::Null) if field.optional => {}
-            None | Some(Json::Null) => found.push(breach(path, &field.ty, "missing".to_owned())),
+            None | Some(Json::Null) => found.push(breach(&place, &field.ty, "missing".to_owned())),
             Some(json) if Value::from_json(json).read(field.ty.kinds).is_missing() => {
-                found.push(breach(path, &field.ty, found_kind(json)));
+                found.push(breach(&place, &field.ty, found_kind(json)));
             }
             Some(Json::Object(inner)) => {
                 if let Some(record) = field.ty.fields() {
-                    fields(record, inner, path, found);
+                    fields(record, inner, Some(&place), found);
                 }
             }
             Some(_) => {}
         }
-        path.pop();
     }
 }
 
 #[cold]
-fn breach(path: &[&str], ty: &Ty, found: String) -> Breach {
+fn breach(place: &Place<'_>, ty: &Ty, found: String) -> Breach {
+    let mut names = vec![place.name];
+    let mut outer = place.outer;
+    while let Some(place) = outer {
+        names.push(place.name);
+        outer = place.outer;
+    }
+    names.reverse();
     // A record's fields would only bury what is wrong.
     let expected = if ty.fields().is_some() { "record".to_owned() } else { ty.to_string() };
-    Breach { path: path.join("."), expected, found }
+    Breach { path: names.join("."), expected, found }
 }
 
 fn found_kind(json: &Json) -> String {
@@ -89,6 +173,7 @@ mod tests {
             let found: Vec<_> =
                 found.iter().map(|b| (b.path.as_str(), b.expected.as_str(), b.found.as_str())).collect();
             assert_eq!(found, expected, "{message}");
+            assert_eq!(Promises::of(&input).surely_kept(&message), expected.is_empty(), "{message}");
         };
         check(json!({"text": "a", "extra": 1}), &[]);
         check(json!({"text": 1, "n": 2.5}), &[("text", "string", "int"), ("n", "int", "float")]);

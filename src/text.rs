@@ -8,6 +8,7 @@
 //! | [`word`] | what is a word character, and where may a keyword of `word` stand? |
 //! | [`glob`] | does the whole text fit a `like` pattern? |
 //! | [`pattern`] | how are regular expressions compiled? |
+//! | [`lazy`] | and when? |
 //! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
 //! | [`mod@bucket`] | into which of 100 stable buckets does a key fall? |
 //!
@@ -16,6 +17,7 @@
 pub mod bucket;
 pub mod fold;
 pub mod glob;
+pub mod lazy;
 pub mod normalize;
 pub mod pattern;
 pub mod similarity;
@@ -24,6 +26,7 @@ pub mod word;
 pub use bucket::bucket;
 pub use fold::{fold, fold_char, fold_into};
 pub use glob::Glob;
+pub use lazy::LazyRegex;
 pub use normalize::{Form, TextMode};
 pub use pattern::{REGEX_SIZE_LIMIT, regex};
 pub use similarity::{Scratch, Similarity, similarity};

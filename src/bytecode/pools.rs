@@ -1,14 +1,14 @@
 //! What a chunk needs at run time and does not store: compiled expressions, searchers, automata,
-//! sets. Built once, when the rules are loaded; searching in any of them allocates nothing.
+//! sets. Built when the rules are loaded; searching in any of them allocates nothing. (Expressions are
+//! checked then and compiled when first asked, see [`LazyRegex`].)
 
 use crate::bytecode::chunk::{Chunk, Keywords, Search};
 use crate::bytecode::lower::LowerError;
-use crate::text::{self, Glob, Similarity, TextMode};
+use crate::text::{self, Glob, LazyRegex, Similarity, TextMode};
 use crate::value::Value;
 use aho_corasick::{AhoCorasick, MatchKind};
 use hashbrown::HashSet;
 use memchr::memmem::Finder;
-use regex::Regex;
 use std::sync::Arc;
 
 /// From how many keywords on one automaton is faster than a searcher for each.
@@ -71,9 +71,9 @@ pub enum Matcher {
     /// `like`.
     Globs(Box<[Glob]>, bool),
     /// `matches` of one expression.
-    Regex(Box<Regex>),
+    Regex(Box<LazyRegex>),
     /// `matches` of several.
-    Regexes(Box<[Regex]>, bool),
+    Regexes(Box<[LazyRegex]>, bool),
 }
 
 /// A keyword to be found as a word.
@@ -148,7 +148,7 @@ impl Matcher {
             }
             Search::Matches => {
                 let compile = |pattern: &Arc<str>| {
-                    text::regex(pattern, mode.fold)
+                    LazyRegex::new(pattern, mode.fold)
                         .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
                 };
                 match &**words {

@@ -6,7 +6,7 @@ use crate::schema::Breach;
 use crate::sema::hir::{Outcome, Program, TableId};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// A decision. Serializes to the JSON object that `rulec run` prints:
@@ -14,48 +14,30 @@ use std::time::Duration;
 /// jumped through, and `breaches`, `missing_args` and `failures` when there are any.
 #[derive(Clone, Debug)]
 pub struct Decision<'r> {
-    program: &'r Program,
-    generation: u64,
-    entry: TableId,
-    choice: Choice,
-    args: Map<String, Json>,
-    missing_args: Vec<Arc<str>>,
-    breaches: Vec<Breach>,
-    failures: Vec<HostFailure>,
-    host_time: Duration,
+    pub(super) program: &'r Program,
+    pub(super) generation: u64,
+    pub(super) entry: TableId,
+    pub(super) choice: Choice,
+    /// Most decisions have none.
+    pub(super) extras: Option<Box<Extras>>,
 }
 
+/// What a decision says beside the choice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extras {
+    pub args: Map<String, Json>,
+    pub missing_args: Vec<Arc<str>>,
+    pub breaches: Vec<Breach>,
+    pub failures: Vec<HostFailure>,
+    pub host_time: Duration,
+}
+
+static NO_ARGS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
+
 impl<'r> Decision<'r> {
-    pub(super) fn new(program: &'r Program, generation: u64, entry: TableId, choice: Choice) -> Self {
-        Decision {
-            program,
-            generation,
-            entry,
-            choice,
-            args: Map::new(),
-            missing_args: Vec::new(),
-            breaches: Vec::new(),
-            failures: Vec::new(),
-            host_time: Duration::ZERO,
-        }
-    }
-
-    pub(super) fn with_args(mut self, args: Map<String, Json>, missing: Vec<Arc<str>>) -> Self {
-        self.args = args;
-        self.missing_args = missing;
-        self
-    }
-
-    pub(super) fn with_reports(
-        mut self,
-        breaches: Vec<Breach>,
-        failures: Vec<HostFailure>,
-        host_time: Duration,
-    ) -> Self {
-        self.breaches = breaches;
-        self.failures = failures;
-        self.host_time = host_time;
-        self
+    /// A list of the extras.
+    fn extra<T>(&self, list: impl Fn(&Extras) -> &[T]) -> &[T] {
+        self.extras.as_deref().map_or(&[], list)
     }
 
     fn outcome(&self) -> Option<&'r Outcome> {
@@ -87,7 +69,7 @@ impl<'r> Decision<'r> {
 
     /// The handler's arguments.
     pub fn args(&self) -> &Map<String, Json> {
-        &self.args
+        self.extras.as_deref().map_or(&*NO_ARGS, |extras| &extras.args)
     }
 
     /// The constants given with the target.
@@ -111,22 +93,22 @@ impl<'r> Decision<'r> {
 
     /// Promises of `input` that the message broke.
     pub fn breaches(&self) -> &[Breach] {
-        &self.breaches
+        self.extra(|extras| &extras.breaches)
     }
 
     /// Required arguments that were missing and are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
-        self.missing_args.iter().map(|name| &**name)
+        self.extra(|extras| &extras.missing_args).iter().map(|name| &**name)
     }
 
     /// Host functions that failed; their results counted as missing.
     pub fn failures(&self) -> &[HostFailure] {
-        &self.failures
+        self.extra(|extras| &extras.failures)
     }
 
     /// The time spent in host functions.
     pub fn host_time(&self) -> Duration {
-        self.host_time
+        self.extras.as_deref().map_or(Duration::ZERO, |extras| extras.host_time)
     }
 
     pub(super) fn choice(&self) -> &Choice {
@@ -140,23 +122,24 @@ impl Serialize for Decision<'_> {
         map.serialize_entry("entry", self.entry())?;
         map.serialize_entry("chosen", &self.chosen())?;
         map.serialize_entry("target", &self.target())?;
-        map.serialize_entry("args", &self.args)?;
+        map.serialize_entry("args", self.args())?;
         match self.metadata() {
             Some(metadata) => map.serialize_entry("metadata", metadata)?,
-            None => map.serialize_entry("metadata", &Map::new())?,
+            None => map.serialize_entry("metadata", &*NO_ARGS)?,
         }
         let path = self.path();
         if path.len() > 1 {
             map.serialize_entry("path", &path)?;
         }
-        if !self.missing_args.is_empty() {
+        let Some(extras) = self.extras.as_deref() else { return map.end() };
+        if !extras.missing_args.is_empty() {
             map.serialize_entry("missing_args", &self.missing_args().collect::<Vec<_>>())?;
         }
-        if !self.breaches.is_empty() {
-            map.serialize_entry("breaches", &self.breaches)?;
+        if !extras.breaches.is_empty() {
+            map.serialize_entry("breaches", &extras.breaches)?;
         }
-        if !self.failures.is_empty() {
-            let failures: Vec<Json> = self
+        if !extras.failures.is_empty() {
+            let failures: Vec<Json> = extras
                 .failures
                 .iter()
                 .map(

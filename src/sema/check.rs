@@ -271,7 +271,14 @@ impl<'a> Checker<'a> {
 
     /// The size of a term with every `let` put in; an error when it is too much.
     fn measured(&mut self, term: &Term, span: Span) -> Checked<Measure> {
-        let measure = call::measure(term, &self.let_measures);
+        self.within_limits(call::measure(term, &self.let_measures), span)
+    }
+
+    fn measured_cond(&mut self, cond: &hir::Cond, span: Span) -> Checked<Measure> {
+        self.within_limits(call::measure_condition(cond, &self.let_measures), span)
+    }
+
+    fn within_limits(&mut self, measure: Measure, span: Span) -> Checked<Measure> {
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
             return self.too_large(span, measure.nodes > MAX_NODES);
         }
@@ -298,37 +305,47 @@ pub(crate) struct DeclaredInput {
     places: HashMap<Vec<Arc<str>>, Span>,
 }
 
-/// Applies the `# rulec: allow` comments: silences what they name, and warns of those that silence
-/// nothing.
-pub fn silence(loaded: &Loaded, diagnostics: &mut Vec<Diagnostic>) {
-    let mut unused = Vec::new();
-    for unit in &loaded.units {
-        for statement in with_inner(&unit.statements) {
-            for allow in &statement.allows {
-                let before = diagnostics.len();
-                diagnostics.retain(|diagnostic| {
-                    !(Some(diagnostic.code) == allow.code
-                        && !diagnostic.is_error()
-                        && diagnostic.span().is_some_and(|span| {
-                            span.file == statement.span.file
-                                && statement.span.start <= span.start
-                                && span.end <= statement.span.end
-                        }))
-                });
-                if diagnostics.len() == before {
-                    let message = match allow.code {
-                        Some(code) => format!("nothing here is reported as {code}"),
-                        None => "this names no warning".to_owned(),
-                    };
-                    unused.push(
-                        Diagnostic::new(Code::UnusedAllow, allow.span, message)
-                            .help("remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`"),
-                    );
-                }
+/// The `# rulec: allow` comments of all files, each with the statement it is about.
+pub struct Allows(Vec<(ast::Allow, Span)>);
+
+impl Allows {
+    /// Collects them.
+    pub fn of(loaded: &Loaded) -> Allows {
+        let statements = loaded.units.iter().flat_map(|unit| with_inner(&unit.statements));
+        Allows(
+            statements
+                .flat_map(|statement| statement.allows.iter().map(|allow| (allow.clone(), statement.span)))
+                .collect(),
+        )
+    }
+
+    /// Applies them: silences what they name, and warns of those that silence nothing.
+    pub fn silence(&self, diagnostics: &mut Vec<Diagnostic>) {
+        let mut unused = Vec::new();
+        for (allow, statement) in &self.0 {
+            let before = diagnostics.len();
+            diagnostics.retain(|diagnostic| {
+                !(Some(diagnostic.code) == allow.code
+                    && !diagnostic.is_error()
+                    && diagnostic.span().is_some_and(|span| {
+                        span.file == statement.file
+                            && statement.start <= span.start
+                            && span.end <= statement.end
+                    }))
+            });
+            if diagnostics.len() == before {
+                let message = match allow.code {
+                    Some(code) => format!("nothing here is reported as {code}"),
+                    None => "this names no warning".to_owned(),
+                };
+                unused.push(
+                    Diagnostic::new(Code::UnusedAllow, allow.span, message)
+                        .help("remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`"),
+                );
             }
         }
+        diagnostics.extend(unused);
     }
-    diagnostics.extend(unused);
 }
 
 fn with_inner(statements: &[Statement]) -> impl Iterator<Item = &Statement> {

@@ -13,6 +13,8 @@ use crate::builtins::Function;
 use crate::ops::{Cost, Op, TestMode};
 use crate::sema::hir::{Const, ExternId, RouteId, SlotId, TableId, ids};
 use crate::ty::KindSet;
+use serde_json::{Number, Value as Json};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 ids! {
@@ -146,26 +148,17 @@ pub enum NExpr {
     },
 }
 
-/// A constant that can be compared and hashed for sharing.
+/// A constant that can be compared and hashed for sharing. Floats are told apart by their bits and
+/// from equal integers, so that sharing never changes a value's kind.
 #[derive(Clone, Debug)]
 pub struct NConst(pub Const);
-
-impl NConst {
-    /// Floats are told apart by their bits and from equal integers, so that sharing never changes a
-    /// value's kind.
-    fn key(&self) -> String {
-        match &self.0 {
-            Const::Json(json) => json.to_string(),
-            Const::DateTime(at) => format!("@{at}"),
-        }
-    }
-}
 
 impl PartialEq for NConst {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || self.key() == other.key(),
-            (Const::DateTime(_), Const::DateTime(_)) => self.key() == other.key(),
+            (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || same(a, b),
+            // Times that are equal may differ in their offsets, which `hour` and `date` show.
+            (Const::DateTime(a), Const::DateTime(b)) => a == b && a.offset() == b.offset(),
             _ => false,
         }
     }
@@ -173,9 +166,51 @@ impl PartialEq for NConst {
 
 impl Eq for NConst {}
 
-impl std::hash::Hash for NConst {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.key().hash(state);
+impl Hash for NConst {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            Const::Json(json) => hash(json, state),
+            Const::DateTime(at) => at.hash(state),
+        }
+    }
+}
+
+/// The bits of a float; `None` for an integer.
+fn float_bits(number: &Number) -> Option<u64> {
+    number.is_f64().then(|| number.as_f64().map_or(0, f64::to_bits))
+}
+
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) => match (float_bits(a), float_bits(b)) {
+            (None, None) => a == b,
+            (a, b) => a == b,
+        },
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && same(a, b))
+        }
+        _ => a == b,
+    }
+}
+
+fn hash<H: Hasher>(json: &Json, state: &mut H) {
+    std::mem::discriminant(json).hash(state);
+    match json {
+        Json::Null => {}
+        Json::Bool(value) => value.hash(state),
+        Json::Number(number) => match float_bits(number) {
+            Some(bits) => bits.hash(state),
+            None => number.hash(state),
+        },
+        Json::String(text) => text.hash(state),
+        Json::Array(items) => items.iter().for_each(|item| hash(item, state)),
+        Json::Object(map) => {
+            for (key, value) in map {
+                key.hash(state);
+                hash(value, state);
+            }
+        }
     }
 }
 

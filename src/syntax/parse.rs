@@ -59,16 +59,43 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
         return parsed;
     }
     let cuts = cut::cut(file, text, &sigs, &mut parsed.diagnostics);
-    let mut reader = Reader { file, text, tokens: &tokens, sigs: &sigs, parsed };
-    reader.parsed.statements.reserve_exact(cuts.len());
-    for cut in cuts {
-        if let Some(statement) = reader.statement(cut, false) {
-            reader.parsed.statements.push(statement);
-        }
+    let read = |cuts: Vec<Cut>| {
+        let mut reader = Reader { file, text, tokens: &tokens, sigs: &sigs, parsed: Parsed::default() };
+        reader.statements(cuts);
+        reader.parsed
+    };
+    for part in in_parts(cuts, read) {
+        parsed.statements.extend(part.statements);
+        parsed.broken.extend(part.broken);
+        parsed.diagnostics.extend(part.diagnostics);
     }
-    let mut parsed = reader.parsed;
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
     parsed
+}
+
+/// Statements that make a thread of its own worth while: some milliseconds of work.
+const THREAD_FROM: usize = 500;
+
+/// Reads the statements of a large file on several threads, since no statement depends on another.
+/// The parts come back in order.
+fn in_parts(mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec<Parsed> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = (cuts.len() / THREAD_FROM).clamp(1, cores.min(16));
+    let length = cuts.len().div_ceil(threads).max(1);
+    let read = &read;
+    std::thread::scope(|scope| {
+        let mut others = Vec::new();
+        while cuts.len() > length {
+            let last = cuts.split_off((cuts.len() - 1) / length * length);
+            others.push(scope.spawn(move || read(last)));
+        }
+        let mut parts = vec![read(cuts)];
+        parts.extend(others.into_iter().rev().map(|thread| match thread.join() {
+            Ok(part) => part,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }));
+        parts
+    })
 }
 
 struct Reader<'a> {
@@ -80,6 +107,14 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn statements(&mut self, cuts: Vec<Cut>) {
+        self.parsed.statements.reserve_exact(cuts.len());
+        for cut in cuts {
+            let statement = self.statement(cut, false);
+            self.parsed.statements.extend(statement);
+        }
+    }
+
     fn statement(&mut self, cut: Cut, in_table: bool) -> Option<Statement> {
         let head = self.sigs.get(cut.tokens.start)?.token;
         let end = cut.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);

@@ -347,11 +347,20 @@ impl Substitution<'_> {
 
 /// How large a term is with every `let` put in.
 pub(super) fn measure(term: &Term, lets: &[Measure]) -> Measure {
-    let mut whole = Measure::default();
     match term {
-        Term::Cond(cond) => measure_cond(cond, 1, lets, &mut whole),
-        Term::Expr(expr) => measure_expr(expr, 1, lets, &mut whole),
+        Term::Cond(cond) => measure_condition(cond, lets),
+        Term::Expr(expr) => {
+            let mut whole = Measure::default();
+            measure_expr(expr, 1, lets, &mut whole);
+            whole
+        }
     }
+}
+
+/// The same of a condition.
+pub(super) fn measure_condition(cond: &Cond, lets: &[Measure]) -> Measure {
+    let mut whole = Measure::default();
+    measure_cond(cond, 1, lets, &mut whole);
     whole
 }
 

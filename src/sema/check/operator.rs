@@ -210,9 +210,11 @@ impl<'a> Checker<'a> {
         }
         let left_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (left, _)| all.union(*left));
         let right_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (_, right)| all.union(*right));
-        let reason = |kinds: KindSet, side: &str| format!("{kinds}, {side} of `{}`", row.spelling);
-        self.constrain(&left, left_kinds, &reason(left_kinds, "left"));
-        self.constrain(&right, right_kinds, &reason(right_kinds, "right"));
+        if self.fields.inferred() {
+            let reason = |kinds: KindSet, side: &str| format!("{kinds}, {side} of `{}`", row.spelling);
+            self.constrain(&left, left_kinds, &reason(left_kinds, "left"));
+            self.constrain(&right, right_kinds, &reason(right_kinds, "right"));
+        }
         // An element of a list is looked for only among values of its own family.
         let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
         Ok((left, right))

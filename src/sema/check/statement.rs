@@ -109,10 +109,7 @@ impl<'a> Checker<'a> {
         let condition = self.cond(&route.condition);
         let outcome = self.target(&route.target);
         let (condition, outcome) = (condition?, outcome?);
-        let condition = match self.measured(&Term::Cond(condition.clone()), route.condition.span) {
-            Ok(_) => condition,
-            Err(Reported) => return Err(Reported),
-        };
+        self.measured_cond(&condition, route.condition.span)?;
         Ok(hir::Route {
             name: route.name.node.as_str().into(),
             table,

@@ -12,9 +12,10 @@ use crate::span::Span;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
+use hashbrown::HashTable;
 use serde_json::Value as Json;
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 /// Brings a checked program into normal form. The diagnostics are warnings about what turned out
@@ -28,7 +29,7 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         conds: Ids::default(),
         expr_costs: Vec::new(),
         cond_costs: Vec::new(),
-        constants: HashMap::new(),
+        constants: HashMap::default(),
         conds_of_lets: HashMap::new(),
         exprs_of_lets: HashMap::new(),
         levels: HashMap::new(),
@@ -81,34 +82,56 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
     (builder.normal, builder.diagnostics)
 }
 
-/// Numbers for distinct values.
-struct Ids<T>(hashbrown::HashMap<T, u32, foldhash::fast::RandomState>);
+/// Numbers for distinct values: their places in the vector that holds them.
+#[derive(Default)]
+struct Ids {
+    table: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
+}
 
-impl<T> Default for Ids<T> {
-    fn default() -> Self {
-        Ids(hashbrown::HashMap::default())
+impl Ids {
+    /// The place of a value, and whether it is new there.
+    fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
+        let Ids { table, hasher } = self;
+        let same = |id: &u32| values.get(*id as usize) == Some(&value);
+        if let Some(id) = table.find(hasher.hash_one(&value), same) {
+            return (*id, false);
+        }
+        let id = values.len() as u32;
+        let rehash = |id: &u32| values.get(*id as usize).map_or(0, |value| hasher.hash_one(value));
+        table.insert_unique(hasher.hash_one(&value), id, rehash);
+        values.push(value);
+        (id, true)
     }
 }
 
-impl<T: Hash + Eq + Clone> Ids<T> {
-    /// The number of a value, and whether it is new.
-    fn get(&mut self, value: &T) -> (u32, bool) {
-        let next = self.0.len() as u32;
-        let id = *self.0.entry(value.clone()).or_insert(next);
-        (id, id == next)
+/// Keeps the first of equal parts.
+fn remove_repeated(parts: &mut Vec<CondId>) {
+    if parts.len() <= 8 {
+        let mut kept = 0;
+        for at in 0..parts.len() {
+            if !parts[..kept].contains(&parts[at]) {
+                parts[kept] = parts[at];
+                kept += 1;
+            }
+        }
+        parts.truncate(kept);
+    } else {
+        let mut seen = HashSet::new();
+        parts.retain(|id| seen.insert(*id));
     }
 }
 
 struct Builder<'a> {
     program: &'a Program,
     normal: Normal,
-    exprs: Ids<NExpr>,
-    preds: Ids<NPred>,
-    conds: Ids<NCond>,
+    exprs: Ids,
+    preds: Ids,
+    conds: Ids,
     expr_costs: Vec<Cost>,
     cond_costs: Vec<Cost>,
     /// Constants seen by address, so that a long list is hashed once.
-    constants: HashMap<*const Json, ExprId>,
+    constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId>,
     exprs_of_lets: HashMap<(LetId, u32), ExprId>,
     /// The level of each quantifier variable in scope.
@@ -169,8 +192,7 @@ impl Builder<'_> {
                 _ => flat.push(id),
             }
         }
-        let mut seen = std::collections::HashSet::new();
-        flat.retain(|id| seen.insert(*id));
+        remove_repeated(&mut flat);
         flat.sort_by_key(|id| self.cond_costs[id.index()]);
         match flat.as_slice() {
             [] => self.constant_cond(conjunction),
@@ -400,10 +422,10 @@ impl Builder<'_> {
     }
 
     fn add_expr(&mut self, expr: NExpr) -> ExprId {
-        let (id, new) = self.exprs.get(&expr);
+        let (id, new) = self.exprs.intern(expr, &mut self.normal.exprs);
         if new {
-            self.expr_costs.push(self.expr_cost(&expr));
-            self.normal.exprs.push(expr);
+            let cost = self.expr_cost(self.normal.expr(ExprId(id)));
+            self.expr_costs.push(cost);
         }
         ExprId(id)
     }
@@ -413,19 +435,15 @@ impl Builder<'_> {
     }
 
     fn add_test(&mut self, pred: NPred, want: bool) -> CondId {
-        let (id, new) = self.preds.get(&pred);
-        if new {
-            self.normal.preds.push(pred);
-        }
+        let (id, _) = self.preds.intern(pred, &mut self.normal.preds);
         self.add_cond(NCond::Test { pred: PredId(id), want })
     }
 
     fn add_cond(&mut self, cond: NCond) -> CondId {
-        let (id, new) = self.conds.get(&cond);
+        let (id, new) = self.conds.intern(cond, &mut self.normal.conds);
         if new {
-            let cost = self.cond_cost(&cond);
+            let cost = self.cond_cost(self.normal.cond(CondId(id)));
             self.cond_costs.push(cost);
-            self.normal.conds.push(cond);
         }
         CondId(id)
     }

@@ -92,7 +92,7 @@ impl Cx<'_> {
     /// A name of a declaration or reference; the words of operators must be quoted.
     pub(super) fn declared(&mut self, pair: &Pair<'_, Rule>) -> Built<Ident> {
         let text = pair.as_str();
-        if crate::ops::reserved_words().any(|reserved| reserved == text) {
+        if crate::ops::is_reserved_word(text) {
             let span = self.span(pair);
             return Err(self.reserved_word(text, span, "a name"));
         }

@@ -303,7 +303,7 @@ impl<'a> Cutter<'a> {
             && !self.wants_more(index)
             && !CLAUSES.contains(&word)
             && !CONTEXTUAL.contains(&word)
-            && !ops::reserved_words().any(|reserved| reserved == word)
+            && !ops::is_reserved_word(word)
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 

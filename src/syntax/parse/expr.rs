@@ -315,7 +315,7 @@ impl<'p> Climb<'_, '_, 'p> {
             Rule::braces | Rule::operator | Rule::cast | Rule::member => false,
             Rule::word => {
                 let word = next.as_str();
-                word.starts_with('`') || !ops::reserved_words().any(|reserved| reserved == word)
+                word.starts_with('`') || !ops::is_reserved_word(word)
             }
             _ => true,
         };

@@ -336,7 +336,7 @@ impl Failure<'_, '_> {
         let word = head.text(self.cx.text);
         let operand = head.kind.ends_operand()
             && !(head.kind == TokenKind::Word
-                && (cut::is_reserved(word) || crate::ops::reserved_words().any(|reserved| reserved == word)));
+                && (cut::is_reserved(word) || crate::ops::is_reserved_word(word)));
         if !operand || !self.at_end() && found != "{" {
             return None;
         }

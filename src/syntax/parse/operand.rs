@@ -147,7 +147,7 @@ impl<'p> Climb<'_, '_, 'p> {
                 self.at += 1;
                 return self.node(ExprKind::Literal(literal), span, 1);
             }
-            if ops::reserved_words().any(|reserved| reserved == text) {
+            if ops::is_reserved_word(text) {
                 return Err(self.reserved(text, span));
             }
         }

@@ -85,7 +85,6 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::table_statement
         | R::test_statement => "a statement",
         R::WHITESPACE
-        | R::COMMENT
         | R::word_start
         | R::word_char
         | R::any_word

@@ -1,0 +1,131 @@
+//! Regular expressions that are compiled when they are first asked. Most of the time and memory of
+//! loading a large rule set would go into compiling expressions, of which a message tries few.
+
+use super::pattern::{REGEX_SIZE_LIMIT, regex};
+use regex::Regex;
+use regex_syntax::hir::{Class, Hir, HirKind};
+use std::sync::{Arc, OnceLock};
+
+/// An expression that is known to compile.
+#[derive(Debug)]
+pub struct LazyRegex {
+    pattern: Arc<str>,
+    ignore_case: bool,
+    /// `None` inside: it did not compile after all, and matches nothing.
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl LazyRegex {
+    /// Checks an expression. One that could come near the size limit is compiled at once.
+    ///
+    /// # Errors
+    /// As [`regex`].
+    pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
+        let compiled = OnceLock::new();
+        if !surely_compiles(pattern, ignore_case) {
+            let _ = compiled.set(Some(regex(pattern, ignore_case)?));
+        }
+        Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
+    }
+
+    /// Whether it matches somewhere in the text.
+    #[inline]
+    pub fn is_match(&self, text: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| regex(&self.pattern, self.ignore_case).ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+/// More memory than any one state of an automaton takes, in bytes.
+const STATE_SIZE: usize = 64;
+/// More states than one range of characters takes, read in either direction.
+const STATES_PER_RANGE: usize = 16;
+/// How far an estimate stays below the limit.
+const MARGIN: usize = 4;
+
+/// Whether an expression's syntax alone shows that it compiles. Beside bad syntax only size makes
+/// compiling fail.
+fn surely_compiles(pattern: &str, ignore_case: bool) -> bool {
+    let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
+    parsed.is_ok_and(|hir| states(&hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN)
+}
+
+/// A number of states that the expression's automaton surely stays below.
+fn states(hir: &Hir) -> usize {
+    let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 2,
+        HirKind::Literal(literal) => literal.0.len() + 2,
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(STATES_PER_RANGE) + 2,
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 2,
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(repetition.min).max(1) as usize + 1;
+            states(&repetition.sub).saturating_add(4).saturating_mul(times)
+        }
+        HirKind::Capture(capture) => states(&capture.sub).saturating_add(4),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lazy(pattern: &str) -> bool {
+        let regex = LazyRegex::new(&pattern.into(), false).expect("it compiles");
+        regex.compiled.get().is_none()
+    }
+
+    #[test]
+    fn what_people_write_waits_and_what_is_large_does_not() {
+        for pattern in [
+            r"(?i)\b(invoice|refund)s?\b",
+            r"\w+@\d+",
+            r"[A-Z]{2}-\d{4}",
+            r".*x.{3,40}",
+            "^查.*单$",
+            "(a|b)*c",
+        ] {
+            assert!(lazy(pattern), "{pattern}");
+        }
+        for pattern in [r"\w{20}", r"\pL{8}", r"[a-z]{9000}"] {
+            assert!(!lazy(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_compile_is_said_at_once() {
+        for pattern in ["(", r"\w{1000}", "((a{100}){100}){100}", "(?=a)"] {
+            assert!(LazyRegex::new(&pattern.into(), false).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_waits_stays_well_below_the_limit() {
+        // The largest repetition of each part that may wait compiles within half the limit.
+        for part in [
+            "a",
+            "[a-z]",
+            ".",
+            r"\d",
+            r"\s",
+            r"\w",
+            r"\pL",
+            "[^x]",
+            "(?i:ss)",
+            "(?:ab|cd)?",
+            "(x)",
+            r"\b",
+            "查",
+            r"[查-订]",
+        ] {
+            let largest = (1..=20_000)
+                .rev()
+                .step_by(97)
+                .find(|times| surely_compiles(&format!("(?:{part}){{{times}}}"), false));
+            let pattern = format!("(?:{part}){{{}}}", largest.expect("one waits"));
+            let built = regex::RegexBuilder::new(&pattern).size_limit(REGEX_SIZE_LIMIT / 2).build();
+            assert!(built.is_ok(), "{pattern}");
+        }
+    }
+}

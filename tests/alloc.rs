@@ -1,0 +1,162 @@
+//! A decision without arguments allocates nothing, once its thread has made a few: the promise of
+//! the machine and of the engine's face, held by an allocator that counts.
+
+#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
+
+use rulec::Rules;
+use serde_json::{Value as Json, json};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is ending has no counter any more.
+    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const INPUT: &str = r#"
+input {
+  text: string
+  ctx: {
+    n: int
+    name?: string
+    tags?: list<string>
+    items?: list<{ price: number, name?: string }>
+    at?: datetime
+    user?: { role: string @private, age?: int }
+  }
+}
+"#;
+
+/// Each with a route of its own, so that all of them are tried.
+const CONDITIONS: &[&str] = &[
+    r#"text contains "no such text""#,
+    r#"text contains any ["zzz", "yyy", "xxx", "www", "vvv", "uuu"]"#,
+    r#"text contains word "zzz" ignoring case"#,
+    r#"text contains word any ["zzz", "yyy", "xxx", "www", "vvv"] ignoring case"#,
+    r#"text starts_with "zzz" ignoring case and ctx.n > 0"#,
+    r#"text like "*zzz?" ignoring case"#,
+    r#"text matches r"(?i)\bzzz(s|es)?\b""#,
+    r#"text matches any [r"^\w+@\w+$", r"z{3}\d+"]"#,
+    r#"text == "zzz" ignoring case"#,
+    r#"text in ["zzz", "yyy"] ignoring case"#,
+    r#"ctx.name ends_with "zzz" ignoring case"#,
+    r#"ctx.name contains ctx.user.role ignoring case and ctx.n == 0"#,
+    r#"ctx.n in 100..=200 or ctx.n * 2 + 1 > 1000"#,
+    r#"ctx.user.age ?? 3 > 100"#,
+    r#"ctx.missing_not_read is missing and ctx.n > 99"#,
+    r#"ctx.tags contains "zzz""#,
+    r#"len(ctx.tags) > 9 or len(text) > 1000"#,
+    r#"any tag in ctx.tags: tag == "zzz" ignoring case"#,
+    r#"all item in ctx.items: item.price > 1000"#,
+    r#"(count item in ctx.items: item.price > 5 and item.name is present) > 7"#,
+    r#"lower(trim(ctx.name)) == "zzz""#,
+    r#"upper(text) contains "ZZZ""#,
+    r#"similarity(ctx.name, "zzzzzzzz") >= 0.9"#,
+    r#"bucket(ctx.name) in 100..200"#,
+    r#"hour(ctx.at) > 99"#,
+];
+
+fn program(settings: &str, input: bool) -> String {
+    let mut source = String::from(settings);
+    if input {
+        source.push_str(INPUT);
+    }
+    for (at, condition) in CONDITIONS.iter().enumerate() {
+        if input && condition.contains("missing_not_read") {
+            continue;
+        }
+        source.push_str(&format!("route r{at} when {condition} -> answer\n"));
+    }
+    source.push_str("route jump when text contains \"jump\" -> goto inner\n");
+    source.push_str("route found when text contains \"found\" -> answer { team: \"a\" }\n");
+    source.push_str("default -> answer\n");
+    source.push_str("table inner { route deep when text contains word \"deep\" -> answer  route on when ctx.n < 0 -> goto last }\n");
+    source.push_str("table last { default -> answer }\n");
+    source
+}
+
+fn messages() -> Vec<Json> {
+    let ctx = json!({
+        "n": 4, "name": "Größe 文件", "tags": ["a", "b"], "at": "2024-05-01T10:00:00Z",
+        "items": [{"price": 3, "name": "x"}, {"price": 7.5}], "user": {"role": "admin", "age": 33},
+    });
+    vec![
+        json!({"text": "nothing here holds", "ctx": ctx}),
+        json!({"text": "to jump and go DEEP, deep", "ctx": ctx}),
+        json!({"text": "to jump and come back, found", "ctx": ctx}),
+        json!({"text": "ＦＵＬＬ width ﬁ 文件 found", "ctx": ctx}),
+        json!({"text": "few fields", "ctx": {"n": -1}}),
+    ]
+}
+
+/// How many allocations a call makes on this thread.
+fn allocations(call: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    call();
+    ALLOCATIONS.get() - before
+}
+
+fn check(settings: &str, input: bool) {
+    let source = program(settings, input);
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let messages = messages();
+    let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
+    let decide = |message: &Json| drop(black_box(rules.decide(message)));
+    for _ in 0..3 {
+        messages.iter().for_each(decide);
+        records.iter().for_each(|record| drop(rules.main().decide_record(record)));
+    }
+    let context = || format!("settings {settings:?}, input {input}");
+    for (message, record) in messages.iter().zip(&records) {
+        assert_eq!(rules.decide(message).breaches(), [], "{}", context());
+        assert_eq!(allocations(|| decide(message)), 0, "{message}: {}", context());
+        let by_record = || drop(black_box(rules.main().decide_record(record)));
+        assert_eq!(allocations(by_record), 0, "record of {message}: {}", context());
+    }
+}
+
+#[test]
+fn decisions_allocate_nothing() {
+    for settings in
+        ["", "settings { case: insensitive }\n", "settings { case: insensitive, normalize: nfkc }\n"]
+    {
+        for input in [false, true] {
+            check(settings, input);
+        }
+    }
+}
+
+#[test]
+fn the_allocator_counts() {
+    assert_eq!(allocations(|| drop(black_box(Box::new(1)))), 1);
+}
