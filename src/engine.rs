@@ -1,263 +1,38 @@
 //! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
 //! any thread.
 
+mod compile;
 mod decision;
 mod files;
 mod hosts;
 mod strategy;
 
+pub use compile::{CompileError, Compiler};
 pub use decision::Decision;
 pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use strategy::Tier;
 
-use crate::bytecode::{self, Bytecode, LowerError};
+use crate::bytecode::Bytecode;
 use crate::decision::{Choice, Chosen};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Diagnostic, nearest};
 use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
-use crate::loader::{self, Loader, MemoryLoader};
 use crate::schema::{self, Breach, Promises};
-use crate::sema::check;
 use crate::sema::hir::{Expect, Outcome, Program, ROUTES, RouteId, TableId};
-use crate::sema::normal::{self, Normal};
+use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::value::Value;
 use crate::vm::{self, Scratch, Vm};
 use bumpalo::Bump;
 use decision::Extras;
-use hosts::Registry;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Compiles rule files into [`Rules`].
-///
-/// ```
-/// let rules = rulec::Compiler::new()
-///     .function("score", |text: String| text.len() as i64)
-///     .compile_text(
-///         "extern fn score(text: string) -> int
-///          route long when score(text) > 10 -> essay_handler",
-///     )?;
-/// assert_eq!(rules.decide(&serde_json::json!({"text": "a rather long text"})).chosen(), Some("long"));
-/// # Ok::<(), rulec::CompileError>(())
-/// ```
-#[derive(Clone, Default)]
-pub struct Compiler {
-    root: Option<PathBuf>,
-    registry: Registry,
-    unlinked: bool,
-    tier: Tier,
-}
-
-impl Compiler {
-    /// A compiler without host functions.
-    pub fn new() -> Self {
-        Compiler::default()
-    }
-
-    /// Offers a function to the rules, which declare it with `extern fn`. A function that the rules
-    /// declare and nobody offers, or offers with other types, is an error when they are compiled.
-    #[must_use]
-    pub fn function<Args>(mut self, name: &str, function: impl HostFunction<Args>) -> Self {
-        self.registry.add(name, function);
-        self
-    }
-
-    /// The folder that imports may not leave; by default the folder of the compiled file.
-    #[must_use]
-    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
-        self.root = Some(root.into());
-        self
-    }
-
-    /// Which engine decides.
-    #[must_use]
-    pub fn tier(mut self, tier: Tier) -> Self {
-        self.tier = tier;
-        self
-    }
-
-    /// Lets host functions be missing, their results then counting as missing: for tools that look
-    /// at rules without the program that embeds them.
-    #[must_use]
-    pub fn allow_missing_functions(mut self) -> Self {
-        self.unlinked = true;
-        self
-    }
-
-    /// Compiles a file and what it imports.
-    ///
-    /// # Errors
-    /// Every error and warning found, when one is an error.
-    pub fn compile_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
-        let path = path.as_ref();
-        let root = match &self.root {
-            Some(root) => root.as_path(),
-            None => path.parent().unwrap_or(Path::new("")),
-        };
-        let unreadable = |message: String| {
-            let message = format!("`{}` cannot be read: {message}", path.display());
-            CompileError {
-                diagnostics: vec![Diagnostic::without_place(Code::FileUnreadable, message)],
-                sources: SourceMap::new(),
-            }
-        };
-        let disk = DiskLoader::new(root).map_err(|error| unreadable(error.to_string()))?;
-        let name = match &self.root {
-            None => path.file_name().map(PathBuf::from),
-            Some(root) => within(root, path),
-        };
-        let Some(name) = name else {
-            return Err(unreadable("it lies outside the root folder".to_owned()));
-        };
-        // Inside the engine a path's parts are joined by `/`, whatever the system writes.
-        let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        self.compile_with(&disk, &name.join("/"))
-    }
-
-    /// Compiles a text that imports nothing.
-    ///
-    /// # Errors
-    /// Every error and warning found, when one is an error.
-    pub fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
-        self.compile_with(&MemoryLoader::new().with("<text>", text), "<text>")
-    }
-
-    /// Compiles the file `path` of a loader.
-    ///
-    /// # Errors
-    /// Every error and warning found, when one is an error.
-    pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        let mut loaded = loader::load(loader, path);
-        let mut diagnostics = loaded.diagnostics.clone();
-        let (program, found) = check::check(&loaded);
-        diagnostics.extend(found);
-        // The trees are large and no longer needed; what follows takes their room.
-        let allows = check::Allows::of(&loaded);
-        loaded.units = Vec::new();
-        let fails = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
-        let mut compiled = None;
-        if !fails(&diagnostics) {
-            let (normal, warnings) = normal::build(&program);
-            diagnostics.extend(warnings);
-            let hosts = if self.unlinked {
-                Vec::new()
-            } else {
-                self.registry.link(&program.externs, &mut diagnostics)
-            };
-            match bytecode::lower(&program, &normal) {
-                Ok(code) => match bytecode::verify(&code) {
-                    Ok(()) => compiled = Some((normal, code, hosts)),
-                    Err(error) => diagnostics.push(too_complex(&error)),
-                },
-                Err(error) => diagnostics.push(lowering_failed(&program, &error)),
-            }
-        }
-        allows.silence(&mut diagnostics);
-        diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
-        diagnostics.dedup();
-        match compiled {
-            Some((normal, bytecode, hosts)) if !fails(&diagnostics) => Ok(Rules {
-                set: Arc::new(RuleSet {
-                    promises: program.input.as_ref().map(Promises::of),
-                    program,
-                    normal,
-                    bytecode,
-                    hosts,
-                    sources: loaded.sources,
-                    warnings: diagnostics,
-                    generation: GENERATION.fetch_add(1, Ordering::Relaxed),
-                }),
-                tier: self.tier,
-            }),
-            _ => Err(CompileError { diagnostics, sources: loaded.sources }),
-        }
-    }
-}
-
-static GENERATION: AtomicU64 = AtomicU64::new(1);
-
-/// `path` as seen from `root`, when it lies there.
-fn within(root: &Path, path: &Path) -> Option<PathBuf> {
-    let here =
-        |path: &Path| if path.as_os_str().is_empty() { Path::new(".") } else { path }.canonicalize().ok();
-    // The file itself may be missing, which is for the loader to say.
-    let folder = here(path.parent().unwrap_or(Path::new("")))?;
-    Some(folder.strip_prefix(here(root)?).ok()?.join(path.file_name()?))
-}
-
-fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
-    let place = match error {
-        LowerError::Regex(pattern, _) => {
-            program.patterns.iter().find(|((known, _), _)| known == pattern).map(|(_, place)| *place)
-        }
-        _ => None,
-    };
-    match place {
-        Some(place) => Diagnostic::new(
-            Code::RegexTooLarge,
-            place,
-            "this regular expression is too large when compiled",
-        )
-        .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`"),
-        None => too_complex(error),
-    }
-}
-
-fn too_complex(error: &dyn std::error::Error) -> Diagnostic {
-    Diagnostic::without_place(Code::TooComplex, format!("the rules are too complex: {error}"))
-        .help("split the largest conditions over several routes")
-}
-
-/// Why rules did not compile, as data; the command line renders it with the author's text.
-#[derive(Clone, Debug)]
-pub struct CompileError {
-    diagnostics: Vec<Diagnostic>,
-    sources: SourceMap,
-}
-
-impl CompileError {
-    /// Every error and warning, in the order of the text.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
-    }
-
-    /// The texts the diagnostics point into.
-    pub fn sources(&self) -> &SourceMap {
-        &self.sources
-    }
-}
-
-impl std::fmt::Display for CompileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let errors: Vec<&Diagnostic> =
-            self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
-        for (at, diagnostic) in errors.iter().enumerate() {
-            if at > 0 {
-                writeln!(f)?;
-            }
-            if let Some(span) = diagnostic.span() {
-                let position = self.sources.position(span);
-                let name = &self.sources.file(span.file).name;
-                write!(f, "{name}:{}:{}: ", position.line, position.column)?;
-            }
-            write!(f, "{}: {}", diagnostic.code, diagnostic.message)?;
-            if let Some(help) = &diagnostic.help {
-                write!(f, " ({help})")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for CompileError {}
 
 /// A compiled rule set: cheap to clone, shared between threads.
 #[derive(Clone)]

@@ -255,6 +255,16 @@ impl Ty {
             _ => true,
         }
     }
+    /// The type as a sentence says it: "an int", "a string or list".
+    pub fn with_article(&self) -> String {
+        let text = self.to_string();
+        match text.as_str() {
+            "any" => "a value of any type".to_owned(),
+            _ if text.starts_with('{') => format!("a record {text}"),
+            _ if text.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {text}"),
+            _ => format!("a {text}"),
+        }
+    }
     /// The smallest type that holds the values of both.
     #[must_use]
     pub fn join(&self, other: &Ty) -> Ty {

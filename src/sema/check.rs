@@ -3,10 +3,17 @@
 //! builds the program with the types that are left.
 
 mod call;
+mod constant;
 mod expr;
 mod fields;
+mod measure;
+mod misfit;
 mod operator;
+mod path;
+mod pattern;
+mod read;
 mod statement;
+mod test;
 mod types;
 
 use crate::diag::{Code, Diagnostic};
@@ -271,11 +278,11 @@ impl<'a> Checker<'a> {
 
     /// The size of a term with every `let` put in; an error when it is too much.
     fn measured(&mut self, term: &Term, span: Span) -> Checked<Measure> {
-        self.within_limits(call::measure(term, &self.let_measures), span)
+        self.within_limits(measure::measure(term, &self.let_measures), span)
     }
 
     fn measured_cond(&mut self, cond: &hir::Cond, span: Span) -> Checked<Measure> {
-        self.within_limits(call::measure_condition(cond, &self.let_measures), span)
+        self.within_limits(measure::measure_condition(cond, &self.let_measures), span)
     }
 
     fn within_limits(&mut self, measure: Measure, span: Span) -> Checked<Measure> {

@@ -1,6 +1,8 @@
 //! Calls: built-in functions, host functions, and `def`s, whose body is put in place of the call.
 
-use super::{Checked, Checkeds, Checker, Def, MAX_NODES, Measure, Reported};
+use super::measure::measure;
+use super::read::{accepted, read};
+use super::{Checked, Checkeds, Checker, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
@@ -219,7 +221,7 @@ impl<'a> Checker<'a> {
             _ => arg.ty.fits(wanted),
         };
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
-            let (wants, found) = (super::expr::with_article(wanted), super::expr::with_article(&arg.ty));
+            let (wants, found) = (wanted.with_article(), arg.ty.with_article());
             let message = format!("`{function}` wants {wants} for `{param}`, and this is {found}");
             let mut diagnostic =
                 Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_string());
@@ -232,20 +234,6 @@ impl<'a> Checker<'a> {
         self.constrain(&arg, accepted, &format!("{wanted}, the argument `{param}` of `{function}`"));
         Ok(read(arg, wanted))
     }
-}
-
-/// Kinds accepted where these are wanted: an int does for a float.
-pub(super) fn accepted(kinds: KindSet) -> KindSet {
-    if kinds.overlaps(KindSet::FLOAT) { kinds.union(KindSet::INT) } else { kinds }
-}
-
-/// Reads a value at a type unless it certainly has it already.
-pub(super) fn read(expr: Expr, wanted: &Ty) -> Expr {
-    if expr.ty.kinds.is_subset(wanted.kinds) {
-        return expr;
-    }
-    let (span, optional) = (expr.span, expr.optional || !expr.ty.kinds.is_subset(accepted(wanted.kinds)));
-    Expr { kind: ExprKind::Read(Box::new(expr), wanted.kinds), ty: wanted.clone(), optional, span }
 }
 
 fn count(wanted: usize, variadic: bool) -> String {
@@ -325,7 +313,7 @@ impl Substitution<'_> {
             }
             ExprKind::List(items) => {
                 let items = all(self, items);
-                return super::expr::list(items, expr.span);
+                return super::constant::list(items, expr.span);
             }
             ExprKind::Op(op, left, right) => {
                 let right = right.as_ref().map(|right| Box::new(self.expr(right)));
@@ -342,89 +330,5 @@ impl Substitution<'_> {
             ExprKind::Cond(cond) => ExprKind::Cond(Box::new(self.cond(cond))),
         };
         Expr { kind, ty: expr.ty.clone(), optional: expr.optional, span: expr.span }
-    }
-}
-
-/// How large a term is with every `let` put in.
-pub(super) fn measure(term: &Term, lets: &[Measure]) -> Measure {
-    match term {
-        Term::Cond(cond) => measure_condition(cond, lets),
-        Term::Expr(expr) => {
-            let mut whole = Measure::default();
-            measure_expr(expr, 1, lets, &mut whole);
-            whole
-        }
-    }
-}
-
-/// The same of a condition.
-pub(super) fn measure_condition(cond: &Cond, lets: &[Measure]) -> Measure {
-    let mut whole = Measure::default();
-    measure_cond(cond, 1, lets, &mut whole);
-    whole
-}
-
-fn add(depth: u32, whole: &mut Measure) {
-    whole.nodes = whole.nodes.saturating_add(1);
-    whole.depth = whole.depth.max(depth);
-}
-
-fn add_let(id: hir::LetId, depth: u32, lets: &[Measure], whole: &mut Measure) {
-    let inner = lets.get(id.index()).copied().unwrap_or_default();
-    whole.nodes = whole.nodes.saturating_add(inner.nodes);
-    whole.depth = whole.depth.max(depth.saturating_add(inner.depth));
-}
-
-fn measure_cond(cond: &Cond, depth: u32, lets: &[Measure], whole: &mut Measure) {
-    add(depth, whole);
-    match &cond.kind {
-        CondKind::Const(_) => {}
-        CondKind::Let(id) => add_let(*id, depth, lets, whole),
-        CondKind::Not(inner) | CondKind::Call(_, inner) => measure_cond(inner, depth + 1, lets, whole),
-        CondKind::And(parts) | CondKind::Or(parts) => {
-            parts.iter().for_each(|part| measure_cond(part, depth + 1, lets, whole));
-        }
-        CondKind::Test(test) => {
-            measure_expr(&test.left, depth + 1, lets, whole);
-            match &test.right {
-                Operand::Nothing => {}
-                Operand::Value(value) => measure_expr(value, depth + 1, lets, whole),
-                Operand::Range { start, end, .. } => {
-                    measure_expr(start, depth + 1, lets, whole);
-                    measure_expr(end, depth + 1, lets, whole);
-                }
-            }
-        }
-        CondKind::Quantifier { list, body, .. } => {
-            measure_expr(list, depth + 1, lets, whole);
-            measure_cond(body, depth + 1, lets, whole);
-        }
-    }
-}
-
-fn measure_expr(expr: &Expr, depth: u32, lets: &[Measure], whole: &mut Measure) {
-    add(depth, whole);
-    match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Param(_) => {}
-        ExprKind::Let(id) => add_let(*id, depth, lets, whole),
-        ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => measure_expr(inner, depth + 1, lets, whole),
-        ExprKind::Index(base, index) => {
-            measure_expr(base, depth + 1, lets, whole);
-            measure_expr(index, depth + 1, lets, whole);
-        }
-        ExprKind::Op(_, left, right) => {
-            measure_expr(left, depth + 1, lets, whole);
-            if let Some(right) = right {
-                measure_expr(right, depth + 1, lets, whole);
-            }
-        }
-        ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
-            items.iter().for_each(|item| measure_expr(item, depth + 1, lets, whole));
-        }
-        ExprKind::Count { list, body, .. } => {
-            measure_expr(list, depth + 1, lets, whole);
-            measure_cond(body, depth + 1, lets, whole);
-        }
-        ExprKind::Cond(cond) => measure_cond(cond, depth + 1, lets, whole),
     }
 }

@@ -2,7 +2,6 @@
 //! declared — how uses narrow the type.
 
 use super::DeclaredInput;
-use super::expr::with_article;
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Slot, SlotId};
 use crate::span::Span;
@@ -113,8 +112,8 @@ impl Fields {
                 span,
                 format!(
                     "`{name}` cannot be both {} and {}",
-                    with_article(&Ty::plain(inferred.kinds)),
-                    with_article(&Ty::plain(kinds))
+                    Ty::plain(inferred.kinds).with_article(),
+                    Ty::plain(kinds).with_article()
                 ),
             )
             .here(format!("used here as {reason}"));

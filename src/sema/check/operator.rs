@@ -1,8 +1,7 @@
 //! Operators: which form of a row of [`crate::ops::TABLE`] a use takes, and what to say when none
 //! fits.
 
-use super::call::read;
-use super::expr::with_article;
+use super::read::read;
 use super::{Checked, Checker};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
@@ -11,8 +10,6 @@ use crate::span::{Span, Spanned};
 use crate::syntax::ast;
 use crate::text::TextMode;
 use crate::ty::{KindSet, Ty};
-use crate::value::Value;
-use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// `a OP b`
@@ -220,173 +217,6 @@ impl<'a> Checker<'a> {
         Ok((left, right))
     }
 
-    /// Looks at the constant on the right of a text operator: regular expressions must be valid,
-    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in.
-    pub(super) fn keywords_fit(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
-        let Some(constant) = right.as_const() else {
-            if op == Op::Matches && !mentions_param(right) {
-                return self.report(
-                    Diagnostic::new(
-                        Code::ConstantWanted,
-                        right.span,
-                        "a regular expression must be a constant",
-                    )
-                    .help("write it in place or in a `list`; it is compiled once, when the rules are loaded"),
-                );
-            }
-            return Ok(());
-        };
-        let value = constant.value();
-        let keywords: Vec<&str> = match (mode.quantity, value) {
-            (None, Value::Str(keyword)) => vec![keyword],
-            (Some(_), list) => list.elements().into_iter().flatten().filter_map(Value::as_str).collect(),
-            _ => return Ok(()),
-        };
-        if mode.quantity.is_some() && value.list_len() == Some(0) {
-            let message = "nothing is in an empty list";
-            self.diagnostics.push(
-                Diagnostic::new(Code::EmptyList, right.span, message)
-                    .help("add an element, or remove the condition"),
-            );
-        }
-        for keyword in keywords {
-            if mode.word && keyword.is_empty() {
-                return self.report(
-                    Diagnostic::new(
-                        Code::KeywordNeverMatches,
-                        right.span,
-                        "an empty keyword is no word and never matches",
-                    )
-                    .help("write the word to look for, or leave `word` out"),
-                );
-            }
-            if op == Op::Matches {
-                self.pattern_fits(keyword, mode.text.fold, right.span)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
-        let key = (Arc::<str>::from(pattern), fold);
-        if self.program.patterns.contains_key(&key) {
-            return Ok(());
-        }
-        let parsed = regex_syntax::ParserBuilder::new().case_insensitive(fold).build().parse(pattern);
-        let Err(error) = parsed else {
-            self.program.patterns.insert(key, span);
-            return Ok(());
-        };
-        let (kind, at) = match &error {
-            regex_syntax::Error::Parse(error) => {
-                use regex_syntax::ast::ErrorKind;
-                let unsupported = matches!(
-                    error.kind(),
-                    ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference
-                );
-                if unsupported {
-                    let what = match error.kind() {
-                        ErrorKind::UnsupportedLookAround => "look-around",
-                        _ => "a back-reference",
-                    };
-                    let message = format!("`{}` uses {what}, which is not supported", shown(pattern));
-                    return self.report(
-                        Diagnostic::new(Code::RegexLookAround, span, message)
-                            .here(format!("at character {} of the expression", error.span().start.column))
-                            .help("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`"),
-                    );
-                }
-                (error.kind().to_string(), error.span().start.column)
-            }
-            regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span().start.column),
-            _ => (error.to_string(), 1),
-        };
-        self.report(
-            Diagnostic::new(Code::BadRegex, span, format!("`{}` is no regular expression: {kind}", shown(pattern)))
-                .here(format!("at character {at} of the expression"))
-                .help("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
-        )
-    }
-
-    fn misfit<T>(&mut self, row: &OpInfo, binary: &ast::Binary, left: &Expr, right: &Expr) -> Checked<T> {
-        let quantity = binary.modifiers.quantity;
-        let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
-        // The author's own word: the ends of a range are compared by another row than `in`.
-        let spelling = binary.op.node.info().spelling;
-        let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
-        let text_left = left.ty.kinds.overlaps(KindSet::STRING);
-        let mut code = Code::OperatorType;
-        let (message, help) = if !left.ty.kinds.overlaps(lefts) {
-            let message = format!(
-                "`{written}` works on {}, and its left side is {}",
-                expected(lefts),
-                with_article(&left.ty)
-            );
-            (message, left_help(row, &left.ty))
-        } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
-            code = Code::ListWanted;
-            let message = format!("`{written}` looks for one value, and its right side is a list");
-            (
-                message,
-                Some(format!(
-                    "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
-                )),
-            )
-        } else if let (Some(quantity), false) = (quantity, right.ty.kinds.overlaps(KindSet::LIST)) {
-            code = Code::ListWanted;
-            let message = format!(
-                "`{}` wants a list on its right side, and this is {}",
-                quantity.spelling(),
-                with_article(&right.ty)
-            );
-            (message, Some(format!("leave `{}` out, or write a list: `[…]`", quantity.spelling())))
-        } else if row.op == Op::In && !right.ty.kinds.overlaps(KindSet::LIST) {
-            code = Code::ListWanted;
-            let message = format!(
-                "`{written}` wants a list or a range on its right side, and this is {}",
-                with_article(&right.ty)
-            );
-            let help = match (right.ty.kinds, left.ty.kinds) {
-                (KindSet::STRING, KindSet::STRING) => {
-                    "to look for a text in another, write `long contains short`"
-                }
-                (KindSet::DICT, _) => "to look for a key, write `dict has_key key`",
-                _ => "write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`",
-            };
-            (message, Some(help.to_owned()))
-        } else {
-            let message = format!(
-                "`{written}` cannot compare {} with {}",
-                with_article(&left.ty),
-                with_article(&right.ty)
-            );
-            let message = if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
-                let (of, wanted) = match quantity {
-                    Some(quantity) => (format!(" {}", quantity.spelling()), "a list of strings"),
-                    None => (String::new(), "a string"),
-                };
-                let found = with_article(&right.ty);
-                format!("`{written}{of}` wants {wanted} on its right side, and this is {found}")
-            } else if row.op == Op::Contains || row.op == Op::In {
-                let (list, element) = if row.op == Op::In { (right, left) } else { (left, right) };
-                let (list, element) = (with_article(&list.ty), with_article(&element.ty));
-                format!("`{written}` looks for {element} in {list}, where there can be none")
-            } else {
-                message
-            };
-            (message, pair_help(left, right))
-        };
-        let mut diagnostic = Diagnostic::new(code, binary.op.span, message)
-            .label(left.span, left.ty.to_string())
-            .label(right.span, right.ty.to_string());
-        if let Some(help) = help {
-            diagnostic = diagnostic.help(help);
-        }
-        let diagnostic = self.with_origin(diagnostic, left);
-        let diagnostic = self.with_origin(diagnostic, right);
-        self.report(diagnostic)
-    }
-
     /// `a + b`, `a ?? b`, `-a`
     pub(super) fn arithmetic(
         &mut self,
@@ -414,11 +244,11 @@ impl<'a> Checker<'a> {
             })
             .collect();
         if fitting.is_empty() {
-            let mut message = format!("`{}` does not work on {}", row.spelling, with_article(&left.ty));
+            let mut message = format!("`{}` does not work on {}", row.spelling, left.ty.with_article());
             let mut diagnostic =
                 Diagnostic::new(Code::OperatorType, op.span, "").label(left.span, left.ty.to_string());
             if let Some(right) = &right {
-                message = format!("{message} and {}", with_article(&right.ty));
+                message = format!("{message} and {}", right.ty.with_article());
                 diagnostic = diagnostic.label(right.span, right.ty.to_string());
                 diagnostic = self.with_origin(diagnostic, right);
             }
@@ -540,74 +370,5 @@ impl Ty {
             KindSet::DICT,
         ];
         families.iter().filter(|family| family.overlaps(element)).count() > 1
-    }
-}
-
-/// A regular expression for a message, cut if it is long.
-fn shown(pattern: &str) -> String {
-    let mut short: String = pattern.chars().take(40).collect();
-    if short.len() < pattern.len() {
-        short.push('…');
-    }
-    short
-}
-
-/// "numbers and datetimes" for a sentence about what an operator works on.
-fn expected(kinds: KindSet) -> String {
-    let words: Vec<String> =
-        kinds.to_string().split(" or ").map(|word| word.replace(", ", "s, ") + "s").collect();
-    words.join(" and ")
-}
-
-fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
-    let text = row.forms.iter().any(|form| form.left.overlaps(KindSet::STRING));
-    match left.kinds {
-        KindSet::LIST if text => Some("look at its elements: `any x in list: x …`".to_owned()),
-        KindSet::DICT if row.op == Op::Contains => Some("to look for a key, write `has_key`".to_owned()),
-        kinds
-            if kinds == KindSet::STRING
-                && row.forms.iter().any(|form| form.left.overlaps(KindSet::NUMBER)) =>
-        {
-            Some(
-                "compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"
-                    .to_owned(),
-            )
-        }
-        kinds if kinds.is_subset(KindSet::NUMBER) && text => {
-            Some("compare the number, as in `x > 3` or `x in 1..=9`".to_owned())
-        }
-        _ => None,
-    }
-}
-
-fn pair_help(left: &Expr, right: &Expr) -> Option<String> {
-    let pair = left.ty.kinds.union(right.ty.kinds);
-    let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
-    let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
-    let constant = |ty: &Ty| [left, right].iter().any(|side| side.as_const().is_some() && side.ty == *ty);
-    let date = [left, right].iter().any(|side| {
-        let text = side.as_const().and_then(|constant| constant.value().as_str());
-        text.is_some_and(|text| {
-            text.starts_with(|c: char| c.is_ascii_digit()) && text.matches('-').count() == 2
-        })
-    });
-    if number_and_text && constant(&Ty::STRING) && !date {
-        Some("a number is written without quotes".to_owned())
-    } else if number_and_text && constant(&Ty::INT) {
-        Some("a text is written in quotes".to_owned())
-    } else if time_and_text || date {
-        Some("a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`".to_owned())
-    } else {
-        None
-    }
-}
-
-/// Whether an expression waits for an argument of the `def` around it.
-fn mentions_param(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Param(_) => true,
-        ExprKind::Read(inner, _) => mentions_param(inner),
-        ExprKind::List(items) => items.iter().any(mentions_param),
-        _ => false,
     }
 }

@@ -453,6 +453,9 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
     let lower = found.to_lowercase();
     let similar = match lower.as_str() {
+        word if STATEMENTS.iter().any(|row| row.word == word && row.word != found) => {
+            STATEMENTS.iter().map(|row| row.word).find(|known| *known == word)
+        }
         "rule" | "if" | "when" | "case" | "match" => Some("route"),
         "var" | "const" | "set" | "define" => Some("let"),
         "func" | "function" | "fn" | "macro" => Some("def"),

@@ -1,0 +1,146 @@
+//! What to say when no form of an operator takes its operands: both sides' types, where each comes
+//! from, and what was probably meant.
+
+use super::{Checked, Checker};
+use crate::diag::{Code, Diagnostic};
+use crate::ops::{Op, OpInfo};
+use crate::sema::hir::Expr;
+use crate::syntax::ast;
+use crate::ty::{KindSet, Ty};
+
+impl<'a> Checker<'a> {
+    pub(super) fn misfit<T>(
+        &mut self,
+        row: &OpInfo,
+        binary: &ast::Binary,
+        left: &Expr,
+        right: &Expr,
+    ) -> Checked<T> {
+        let quantity = binary.modifiers.quantity;
+        let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
+        // The author's own word: the ends of a range are compared by another row than `in`.
+        let spelling = binary.op.node.info().spelling;
+        let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
+        let text_left = left.ty.kinds.overlaps(KindSet::STRING);
+        let mut code = Code::OperatorType;
+        let (message, help) = if !left.ty.kinds.overlaps(lefts) {
+            let message = format!(
+                "`{written}` works on {}, and its left side is {}",
+                expected(lefts),
+                left.ty.with_article()
+            );
+            (message, left_help(row, &left.ty))
+        } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
+            code = Code::ListWanted;
+            let message = format!("`{written}` looks for one value, and its right side is a list");
+            (
+                message,
+                Some(format!(
+                    "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
+                )),
+            )
+        } else if let (Some(quantity), false) = (quantity, right.ty.kinds.overlaps(KindSet::LIST)) {
+            code = Code::ListWanted;
+            let message = format!(
+                "`{}` wants a list on its right side, and this is {}",
+                quantity.spelling(),
+                right.ty.with_article()
+            );
+            (message, Some(format!("leave `{}` out, or write a list: `[…]`", quantity.spelling())))
+        } else if row.op == Op::In && !right.ty.kinds.overlaps(KindSet::LIST) {
+            code = Code::ListWanted;
+            let message = format!(
+                "`{written}` wants a list or a range on its right side, and this is {}",
+                right.ty.with_article()
+            );
+            let help = match (right.ty.kinds, left.ty.kinds) {
+                (KindSet::STRING, KindSet::STRING) => {
+                    "to look for a text in another, write `long contains short`"
+                }
+                (KindSet::DICT, _) => "to look for a key, write `dict has_key key`",
+                _ => "write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`",
+            };
+            (message, Some(help.to_owned()))
+        } else {
+            let message = format!(
+                "`{written}` cannot compare {} with {}",
+                left.ty.with_article(),
+                right.ty.with_article()
+            );
+            let message = if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
+                let (of, wanted) = match quantity {
+                    Some(quantity) => (format!(" {}", quantity.spelling()), "a list of strings"),
+                    None => (String::new(), "a string"),
+                };
+                let found = right.ty.with_article();
+                format!("`{written}{of}` wants {wanted} on its right side, and this is {found}")
+            } else if row.op == Op::Contains || row.op == Op::In {
+                let (list, element) = if row.op == Op::In { (right, left) } else { (left, right) };
+                let (list, element) = (list.ty.with_article(), element.ty.with_article());
+                format!("`{written}` looks for {element} in {list}, where there can be none")
+            } else {
+                message
+            };
+            (message, pair_help(left, right))
+        };
+        let mut diagnostic = Diagnostic::new(code, binary.op.span, message)
+            .label(left.span, left.ty.to_string())
+            .label(right.span, right.ty.to_string());
+        if let Some(help) = help {
+            diagnostic = diagnostic.help(help);
+        }
+        let diagnostic = self.with_origin(diagnostic, left);
+        let diagnostic = self.with_origin(diagnostic, right);
+        self.report(diagnostic)
+    }
+}
+
+/// "numbers and datetimes" for a sentence about what an operator works on.
+fn expected(kinds: KindSet) -> String {
+    let words: Vec<String> =
+        kinds.to_string().split(" or ").map(|word| word.replace(", ", "s, ") + "s").collect();
+    words.join(" and ")
+}
+
+fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
+    let text = row.forms.iter().any(|form| form.left.overlaps(KindSet::STRING));
+    match left.kinds {
+        KindSet::LIST if text => Some("look at its elements: `any x in list: x …`".to_owned()),
+        KindSet::DICT if row.op == Op::Contains => Some("to look for a key, write `has_key`".to_owned()),
+        kinds
+            if kinds == KindSet::STRING
+                && row.forms.iter().any(|form| form.left.overlaps(KindSet::NUMBER)) =>
+        {
+            Some(
+                "compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"
+                    .to_owned(),
+            )
+        }
+        kinds if kinds.is_subset(KindSet::NUMBER) && text => {
+            Some("compare the number, as in `x > 3` or `x in 1..=9`".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn pair_help(left: &Expr, right: &Expr) -> Option<String> {
+    let pair = left.ty.kinds.union(right.ty.kinds);
+    let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
+    let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
+    let constant = |ty: &Ty| [left, right].iter().any(|side| side.as_const().is_some() && side.ty == *ty);
+    let date = [left, right].iter().any(|side| {
+        let text = side.as_const().and_then(|constant| constant.value().as_str());
+        text.is_some_and(|text| {
+            text.starts_with(|c: char| c.is_ascii_digit()) && text.matches('-').count() == 2
+        })
+    });
+    if number_and_text && constant(&Ty::STRING) && !date {
+        Some("a number is written without quotes".to_owned())
+    } else if number_and_text && constant(&Ty::INT) {
+        Some("a text is written in quotes".to_owned())
+    } else if time_and_text || date {
+        Some("a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`".to_owned())
+    } else {
+        None
+    }
+}

@@ -1,0 +1,305 @@
+//! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
+
+use super::fields::Lost;
+use super::read::{accepted, read};
+use super::{Checked, Checker, Reported};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::ops::reserved_words;
+use crate::sema::hir::{Expr, ExprKind};
+use crate::sema::resolve::Definition;
+use crate::span::Span;
+use crate::syntax::ast::{self, Ident, Literal};
+use crate::ty::{Inner, Kind, KindSet, Ty};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
+    pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
+        if let Some(path) = self.constant_path(expr) {
+            return self.message_path(&path, expr.span);
+        }
+        match &expr.kind {
+            ast::ExprKind::Field(base, name) => {
+                let base = self.value(base)?;
+                self.field(base, name, expr.span)
+            }
+            ast::ExprKind::Index(base, index) => {
+                let (base, index) = (self.value(base)?, self.value(index)?);
+                self.index(base, index, expr.span)
+            }
+            _ => self.value(expr),
+        }
+    }
+
+    /// The path, when the expression is a field of the message reached by constant names.
+    fn constant_path(&self, expr: &ast::Expr) -> Option<Path> {
+        let mut path = Path::default();
+        let mut at = expr;
+        loop {
+            match &at.kind {
+                ast::ExprKind::Field(base, name) => {
+                    path.push(&name.node, name.span, true);
+                    at = base;
+                }
+                ast::ExprKind::Index(base, index) => match &index.kind {
+                    ast::ExprKind::Literal(Literal::String(key)) => {
+                        path.push(key, index.span, false);
+                        at = base;
+                    }
+                    _ => return None,
+                },
+                ast::ExprKind::Name(name) => {
+                    let bound = self.scope.iter().any(|binding| *binding.name == **name)
+                        || self.symbols.definition(at.span.file, name).is_some();
+                    if bound {
+                        return None;
+                    }
+                    path.push(name, at.span, true);
+                    path.names.reverse();
+                    path.places.reverse();
+                    return Some(path);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    pub(super) fn message_path(&mut self, path: &Path, span: Span) -> Checked<Expr> {
+        let names = &path.names;
+        let declared = self.fields.roots().is_some_and(|roots| roots.get(&names[0]).is_some());
+        if self.symbols.is_broken(&names[0]) && !declared {
+            return Err(Reported);
+        }
+        let hidden = self.symbols.definitions.get(&names[0]).map(|symbol| symbol.name.span);
+        if let (Some(hidden), false) = (hidden, declared) {
+            let message = format!("`{}` is not declared in this file or in what it imports", names[0]);
+            return self.report(
+                Diagnostic::new(Code::UnknownName, path.places[0].0, message)
+                    .label(hidden, "declared in a file that is not imported here")
+                    .help("import that file, or move the definition into one that both import"),
+            );
+        }
+        match self.fields.find(names, span) {
+            Ok(found) => {
+                if names.len() == 1 && self.fields.inferred() {
+                    self.warn_of_near_name(&names[0], span);
+                }
+                let slot = self.fields.slot(names, found.ty.kinds, found.private);
+                Ok(Expr { kind: ExprKind::Slot(slot), ty: found.ty, optional: found.optional, span })
+            }
+            Err(Lost::UnknownField { at: 0, record }) => {
+                self.unknown_root(&names[0], path.places[0].0, &record)
+            }
+            Err(Lost::UnknownField { at, record }) => {
+                let message = format!("`{}` has no field `{}`", names[..at].join("."), names[at]);
+                let declared = self.fields.declared_at(&names[..at]);
+                self.unknown_field(message, &names[at], &record, declared, path.places[at])
+            }
+            Err(Lost::NoFields { at, ty }) => {
+                let parent = names[..at].join(".");
+                let message = format!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
+                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message);
+                if let Some(declared) = self.fields.declared_at(&names[..at]) {
+                    diagnostic = diagnostic.label(declared, "declared here");
+                }
+                if ty.kinds == KindSet::LIST {
+                    diagnostic = diagnostic.help(match ty.element().fields() {
+                        Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
+                        None => format!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
+                    });
+                }
+                self.report(diagnostic)
+            }
+        }
+    }
+
+    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &crate::ty::Record) -> Checked<T> {
+        let definitions = self
+            .symbols
+            .definitions
+            .iter()
+            .filter(|symbol| self.symbols.sees(place.file, symbol.name.span))
+            .map(|symbol| symbol.name.node.as_str());
+        let bound = self.scope.iter().map(|binding| &*binding.name);
+        let names = record.fields.iter().map(|field| &*field.name).chain(definitions).chain(bound);
+        let near = nearest(name, names).map(str::to_owned);
+        let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
+        self.report(match near {
+            Some(near) => diagnostic.did_you_mean(place, Some(&near)),
+            None => diagnostic.help(format!(
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
+            )),
+        })
+    }
+
+    fn unknown_field<T>(
+        &mut self,
+        message: String,
+        name: &str,
+        record: &crate::ty::Record,
+        declared: Option<Span>,
+        (place, plain): (Span, bool),
+    ) -> Checked<T> {
+        let mut diagnostic = Diagnostic::new(Code::UnknownField, place, message);
+        if let Some(declared) = declared {
+            diagnostic = diagnostic.label(declared, "declared here");
+        }
+        let names: Vec<&str> = record.fields.iter().map(|field| &*field.name).collect();
+        diagnostic = match nearest(name, names.iter().copied()) {
+            Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
+            Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
+            None => diagnostic.help(format!("its fields are {}", names.join(", "))),
+        };
+        self.report(diagnostic)
+    }
+
+    fn warn_of_near_name(&mut self, name: &Arc<str>, span: Span) {
+        let near = nearest(
+            name,
+            self.symbols
+                .definitions
+                .iter()
+                .filter(|symbol| !matches!(symbol.node, Definition::Def { .. } | Definition::Extern { .. }))
+                .map(|symbol| symbol.name.node.as_str()),
+        );
+        let word = reserved_words().find(|word| **word != **name && word.eq_ignore_ascii_case(name));
+        let (near, what) = match (word, near) {
+            (Some(word), _) => (word.to_owned(), "a word of the language"),
+            (None, Some(near)) => (near.to_owned(), "a definition"),
+            (None, None) => return,
+        };
+        if self.fields.first_warning(name) {
+            let message = format!("`{name}` is read from the message, and `{near}` is {what}");
+            self.diagnostics
+                .push(Diagnostic::new(Code::LooksLikeName, span, message).did_you_mean(span, Some(&near)));
+        }
+    }
+
+    /// A field of a value that is no message path: an element's, say.
+    fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
+        let (ty, optional) = match &base.ty.inner {
+            Inner::Fields(record) => match record.get(&name.node) {
+                Some(field) => (field.ty.clone(), base.optional || field.optional),
+                None => {
+                    let record = record.clone();
+                    let message = format!("there is no field `{}` here", name.node);
+                    return self.unknown_field(message, &name.node, &record, None, (name.span, true));
+                }
+            },
+            Inner::Element(element) if base.ty.kinds.overlaps(KindSet::DICT) => ((**element).clone(), true),
+            Inner::Unknown if base.ty.kinds.overlaps(KindSet::DICT) => (Ty::ANY, true),
+            _ => {
+                let message = format!("{} has no field `{}`", base.ty.with_article(), name.node);
+                let diagnostic = Diagnostic::new(Code::UnknownField, span, message).here("");
+                let diagnostic = self.with_origin(diagnostic, &base);
+                return self.report(diagnostic);
+            }
+        };
+        self.constrain(&base, KindSet::DICT, "a record, since a field of it is read");
+        let kind = ExprKind::Field(Box::new(base), name.node.as_str().into());
+        Ok(checked_at(Expr { kind, ty: Ty::ANY, optional, span }, ty))
+    }
+
+    /// `list[i]`, `dict[key]`
+    fn index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
+        let by_number = base.ty.kinds.overlaps(KindSet::LIST) && index.ty.kinds.overlaps(KindSet::INT);
+        let by_key = base.ty.kinds.overlaps(KindSet::DICT) && index.ty.kinds.overlaps(KindSet::STRING);
+        let (container, key) = match (by_number, by_key) {
+            (true, true) => (KindSet::LIST.union(KindSet::DICT), KindSet::INT.union(KindSet::STRING)),
+            (true, false) => (KindSet::LIST, KindSet::INT),
+            (false, true) => (KindSet::DICT, KindSet::STRING),
+            (false, false) => {
+                let message =
+                    format!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
+                let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
+                    .label(index.span, index.ty.to_string())
+                    .help("a list is indexed by an int, a dict by a string");
+                let diagnostic = self.with_origin(diagnostic, &base);
+                return self.report(diagnostic);
+            }
+        };
+        self.constrain(&base, container, "something that is indexed");
+        self.constrain(&index, key, "an index");
+        let ty = match &base.ty.inner {
+            Inner::Element(element) => (**element).clone(),
+            Inner::Fields(_) | Inner::Unknown => Ty::ANY,
+        };
+        let kind = ExprKind::Index(Box::new(base), Box::new(index));
+        Ok(checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
+    }
+
+    /// `x as T`: a read of its own, which neither needs nor narrows the type other uses read at.
+    pub(super) fn typed_read(
+        &mut self,
+        operand: &'a ast::Expr,
+        ty: &'a ast::TypeExpr,
+        span: Span,
+    ) -> Checked<Expr> {
+        let wanted = self.ty(ty)?;
+        let undeclared = self.constant_path(operand).filter(|_| self.fields.inferred());
+        if let Some(path) = undeclared {
+            // Finding the path notes that what is above it is a record.
+            let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
+            let slot = self.fields.slot(&path.names, wanted.kinds, private);
+            let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
+            // Inside the read, the slot is out of reach for what other uses narrow.
+            return Ok(Expr {
+                kind: ExprKind::Read(Box::new(value), wanted.kinds),
+                ty: wanted,
+                optional: true,
+                span,
+            });
+        }
+        let value = self.value(operand)?;
+        let readable = accepted(wanted.kinds).union(if wanted.kinds.has(Kind::DateTime) {
+            KindSet::STRING
+        } else {
+            KindSet::EMPTY
+        });
+        if !value.ty.kinds.overlaps(readable) {
+            let message = format!("{} can never be read as {wanted}", value.ty.with_article());
+            let diagnostic = Diagnostic::new(Code::OperatorType, span, message).label(ty.span, "this type");
+            let diagnostic = self.with_origin(diagnostic, &value);
+            return self.report(diagnostic);
+        }
+        Ok(match value.kind {
+            // One slot that reads at the wanted type, rather than a read of a read.
+            ExprKind::Slot(id)
+                if wanted.kinds.is_subset(value.ty.kinds)
+                    || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME) =>
+            {
+                let slot = self.fields.path(id).clone();
+                let slot = self.fields.slot(&slot.path, wanted.kinds, slot.private);
+                let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
+                Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
+            }
+            _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
+            _ => {
+                Expr { kind: ExprKind::Read(Box::new(value), wanted.kinds), ty: wanted, optional: true, span }
+            }
+        })
+    }
+}
+
+/// A way into the message: each part's name, and where it stands with whether it is a plain name.
+#[derive(Default)]
+pub(super) struct Path {
+    names: Vec<Arc<str>>,
+    places: Vec<(Span, bool)>,
+}
+
+impl Path {
+    pub(super) fn of(name: &str, span: Span) -> Path {
+        Path { names: vec![name.into()], places: vec![(span, true)] }
+    }
+
+    fn push(&mut self, name: &str, span: Span, plain: bool) {
+        self.names.push(name.into());
+        self.places.push((span, plain));
+    }
+}
+
+/// A value read from inside another, at its declared type.
+fn checked_at(expr: Expr, ty: Ty) -> Expr {
+    if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..read(expr, &ty) } }
+}

@@ -1,0 +1,224 @@
+//! `test` blocks: the message they give, held against the declared input, and what they expect.
+
+use super::{Checked, Checker, Reported};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::sema::hir::{self, Expect, RouteId, TableId};
+use crate::span::Span;
+use crate::syntax::ast::{self, Ident, StatementKind};
+use crate::ty::{Kind, KindSet, Ty};
+use crate::value::{Value, parse_datetime};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// The tests of the main file.
+    pub(super) fn tests(&mut self) {
+        for statement in self.main_statements() {
+            let StatementKind::Test(test) = &statement.kind else { continue };
+            if let Ok(test) = self.test(test) {
+                self.program.tests.push(test);
+            }
+        }
+    }
+
+    fn test(&mut self, test: &'a ast::Test) -> Checked<hir::Test> {
+        let mut message = Map::new();
+        for (path, value) in &test.given {
+            let json = self.constant_json(value)?;
+            let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
+            let Some(first) = path.first() else { continue };
+            let place = path.iter().fold(first.span, |span, part| span.to(part.span));
+            if !self.fields.inferred() {
+                match self.fields.find(&names, place) {
+                    Ok(found) => self.value_fits(&json, &found.ty, &names.join("."), value.span)?,
+                    Err(_) => {
+                        self.message_path_exists(&names, place)?;
+                    }
+                }
+            }
+            if !put(&mut message, &names, json) {
+                let message = format!("`{}` is given twice, or as two different things", names.join("."));
+                return self
+                    .report(Diagnostic::new(Code::TestInput, place, message).help("give each field once"));
+            }
+        }
+        let (entry, expect) = self.expectation(&test.expect)?;
+        let name = test.name.node.as_str().into();
+        Ok(hir::Test { name, message: Json::Object(message), entry, expect, span: test.name.span })
+    }
+
+    /// Reports an unknown path as any other expression would.
+    fn message_path_exists(&mut self, path: &[Arc<str>], span: Span) -> Checked<()> {
+        let mut parts = path.iter();
+        let first = parts.next().ok_or(Reported)?;
+        let root = self.fields.roots().is_some_and(|roots| roots.get(first).is_some());
+        let message = if root {
+            format!("`{}` is no field of the input", path.join("."))
+        } else {
+            format!("`{first}` is no input")
+        };
+        let names: Vec<String> = self
+            .fields
+            .roots()
+            .map(|roots| roots.fields.iter().map(|field| field.name.to_string()).collect())
+            .unwrap_or_default();
+        let near = nearest(first, names.iter().map(String::as_str)).map(str::to_owned);
+        let diagnostic = Diagnostic::new(Code::TestInput, span, message);
+        self.report(match near {
+            Some(near) if !root => diagnostic.did_you_mean(span, Some(&near)),
+            _ => diagnostic.help(format!("the inputs are {}", names.join(", "))),
+        })
+    }
+
+    fn value_fits(&mut self, json: &Json, ty: &Ty, name: &str, span: Span) -> Checked<()> {
+        // Null is how a test says that a field is missing.
+        if json.is_null() {
+            return Ok(());
+        }
+        if let Some(wrong) = mismatch(json, ty, name) {
+            let message =
+                format!("`{}` is declared as {}, and this is {}", wrong.path, wrong.wanted, wrong.found);
+            return self.report(
+                Diagnostic::new(Code::TestInput, span, message)
+                    .help("give a value of the declared type; `null` stands for a missing one"),
+            );
+        }
+        Ok(())
+    }
+
+    fn expectation(&mut self, expect: &[Ident]) -> Checked<(TableId, Expect)> {
+        let Some(last) = expect.last() else { return Err(Reported) };
+        let place = expect.iter().fold(last.span, |span, part| part.span.to(span));
+        let main = TableId(0);
+        let has_main = {
+            let table = &self.program.tables[0];
+            !table.order.is_empty() || table.default.is_some()
+        };
+        let entry = |table: TableId| if has_main { main } else { table };
+        let (table, name) = match expect {
+            [name] => (None, name),
+            [table, name] => match self.program.table_named(&table.node) {
+                Some(id) => (Some(id), name),
+                None => {
+                    let names = self.program.tables.iter().map(|table| &*table.name);
+                    let near = nearest(&table.node, names).map(str::to_owned);
+                    let message = format!("there is no table `{}`", table.node);
+                    return self.report(
+                        Diagnostic::new(Code::UnknownExpectation, table.span, message)
+                            .did_you_mean(table.span, near.as_deref()),
+                    );
+                }
+            },
+            _ => {
+                return self.report(
+                    Diagnostic::new(Code::UnknownExpectation, place, "a test expects one route").help(
+                        "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`",
+                    ),
+                );
+            }
+        };
+        match name.node.as_str() {
+            "default" => {
+                let table = table.unwrap_or(main);
+                return Ok((entry(table), Expect::Default(table)));
+            }
+            "none" if table.is_none() => return Ok((main, Expect::Nothing)),
+            _ => {}
+        }
+        let routes = || {
+            self.program
+                .routes
+                .iter()
+                .enumerate()
+                .filter(|(_, route)| table.is_none_or(|table| route.table == table))
+        };
+        let named: Vec<(RouteId, TableId)> = routes()
+            .filter(|(_, route)| *route.name == *name.node)
+            .map(|(at, route)| (RouteId(at as u32), route.table))
+            .collect();
+        let chosen = match named.as_slice() {
+            [one] => Some(*one),
+            several => several.iter().copied().find(|(_, table)| *table == main),
+        };
+        match chosen {
+            Some((route, table)) => Ok((entry(table), Expect::Route(route))),
+            None if named.len() > 1 => {
+                let message = format!("several tables have a route `{}`", name.node);
+                self.report(
+                    Diagnostic::new(Code::UnknownExpectation, place, message)
+                        .help(format!("write which: `expect TABLE.{}`", name.node)),
+                )
+            }
+            None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
+            None => {
+                let message = format!("there is no route `{}`", name.node);
+                let near = nearest(&name.node, routes().map(|(_, route)| &*route.name)).map(str::to_owned);
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
+                self.report_unknown(
+                    &name.node,
+                    match near {
+                        Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
+                        None => diagnostic.help("a test expects the name of a route, `default` or `none`"),
+                    },
+                )
+            }
+        }
+    }
+}
+
+/// Puts a value at a path; false when something else stands there.
+fn put(message: &mut Map<String, Json>, path: &[Arc<str>], value: Json) -> bool {
+    match path {
+        [] => false,
+        [last] => message.insert(last.to_string(), value).is_none(),
+        [first, rest @ ..] => {
+            let inner = message.entry(first.to_string()).or_insert_with(|| Json::Object(Map::new()));
+            match inner {
+                Json::Object(inner) => put(inner, rest, value),
+                _ => false,
+            }
+        }
+    }
+}
+
+/// A place where a JSON value is not of its declared type.
+struct Mismatch {
+    path: String,
+    wanted: String,
+    found: String,
+}
+
+/// The first place where a value is not of a type; missing and null fields are for the rules to see.
+fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Mismatch> {
+    let value = Value::from_json(json);
+    let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
+    let fits = match value {
+        Value::Missing => true,
+        Value::Str(text) => ty.kinds.has(Kind::String) || is_time(text),
+        other => !other.read(ty.kinds).is_missing(),
+    };
+    if !fits {
+        let found = value
+            .kind()
+            .map_or_else(|| "null".to_owned(), |kind| Ty::plain(KindSet::of(kind)).with_article());
+        return Some(Mismatch { path: path.to_owned(), wanted: ty.to_string(), found });
+    }
+    match (json, ty.fields()) {
+        (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
+            Some(field) => mismatch(value, &field.ty, &format!("{path}.{key}")),
+            None => Some(Mismatch {
+                path: path.to_owned(),
+                wanted: ty.to_string(),
+                found: format!("a record with a field `{key}`"),
+            }),
+        }),
+        (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| mismatch(item, &ty.element(), &format!("{path}[{at}]"))),
+        (Json::Object(map), None) if ty.kinds == KindSet::DICT => {
+            map.iter().find_map(|(key, value)| mismatch(value, &ty.element(), &format!("{path}.{key}")))
+        }
+        _ => None,
+    }
+}
