@@ -119,11 +119,16 @@ mod tests {
             "查",
             r"[查-订]",
         ] {
-            let largest = (1..=20_000)
-                .rev()
-                .step_by(97)
-                .find(|times| surely_compiles(&format!("(?:{part}){{{times}}}"), false));
-            let pattern = format!("(?:{part}){{{}}}", largest.expect("one waits"));
+            let repeated = |times: usize| format!("(?:{part}){{{times}}}");
+            let waits = |times: usize| surely_compiles(&repeated(times), false);
+            assert!(waits(1), "{part}");
+            // The estimate grows with the repetition, so halving finds the largest that waits.
+            let (mut largest, mut refused) = (1, 20_000);
+            while refused - largest > 1 {
+                let middle = usize::midpoint(largest, refused);
+                if waits(middle) { largest = middle } else { refused = middle }
+            }
+            let pattern = repeated(largest);
             let built = regex::RegexBuilder::new(&pattern).size_limit(REGEX_SIZE_LIMIT / 2).build();
             assert!(built.is_ok(), "{pattern}");
         }

@@ -55,6 +55,14 @@ impl<'p> Climb<'_, '_, 'p> {
                 }
                 Rule::brackets if place => {
                     let piece = piece.clone();
+                    // `contains any of ["a"]` would read a field `of`, which nobody means.
+                    if node.expr.span.end != self.cx.span(&piece).start {
+                        let place = self.place(self.at);
+                        return Err(self.report(
+                            Diagnostic::new(Code::Unexpected, place, "a list cannot follow a value")
+                                .help("an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"),
+                        ));
+                    }
                     let mut inner = elements(self.cx, piece)?;
                     if inner.len() != 1 {
                         let place = self.place(self.at);
