@@ -12,8 +12,8 @@ pub struct Walker {
 }
 
 enum Cond {
-    And(Vec<Box<Cond>>),
-    Or(Vec<Box<Cond>>),
+    And(Vec<Cond>),
+    Or(Vec<Cond>),
     Contains { path: Path, word: String },
     ContainsIgnoringCase { path: Path, word: String },
     StartsWithIgnoringCase { path: Path, word: String },
@@ -67,11 +67,11 @@ impl Walker {
 }
 
 fn route_cond(route: &Route) -> Cond {
-    let mut terms: Vec<Box<Cond>> = route.terms.iter().map(|term| Box::new(term_cond(term))).collect();
+    let mut terms: Vec<Cond> = route.terms.iter().map(term_cond).collect();
     let last = if route.or_last { terms.pop() } else { None };
     let first = Cond::And(terms);
     match last {
-        Some(last) => Cond::Or(vec![Box::new(first), last]),
+        Some(last) => Cond::Or(vec![first, last]),
         None => first,
     }
 }
@@ -80,17 +80,13 @@ fn term_cond(term: &Term) -> Cond {
     let on_text = || path("text");
     match term {
         Term::Contains { words, all, word, ignore_case } => {
-            let one = |keyword: &String| {
-                Box::new(match (*word, *ignore_case) {
-                    (true, _) => {
-                        let pattern = format!("(?i)\\b{}\\b", regex::escape(keyword));
-                        Cond::Matches { path: on_text(), regex: Regex::new(&pattern).expect("it is valid") }
-                    }
-                    (false, true) => {
-                        Cond::ContainsIgnoringCase { path: on_text(), word: keyword.to_lowercase() }
-                    }
-                    (false, false) => Cond::Contains { path: on_text(), word: keyword.clone() },
-                })
+            let one = |keyword: &String| match (*word, *ignore_case) {
+                (true, _) => {
+                    let pattern = format!("(?i)\\b{}\\b", regex::escape(keyword));
+                    Cond::Matches { path: on_text(), regex: Regex::new(&pattern).expect("it is valid") }
+                }
+                (false, true) => Cond::ContainsIgnoringCase { path: on_text(), word: keyword.to_lowercase() },
+                (false, false) => Cond::Contains { path: on_text(), word: keyword.clone() },
             };
             let parts = words.iter().map(one).collect();
             if *all { Cond::And(parts) } else { Cond::Or(parts) }

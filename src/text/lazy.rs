@@ -19,7 +19,7 @@ impl LazyRegex {
     /// Checks an expression. One that could come near the size limit is compiled at once.
     ///
     /// # Errors
-    /// As [`regex`].
+    /// As [`regex`](fn@super::pattern::regex).
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !surely_compiles(pattern, ignore_case) {
