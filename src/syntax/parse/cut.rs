@@ -452,6 +452,9 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
     let diagnostic =
         Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
     let lower = found.to_lowercase();
+    if STATEMENTS.iter().any(|row| row.word == found) {
+        return diagnostic.help(format!("write `{shown}` without the `:` behind it"));
+    }
     let similar = match lower.as_str() {
         word if STATEMENTS.iter().any(|row| row.word == word && row.word != found) => {
             STATEMENTS.iter().map(|row| row.word).find(|known| *known == word)

@@ -199,9 +199,18 @@ impl<'p> Climb<'_, '_, 'p> {
     fn operator_wanted(&mut self) -> Failed {
         let span = self.place(self.at);
         let found = self.cx.found_at(span.start);
+        // The first word of a line inside braces: the separator is missing, not an operator.
+        let before = &self.cx.text[self.cx.span.start as usize..span.start as usize];
+        let new_line = before.trim_end_matches([' ', '\t']).ends_with('\n');
+        let in_block = before.matches('{').count() > before.matches('}').count();
+        let help = if new_line && in_block {
+            "the conditions of a block are separated by `;`"
+        } else {
+            "write `and`, `or` or a comparison between two operands"
+        };
         let diagnostic =
             Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
-                .help("write `and`, `or` or a comparison between two operands");
+                .help(help);
         let rule = self.pieces[self.at].as_rule();
         let diagnostic = match rule {
             Rule::group => diagnostic.help("only a name is called: `name(argument)`"),

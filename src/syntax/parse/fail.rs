@@ -187,8 +187,21 @@ impl Failure<'_, '_> {
                 return Some(diagnostic);
             }
         }
+        if found == "-" && self.before().is_some_and(|before| before.end == self.token().start) {
+            if let Some(diagnostic) = self.hyphened_name(span) {
+                return Some(diagnostic);
+            }
+        }
         if self.wants(Rule::kw_when) {
             return self.no_when(span, found);
+        }
+        let routes = matches!(self.rule, Rule::route_statement | Rule::default_statement);
+        let in_arguments = self.before().is_some_and(|before| before.text(self.cx.text) == "(");
+        if routes && in_arguments && self.wants(Rule::close_paren) {
+            return Some(
+                Diagnostic::new(Code::Unexpected, span, "arguments are named")
+                    .help("write `-> handler(name: value)`"),
+            );
         }
         if self.wants(Rule::arrow) && self.rule == Rule::route_statement {
             return self.no_arrow(span, found);
@@ -216,6 +229,25 @@ impl Failure<'_, '_> {
             );
         }
         None
+    }
+
+    /// `show-files` where a name stands.
+    fn hyphened_name(&self, span: Span) -> Option<Diagnostic> {
+        let before = self.before().filter(|token| token.kind == TokenKind::Word)?;
+        let behind = self.cx.sigs.get(self.index() + 1)?.token;
+        if behind.kind != TokenKind::Word || behind.start != self.token().end {
+            return None;
+        }
+        let name = format!("{}_{}", before.text(self.cx.text), behind.text(self.cx.text));
+        let whole = before.span(self.cx.file).to(behind.span(self.cx.file));
+        let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "a name cannot have a `-` in it")
+            .help(format!("names are made of letters, digits and `_`: write `{name}`"));
+        diagnostic.fixes.push(Fix {
+            span: whole,
+            replacement: name,
+            applicability: Applicability::MaybeIncorrect,
+        });
+        Some(diagnostic)
     }
 
     fn after_operator(&self) -> bool {
