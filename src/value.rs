@@ -93,6 +93,8 @@ impl<'a> Value<'a> {
             Json::Bool(value) => Value::Bool(*value),
             Json::Number(number) => match (number.as_i64(), number.as_f64()) {
                 (Some(int), _) => Value::Int(int),
+                // The reader knows `-0` only as a float; it is the integer 0.
+                (None, Some(zero)) if zero == 0.0 && zero.is_sign_negative() => Value::Int(0),
                 (None, Some(float)) => Value::Float(float),
                 (None, None) => Value::Missing,
             },

@@ -116,6 +116,26 @@ pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
     Expr { kind, ty, optional: false, span }
 }
 
+/// How many values stand in the lists and records inside a constant, counted a little past `limit`
+/// at most. The elements of a flat list are not: it is as large as its author wrote it.
+pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
+    let parts: &mut dyn Iterator<Item = &Json> = match json {
+        Json::Array(items) => &mut items.iter(),
+        Json::Object(map) => &mut map.values(),
+        _ => return 0,
+    };
+    let mut size = 0;
+    for part in parts.filter(|part| part.is_array() || part.is_object()) {
+        let own =
+            part.as_array().map_or_else(|| part.as_object().map_or(0, |map| map.len()), Vec::len) as u64;
+        size += own + nested_size(part, limit);
+        if size > limit {
+            break;
+        }
+    }
+    size
+}
+
 pub(super) fn literal_json(literal: &Literal) -> Json {
     match literal {
         Literal::String(text) => text.as_str().into(),

@@ -1,8 +1,8 @@
 //! Expressions: names, paths into the message, literals, logic and quantifiers.
 
-use super::constant::{constant, list, literal_json};
+use super::constant::{constant, list, literal_json, nested_size};
 use super::path::Path;
-use super::{Binding, Checked, Checkeds, Checker, Reported, Shape};
+use super::{Binding, Checked, Checkeds, Checker, MAX_NODES, Reported, Shape};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
 use crate::sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, Term, Var, VarId};
@@ -32,9 +32,12 @@ impl<'a> Checker<'a> {
                         _ => self.value(item)?,
                     });
                 }
-                Ok(Term::Expr(list(elements, span)))
+                self.sized(list(elements, span)).map(Term::Expr)
             }
-            ast::ExprKind::Record(_) => self.constant_json(expr).map(|json| Term::Expr(constant(json, span))),
+            ast::ExprKind::Record(_) => {
+                let json = self.constant_json(expr)?;
+                self.sized(constant(json, span)).map(Term::Expr)
+            }
             ast::ExprKind::Call(name, args) => self.call(name, args, span),
             ast::ExprKind::Unary(op, operand) if op.node == Op::Not => {
                 let inner = self.cond(operand)?;
@@ -75,6 +78,16 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Quantifier { kind, var, list, body } => {
                 self.quantifier(*kind, var, list, body, span)
             }
+        }
+    }
+
+    /// A constant, unless constants inside constants made it too large.
+    fn sized(&mut self, expr: Expr) -> Checked<Expr> {
+        match expr.as_const() {
+            Some(Const::Json(json)) if nested_size(json, MAX_NODES) > MAX_NODES => {
+                self.too_large(expr.span, true)
+            }
+            _ => Ok(expr),
         }
     }
 

@@ -31,8 +31,8 @@ pub(super) struct Fields {
     input: Option<DeclaredInput>,
     uses: HashMap<Path, Inferred>,
     settled: bool,
-    /// Undeclared names that were warned of, so that each is once.
-    warned: HashSet<Arc<str>>,
+    /// Undeclared names that were held against the definitions, so that each is once.
+    looked_at: HashSet<Arc<str>>,
     slots: Vec<Slot>,
     slot_ids: HashMap<(Path, KindSet), SlotId>,
     conflicts: Vec<Diagnostic>,
@@ -59,9 +59,9 @@ impl Fields {
         self.input.as_ref().map(|input| &input.record)
     }
 
-    /// Whether this is the first warning about an undeclared name.
-    pub(super) fn first_warning(&mut self, name: &Arc<str>) -> bool {
-        self.warned.insert(name.clone())
+    /// Whether an undeclared name is met for the first time.
+    pub(super) fn first_look(&mut self, name: &Arc<str>) -> bool {
+        self.looked_at.insert(name.clone())
     }
 
     /// Where a declared field stands.
@@ -163,7 +163,7 @@ impl Fields {
     }
 
     pub(super) fn forget_slots(&mut self) {
-        self.warned.clear();
+        self.looked_at.clear();
         self.slots.clear();
         self.slot_ids.clear();
     }

@@ -154,6 +154,10 @@ impl<'a> Checker<'a> {
     }
 
     fn warn_of_near_name(&mut self, name: &Arc<str>, span: Span) {
+        // Once a name: looking through all definitions at every use would cost their product.
+        if !self.fields.first_look(name) {
+            return;
+        }
         let near = nearest(
             name,
             self.symbols
@@ -168,11 +172,9 @@ impl<'a> Checker<'a> {
             (None, Some(near)) => (near.to_owned(), "a definition"),
             (None, None) => return,
         };
-        if self.fields.first_warning(name) {
-            let message = format!("`{name}` is read from the message, and `{near}` is {what}");
-            self.diagnostics
-                .push(Diagnostic::new(Code::LooksLikeName, span, message).did_you_mean(span, Some(&near)));
-        }
+        let message = format!("`{name}` is read from the message, and `{near}` is {what}");
+        self.diagnostics
+            .push(Diagnostic::new(Code::LooksLikeName, span, message).did_you_mean(span, Some(&near)));
     }
 
     /// A field of a value that is no message path: an element's, say.

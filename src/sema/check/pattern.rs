@@ -30,9 +30,10 @@ impl<'a> Checker<'a> {
         let keywords: Vec<&str> = match (mode.quantity, value) {
             (None, Value::Str(keyword)) => vec![keyword],
             (Some(_), list) => list.elements().into_iter().flatten().filter_map(Value::as_str).collect(),
+            (None, list) if op == Op::In && list.list_len() == Some(0) => Vec::new(),
             _ => return Ok(()),
         };
-        if mode.quantity.is_some() && value.list_len() == Some(0) {
+        if value.list_len() == Some(0) {
             let message = "nothing is in an empty list";
             self.diagnostics.push(
                 Diagnostic::new(Code::EmptyList, right.span, message)

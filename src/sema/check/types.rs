@@ -1,6 +1,6 @@
 //! Types as written: named types, the `input` blocks taken together, handler manifests, settings.
 
-use super::{Checked, Checker, DeclaredInput, Reported};
+use super::{Checked, Checker, DeclaredInput, MAX_NODES, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::Case;
 use crate::sema::hir;
@@ -42,9 +42,16 @@ impl<'a> Checker<'a> {
                 self.types.insert(&symbols[member].name.node, None);
             }
         }
+        let mut sizes: HashMap<&str, u64> = HashMap::new();
         for index in order {
-            let ty = self.ty(symbols[index].node).ok();
-            self.types.insert(&symbols[index].name.node, ty);
+            let symbol = symbols[index];
+            let size = type_size(symbol.node, &sizes);
+            let ty = match size {
+                0..=MAX_NODES => self.ty(symbol.node).ok(),
+                _ => self.too_large(symbol.name.span, true).ok(),
+            };
+            sizes.insert(&symbol.name.node, size);
+            self.types.insert(&symbol.name.node, ty);
         }
     }
 
@@ -236,6 +243,20 @@ impl<'a> Checker<'a> {
         self.diagnostics
             .push(Diagnostic::new(Code::UnknownSetting, span, message).help(format!("`{name}` is {values}")));
     }
+}
+
+/// How many parts a type has with the named ones put in.
+fn type_size(written: &TypeExpr, sizes: &HashMap<&str, u64>) -> u64 {
+    let inner = match &written.kind {
+        TypeKind::Name(name) => sizes.get(name.as_str()).copied().unwrap_or(0),
+        TypeKind::List(inner) | TypeKind::Dict(inner) => {
+            inner.as_ref().map_or(0, |inner| type_size(inner, sizes))
+        }
+        TypeKind::Record(fields) => {
+            fields.iter().fold(0, |sum: u64, field| sum.saturating_add(type_size(&field.ty, sizes)))
+        }
+    };
+    inner.saturating_add(1)
 }
 
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) {

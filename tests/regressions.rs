@@ -1,0 +1,84 @@
+//! Bugs that were found once, each as a named test with a line on its cause.
+
+use rulec::{Code, Rules};
+use serde_json::json;
+use std::fmt::Write;
+
+fn codes(source: &str) -> Vec<Code> {
+    match Rules::from_text(source) {
+        Ok(_) => Vec::new(),
+        Err(error) => error.diagnostics().iter().map(|diagnostic| diagnostic.code).collect(),
+    }
+}
+
+/// Text made of a line for each number.
+fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
+    (1..=count).fold(head.to_owned(), |mut text, at| {
+        let _ = writeln!(text, "{}", line(at));
+        text
+    })
+}
+
+/// A type that holds another twice, forty times over, was walked as the tree it stands for.
+#[test]
+fn types_that_double_are_refused() {
+    let types =
+        lines("type t0 = { a: int }\n", 40, |at| format!("type t{at} = {{ a: t{0}, b: t{0} }}", at - 1));
+    let source = format!("{types}input {{ x: t40 }}\nroute r when x.a is present -> h");
+    assert!(codes(&source).contains(&Code::ExpansionTooLarge));
+}
+
+/// The same with constants: each list was copied into the next twice.
+#[test]
+fn lists_that_double_are_refused() {
+    let lists =
+        lines("list a0 = [[\"a\"], [\"b\"]]\n", 40, |at| format!("list a{at} = [a{0}, a{0}]", at - 1));
+    let source = format!("{lists}route r when ctx.x in a40 -> h");
+    assert!(codes(&source).contains(&Code::ExpansionTooLarge));
+}
+
+/// Definitions that use each other twice stand for 2^60 parts.
+#[test]
+fn definitions_that_double_are_refused() {
+    let lets = lines("let a0 = text == \"a\"\n", 60, |at| format!("let a{at} = a{0} and not a{0}", at - 1));
+    assert!(codes(&format!("{lets}route r when a60 -> h")).contains(&Code::ExpansionTooLarge));
+    let defs = lines("def d0(x: string) = x == \"a\"\n", 60, |at| {
+        format!("def d{at}(x: string) = d{0}(x) or d{0}(x)", at - 1)
+    });
+    assert!(codes(&format!("{defs}route r when d60(text) -> h")).contains(&Code::ExpansionTooLarge));
+}
+
+/// Every use of an undeclared name was held against every definition, and each link of a chain of
+/// definitions that was too long was reported.
+#[test]
+fn a_long_chain_of_definitions_is_one_finding() {
+    let lets = lines("let a0 = text == \"a\"\n", 3_000, |at| {
+        format!("let a{at} = a{} and text contains \"{at}\"", at - 1)
+    });
+    assert_eq!(codes(&format!("{lets}route r when a3000 -> h")), [Code::ExpansionTooLarge]);
+}
+
+/// The reader of JSON knows `-0` only as a float, which an int field refused.
+#[test]
+fn minus_zero_is_an_integer() {
+    let rules = Rules::from_text("input { n: int }\nroute r when n == 0 -> h").expect("it compiles");
+    let decision = rules.decide(&serde_json::from_str("{\"n\":-0}").expect("it is JSON"));
+    assert_eq!((decision.chosen(), decision.breaches().len()), (Some("r"), 0));
+}
+
+/// `[ ]` behind a white space was read as an index into the name before it.
+#[test]
+fn a_list_behind_a_name_is_no_index() {
+    assert_eq!(codes("route r when text contains any of [\"a\"] -> h"), [Code::Unexpected]);
+}
+
+/// A host function that decides by the same rules found the thread's memory in use.
+#[test]
+fn a_host_function_may_decide_by_rules() {
+    let inner = Rules::from_text("route yes when text contains \"a\" -> h").expect("it compiles");
+    let outer = rulec::Compiler::new()
+        .function("asks", move |text: String| inner.decide(&json!({ "text": text })).chosen() == Some("yes"))
+        .compile_text("extern fn asks(t: string) -> bool\nroute r when asks(text) -> h")
+        .expect("it compiles");
+    assert_eq!(outer.decide(&json!({"text": "abc"})).chosen(), Some("r"));
+}
