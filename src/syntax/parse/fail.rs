@@ -187,10 +187,11 @@ impl Failure<'_, '_> {
                 return Some(diagnostic);
             }
         }
-        if found == "-" && self.before().is_some_and(|before| before.end == self.token().start) {
-            if let Some(diagnostic) = self.hyphened_name(span) {
-                return Some(diagnostic);
-            }
+        if found == "-"
+            && self.before().is_some_and(|before| before.end == self.token().start)
+            && let Some(diagnostic) = self.hyphened_name(span)
+        {
+            return Some(diagnostic);
         }
         if self.wants(Rule::kw_when) {
             return self.no_when(span, found);
