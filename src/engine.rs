@@ -20,7 +20,7 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::schema::{self, Breach, Promises};
-use crate::sema::hir::{Expect, Outcome, Program, ROUTES, RouteId, TableId};
+use crate::sema::hir::{Expect, Outcome, Program, RouteId, TableId};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::value::Value;
@@ -419,6 +419,3 @@ impl RuleSet {
         extras
     }
 }
-
-/// The name of the entry that holds the routes outside any table.
-pub const MAIN_ENTRY: &str = ROUTES;

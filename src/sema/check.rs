@@ -74,7 +74,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
 
 /// What a checked definition stands for.
 #[derive(Clone)]
-enum Checkeds {
+enum Declared {
     Let(hir::LetId, Arc<Shape>),
     Def(Arc<Def>),
     List(hir::Expr),
@@ -120,7 +120,7 @@ struct Checker<'a> {
     fields: Fields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, Settings>,
-    definitions: HashMap<&'a str, Option<Checkeds>>,
+    definitions: HashMap<&'a str, Option<Declared>>,
     used: HashSet<&'a str>,
     /// Names bound around the expression at hand, innermost last.
     scope: Vec<Binding>,
@@ -201,7 +201,7 @@ impl<'a> Checker<'a> {
         self.settings.get(&file).copied().unwrap_or(Settings { case: Case::Match, form: Form::None })
     }
 
-    fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Checkeds> {
+    fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Declared> {
         match *definition {
             Definition::Let { value } => {
                 let body = self.term(value)?;
@@ -217,10 +217,10 @@ impl<'a> Checker<'a> {
                 let id = hir::LetId(self.program.lets.len() as u32);
                 self.let_measures.push(measure);
                 self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
-                Ok(Checkeds::Let(id, Arc::new(shape)))
+                Ok(Declared::Let(id, Arc::new(shape)))
             }
             Definition::Def { params, body } => self.def(params, body),
-            Definition::List { source } => self.list_definition(name, source).map(Checkeds::List),
+            Definition::List { source } => self.list_definition(name, source).map(Declared::List),
             Definition::Extern { params, result } => self.extern_fn(name, params, result),
         }
     }

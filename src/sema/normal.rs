@@ -10,7 +10,7 @@ mod build;
 pub use build::build;
 
 use crate::builtins::Function;
-use crate::ops::{Cost, Op, TestMode};
+use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Const, ExternId, RouteId, SlotId, TableId, ids};
 use crate::ty::KindSet;
 use serde_json::{Number, Value as Json};
@@ -232,51 +232,6 @@ impl Normal {
         match self.expr(id) {
             NExpr::Const(NConst(constant)) => Some(constant),
             _ => None,
-        }
-    }
-
-    /// What evaluating a predicate costs, its operands included.
-    pub fn pred_cost(&self, pred: &NPred) -> Cost {
-        let own = match pred.ask {
-            Ask::Truth => Cost::Scalar,
-            Ask::Op(op) => op.info().cost,
-        };
-        let right = pred.right.map_or(Cost::Scalar, |right| self.expr_cost(right));
-        own.max(self.expr_cost(pred.left)).max(right)
-    }
-
-    /// What evaluating a value costs: the dearest of its parts.
-    pub fn expr_cost(&self, id: ExprId) -> Cost {
-        let dearest = |ids: &[ExprId]| ids.iter().map(|id| self.expr_cost(*id)).max().unwrap_or(Cost::Scalar);
-        match self.expr(id) {
-            NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
-            NExpr::Field(base, _) => self.expr_cost(*base).max(Cost::Lookup),
-            NExpr::Index(base, index) => dearest(&[*base, *index]).max(Cost::Lookup),
-            NExpr::Read(inner, _) => self.expr_cost(*inner),
-            NExpr::List(items) => dearest(items),
-            NExpr::Op(_, left, right) => {
-                right.map_or(Cost::Scalar, |right| self.expr_cost(right)).max(self.expr_cost(*left))
-            }
-            NExpr::Call(function, args) => dearest(args).max(function.info().cost),
-            NExpr::Extern(..) => Cost::Host,
-            NExpr::Count { list, body, .. } => {
-                self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body))
-            }
-            NExpr::Cond { holds, fails } => self.cond_cost(*holds).max(self.cond_cost(*fails)),
-        }
-    }
-
-    /// What evaluating a condition costs: the dearest of its parts.
-    pub fn cond_cost(&self, id: CondId) -> Cost {
-        match self.cond(id) {
-            NCond::Const(_) => Cost::Scalar,
-            NCond::Test { pred, .. } => self.pred_cost(self.pred(*pred)),
-            NCond::And(parts) | NCond::Or(parts) => {
-                parts.iter().map(|part| self.cond_cost(*part)).max().unwrap_or(Cost::Scalar)
-            }
-            NCond::Each { list, body, .. } => {
-                self.expr_cost(*list).max(Cost::Loop).max(self.cond_cost(*body))
-            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::measure::measure;
 use super::read::{accepted, read};
-use super::{Checked, Checkeds, Checker, Def, MAX_NODES, Reported};
+use super::{Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
@@ -13,7 +13,7 @@ use crate::ty::{Inner, KindSet, Ty};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    pub(super) fn def(&mut self, params: &'a [ast::Field], body: &'a ast::Expr) -> Checked<Checkeds> {
+    pub(super) fn def(&mut self, params: &'a [ast::Field], body: &'a ast::Expr) -> Checked<Declared> {
         let record = self.record(params);
         let mut bound = Vec::new();
         for (at, (field, written)) in record.fields.into_iter().zip(params).enumerate() {
@@ -30,7 +30,7 @@ impl<'a> Checker<'a> {
         self.scope.truncate(self.scope.len() - bound.len());
         let body_term = body_term?;
         self.measured(&body_term, body.span)?;
-        Ok(Checkeds::Def(Arc::new(Def { params: bound, body: body_term })))
+        Ok(Declared::Def(Arc::new(Def { params: bound, body: body_term })))
     }
 
     pub(super) fn extern_fn(
@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
         name: &Ident,
         params: &'a [ast::Field],
         result: &'a ast::TypeExpr,
-    ) -> Checked<Checkeds> {
+    ) -> Checked<Declared> {
         let record = self.record(params);
         let ty = self.ty(result)?;
         let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
             result: ty,
             span: name.span,
         });
-        Ok(Checkeds::Extern(id))
+        Ok(Declared::Extern(id))
     }
 
     /// `name(args)`
@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
         let declared = symbol.name.span;
         match self.definitions.get(name.node.as_str()).cloned().flatten() {
             None => Err(Reported),
-            Some(Checkeds::Def(def)) => {
+            Some(Declared::Def(def)) => {
                 let args = self.arguments(name, args, &def.params, declared, span)?;
                 let sizes =
                     args.iter().map(|arg| measure(&Term::Expr(arg.clone()), &self.let_measures).nodes);
@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
                 self.measured(&term, span)?;
                 Ok(term)
             }
-            Some(Checkeds::Extern(id)) => {
+            Some(Declared::Extern(id)) => {
                 let (params, ty) = {
                     let function = &self.program.externs[id.index()];
                     (function.params.clone(), function.result.clone())
@@ -106,7 +106,7 @@ impl<'a> Checker<'a> {
                 let args = self.arguments(name, args, &params, declared, span)?;
                 Ok(Term::Expr(Expr { kind: ExprKind::Extern(id, args), ty, optional: true, span }))
             }
-            Some(Checkeds::Let(..) | Checkeds::List(_)) => {
+            Some(Declared::Let(..) | Declared::List(_)) => {
                 let message = format!("`{}` takes no arguments", name.node);
                 self.report(
                     Diagnostic::new(Code::UnknownFunction, name.span, message)

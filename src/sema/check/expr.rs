@@ -2,7 +2,7 @@
 
 use super::constant::{constant, list, literal_json, nested_size};
 use super::path::Path;
-use super::{Binding, Checked, Checkeds, Checker, MAX_NODES, Reported, Shape};
+use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported, Shape};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
 use crate::sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, Term, Var, VarId};
@@ -188,7 +188,7 @@ impl<'a> Checker<'a> {
             let declared = symbol.name.span;
             return match self.definitions.get(name).cloned().flatten() {
                 None => Err(Reported),
-                Some(Checkeds::Let(id, shape)) => Ok(match &*shape {
+                Some(Declared::Let(id, shape)) => Ok(match &*shape {
                     Shape::Cond => Term::Cond(Cond { kind: CondKind::Let(id), span }),
                     Shape::Expr { ty, optional, constant } => Term::Expr(Expr {
                         kind: constant.clone().map_or(ExprKind::Let(id), ExprKind::Const),
@@ -197,8 +197,8 @@ impl<'a> Checker<'a> {
                         span,
                     }),
                 }),
-                Some(Checkeds::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
-                Some(Checkeds::Def(_) | Checkeds::Extern(_)) => {
+                Some(Declared::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
+                Some(Declared::Def(_) | Declared::Extern(_)) => {
                     let message = format!("`{name}` is a function and wants its arguments");
                     self.report(
                         Diagnostic::new(Code::UnknownName, span, message)
