@@ -1,7 +1,7 @@
 //! What a decision comes to, before it is dressed for the user: which statement was chosen and by
 //! which jumps. Every engine answers with a [`Choice`], so that they can be held against each other.
 
-use crate::sema::hir::{Outcome, Program, RouteId, TableId};
+use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use smallvec::SmallVec;
 
 /// The answer of a table.
@@ -11,14 +11,14 @@ pub struct Choice {
     pub chosen: Option<Chosen>,
     /// The routes whose `goto` was taken to get there, outermost first. A `default -> goto` is no
     /// route and leaves no mark here; [`Choice::tables`] follows it all the same.
-    pub path: SmallVec<[RouteId; 4]>,
+    pub path: SmallVec<[RuleId; 4]>,
 }
 
 /// The statement that was chosen. Its outcome is always a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chosen {
-    /// A route.
-    Route(RouteId),
+    /// A rule.
+    Rule(RuleId),
     /// The default of this table.
     Default(TableId),
 }
@@ -33,7 +33,7 @@ impl Choice {
     pub fn tables(&self, program: &Program, entry: TableId) -> Vec<TableId> {
         let mut tables = vec![entry];
         for &jump in &self.path {
-            let route = &program.routes[jump.index()];
+            let route = &program.rules[jump.index()];
             follow_defaults(program, &mut tables, route.table);
             if let Outcome::Goto(inner) = route.outcome {
                 tables.push(inner);
@@ -64,7 +64,7 @@ impl Chosen {
     /// Where it leads.
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {
-            Chosen::Route(id) => Some(&program.routes[id.index()].outcome),
+            Chosen::Rule(id) => Some(&program.rules[id.index()].outcome),
             Chosen::Default(id) => program.tables[id.index()].default.as_ref(),
         }
     }
@@ -72,7 +72,7 @@ impl Chosen {
     /// The table it stands in.
     pub fn table(self, program: &Program) -> TableId {
         match self {
-            Chosen::Route(id) => program.routes[id.index()].table,
+            Chosen::Rule(id) => program.rules[id.index()].table,
             Chosen::Default(id) => id,
         }
     }
@@ -80,7 +80,7 @@ impl Chosen {
     /// The route's name, or `default`.
     pub fn name(self, program: &Program) -> &str {
         match self {
-            Chosen::Route(id) => &program.routes[id.index()].name,
+            Chosen::Rule(id) => &program.rules[id.index()].name,
             Chosen::Default(_) => "default",
         }
     }

@@ -20,7 +20,7 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::schema::{self, Breach, Promises};
-use crate::sema::hir::{Expect, Outcome, Program, RouteId, TableId};
+use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::value::Value;
@@ -54,7 +54,7 @@ struct RuleSet {
 
 impl std::fmt::Debug for Rules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Rules({} routes, generation {})", self.set.program.routes.len(), self.set.generation)
+        write!(f, "Rules({} routes, generation {})", self.set.program.rules.len(), self.set.generation)
     }
 }
 
@@ -148,7 +148,7 @@ impl Rules {
     pub fn targets(&self) -> BTreeSet<&str> {
         let program = &self.set.program;
         let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
-        let routes = program.routes.iter().filter(|route| !route.disabled).map(|route| &route.outcome);
+        let routes = program.rules.iter().filter(|route| !route.disabled).map(|route| &route.outcome);
         routes
             .chain(defaults)
             .filter_map(|outcome| match outcome {
@@ -204,7 +204,7 @@ impl Rules {
         let decision = entry.decide(&test.message);
         let program = &self.set.program;
         let expected = match test.expect {
-            Expect::Route(id) => Some(Chosen::Route(id)),
+            Expect::Rule(id) => Some(Chosen::Rule(id)),
             Expect::Default(table) => Some(Chosen::Default(table)),
             Expect::Nothing => None,
         };
@@ -293,7 +293,7 @@ impl<'r> Entry<'r> {
     /// by its own condition.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
         let ids = self.rules.all_that_hold(self.tier, self.table, message);
-        ids.into_iter().map(|id| &*self.rules.program.routes[id.index()].name).collect()
+        ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 
     /// How the decision comes about. Fields marked `@private` are masked unless `show_private`.
@@ -368,7 +368,7 @@ impl RuleSet {
         }
     }
 
-    fn all_that_hold(&self, tier: Tier, table: TableId, message: &Json) -> Vec<RouteId> {
+    fn all_that_hold(&self, tier: Tier, table: TableId, message: &Json) -> Vec<RuleId> {
         match tier {
             Tier::Reference => {
                 let bump = Bump::new();

@@ -19,7 +19,7 @@ use crate::host::HostCalls;
 use crate::meaning;
 use crate::ops::{Meaning, TestMode};
 use crate::sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, RouteId, TableId, Term, Var,
+    Cond, CondKind, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, RuleId, TableId, Term, Var,
     VarId,
 };
 use crate::value::{Tri, Value};
@@ -90,7 +90,7 @@ impl<'a> Evaluator<'a> {
     fn search(
         &mut self,
         table: TableId,
-        path: &mut SmallVec<[RouteId; 4]>,
+        path: &mut SmallVec<[RuleId; 4]>,
         searched: &mut [bool],
     ) -> Option<Chosen> {
         if std::mem::replace(&mut searched[table.index()], true) {
@@ -99,12 +99,11 @@ impl<'a> Evaluator<'a> {
         let program = self.program;
         let table_info = &program.tables[table.index()];
         for &id in &table_info.order {
-            let route = &program.routes[id.index()];
+            let route = &program.rules[id.index()];
             if route.disabled || !self.cond(&route.condition).holds() {
                 continue;
             }
             match route.outcome {
-                Outcome::Handler { .. } => return Some(Chosen::Route(id)),
                 Outcome::Goto(inner) => {
                     path.push(id);
                     if let Some(chosen) = self.search(inner, path, searched) {
@@ -112,22 +111,23 @@ impl<'a> Evaluator<'a> {
                     }
                     path.pop();
                 }
+                _ => return Some(Chosen::Rule(id)),
             }
         }
         match table_info.default {
-            Some(Outcome::Handler { .. }) => Some(Chosen::Default(table)),
             Some(Outcome::Goto(inner)) => self.search(inner, path, searched),
+            Some(_) => Some(Chosen::Default(table)),
             None => None,
         }
     }
 
     /// Every enabled route of the table whose condition holds, in the order they are tried. A jump
     /// counts by its own condition; what its table would choose is not asked.
-    pub fn matched(&mut self, entry: TableId) -> Vec<RouteId> {
+    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         let program = self.program;
         let mut matched = Vec::new();
         for &id in &program.tables[entry.index()].order {
-            let route = &program.routes[id.index()];
+            let route = &program.rules[id.index()];
             if !route.disabled && self.cond(&route.condition).holds() {
                 matched.push(id);
             }

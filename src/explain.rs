@@ -103,7 +103,7 @@ pub fn explain(
         args: trace.args,
         metadata,
         tables: tables.iter().map(|id| program.tables[id.index()].name.to_string()).collect(),
-        path: trace.choice.path.iter().map(|id| program.routes[id.index()].name.to_string()).collect(),
+        path: trace.choice.path.iter().map(|id| program.rules[id.index()].name.to_string()).collect(),
         missing_args: trace.missing_args,
         message: trace.message,
         host_failures: trace.host_failures,

@@ -22,7 +22,7 @@ pub use quote::{Place, Source};
 
 use crate::decision::{Choice, Chosen};
 use crate::eval::Evaluator;
-use crate::sema::hir::{LetId, Outcome, Program, RouteId, SlotId, TableId, VarId};
+use crate::sema::hir::{LetId, Outcome, Program, RuleId, SlotId, TableId, VarId};
 use crate::value::{Tri, Value};
 use private::Privacy;
 use serde_json::{Map, Value as Json};
@@ -127,7 +127,7 @@ impl<'a, 's> Tracer<'a, 's> {
     fn table(
         &mut self,
         id: TableId,
-        path: &mut SmallVec<[RouteId; 4]>,
+        path: &mut SmallVec<[RuleId; 4]>,
         searched: &mut [bool],
     ) -> (TableTrace, Option<Chosen>) {
         let program = self.program();
@@ -138,13 +138,13 @@ impl<'a, 's> Tracer<'a, 's> {
             return (trace, None);
         }
         trace.disabled = program
-            .routes
+            .rules
             .iter()
             .filter(|route| route.disabled && route.table == id)
             .map(|route| route.name.to_string())
             .collect();
         let mut chosen = None;
-        for &route in table.order.iter().filter(|route| !program.routes[route.index()].disabled) {
+        for &route in table.order.iter().filter(|route| !program.rules[route.index()].disabled) {
             if chosen.is_some() {
                 trace.not_tried += 1;
                 continue;
@@ -159,12 +159,12 @@ impl<'a, 's> Tracer<'a, 's> {
             if chosen.is_none() {
                 default.result = Mark::True;
                 match outcome {
-                    Outcome::Handler { .. } => chosen = Some(Chosen::Default(id)),
                     Outcome::Goto(inner) => {
                         let (inner, found) = self.table(*inner, path, searched);
                         default.table = Some(Box::new(inner));
                         chosen = found;
                     }
+                    _ => chosen = Some(Chosen::Default(id)),
                 }
             }
             trace.default = Some(default);
@@ -175,12 +175,12 @@ impl<'a, 's> Tracer<'a, 's> {
 
     fn route(
         &mut self,
-        id: RouteId,
-        path: &mut SmallVec<[RouteId; 4]>,
+        id: RuleId,
+        path: &mut SmallVec<[RuleId; 4]>,
         searched: &mut [bool],
     ) -> (RouteTrace, Option<Chosen>) {
         let program = self.program();
-        let route = &program.routes[id.index()];
+        let route = &program.rules[id.index()];
         self.shown.clear();
         let (when, result) = self.cond(&route.condition);
         let mut trace = RouteTrace {
@@ -197,7 +197,6 @@ impl<'a, 's> Tracer<'a, 's> {
         let mut chosen = None;
         if result == Tri::True {
             match route.outcome {
-                Outcome::Handler { .. } => chosen = Some(Chosen::Route(id)),
                 Outcome::Goto(inner) => {
                     path.push(id);
                     let (inner, found) = self.table(inner, path, searched);
@@ -207,6 +206,7 @@ impl<'a, 's> Tracer<'a, 's> {
                     trace.table = Some(Box::new(inner));
                     chosen = found;
                 }
+                _ => chosen = Some(Chosen::Rule(id)),
             }
         }
         trace.chosen = chosen.is_some();

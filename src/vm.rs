@@ -21,7 +21,7 @@ use crate::bytecode::instr::{BlockId, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::decision::{Choice, Chosen};
 use crate::host::{Host, HostCalls};
-use crate::sema::hir::{RouteId, SlotId, TableId};
+use crate::sema::hir::{RuleId, SlotId, TableId};
 use crate::sema::normal::PredId;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use bumpalo::Bump;
@@ -56,8 +56,8 @@ pub struct Vm<'a, M> {
 /// How a condition or table block ended.
 enum End {
     Answer(bool),
-    Choose(RouteId),
-    Goto { route: RouteId, table: TableId, behind: usize },
+    Choose(RuleId),
+    Goto { route: RuleId, table: TableId, behind: usize },
     Default(TableId),
     Continue(TableId),
     Nothing,
@@ -136,12 +136,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Decides: the first route of the table that holds, or its default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let mut path = SmallVec::<[RouteId; 4]>::new();
+        let mut path = SmallVec::<[RuleId; 4]>::new();
         let mut frames = SmallVec::<[Frame; 8]>::new();
         let mut pc = self.table_start(entry);
         loop {
             let next = match self.run::<false>(pc, 0) {
-                End::Choose(route) => return Choice { chosen: Some(Chosen::Route(route)), path },
+                End::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
                 End::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
                 End::Goto { route, table, behind } => {
                     path.push(route);
@@ -165,7 +165,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Every route of the table whose condition holds, in the order they are tried.
-    pub fn matched(&mut self, entry: TableId) -> Vec<RouteId> {
+    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
         (0..routes).filter_map(|position| self.route(entry, position)).collect()
     }
@@ -175,7 +175,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.route(table, position).is_some()
     }
 
-    fn route(&mut self, table: TableId, position: usize) -> Option<RouteId> {
+    fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
         match self.run::<true>(code.start as usize, code.end as usize) {
             End::Choose(route) | End::Goto { route, .. } => Some(route),

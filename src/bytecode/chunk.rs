@@ -83,12 +83,12 @@ pub struct TableCode {
     pub block: BlockId,
     /// Where each route's condition begins, in the order they are tried. It ends in the route's
     /// `Choose` or `Goto`, or jumps to the end.
-    pub routes: Vec<RouteCode>,
+    pub routes: Vec<RuleCode>,
 }
 
 /// A route's part of its table's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouteCode {
+pub struct RuleCode {
     /// The first instruction.
     pub start: Pc,
     /// Where the search goes on when the condition does not hold.

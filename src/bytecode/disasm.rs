@@ -77,7 +77,7 @@ impl Listing<'_> {
     }
 
     fn route(&self, route: usize) -> String {
-        match self.program.and_then(|program| program.routes.get(route)) {
+        match self.program.and_then(|program| program.rules.get(route)) {
             Some(named) => named.name.to_string(),
             None => format!("#{route}"),
         }

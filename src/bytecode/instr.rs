@@ -7,7 +7,7 @@
 
 use crate::builtins::Function;
 use crate::ops::Op;
-use crate::sema::hir::{RouteId, TableId};
+use crate::sema::hir::{RuleId, TableId};
 use crate::ty::KindSet;
 
 pub use super::jump::{Cmp, CmpJump, On};
@@ -125,13 +125,13 @@ pub enum Instr {
     /// The route holds: it is chosen.
     Choose {
         /// The route.
-        route: RouteId,
+        route: RuleId,
     },
     /// The route holds: the search goes on in another table, and behind this when that chooses
     /// nothing.
     Goto {
         /// The route.
-        route: RouteId,
+        route: RuleId,
         /// The table.
         table: TableId,
     },

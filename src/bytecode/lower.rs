@@ -13,7 +13,7 @@ mod slots;
 mod survey;
 
 use crate::bytecode::Bytecode;
-use crate::bytecode::chunk::{Block, BlockKind, Chunk, NONE, RouteCode, Shared, TableCode};
+use crate::bytecode::chunk::{Block, BlockKind, Chunk, NONE, RuleCode, Shared, TableCode};
 use crate::bytecode::instr::{BlockId, Instr, On, Pc};
 use crate::sema::hir::{Outcome, Program, TableId};
 use crate::sema::normal::{CondId, Normal};
@@ -161,12 +161,12 @@ impl Lowering<'_> {
                 None => Instr::Choose { route: route.route },
             })?;
             self.bind(fails)?;
-            codes.push(RouteCode { start, end: self.here()? });
+            codes.push(RuleCode { start, end: self.here()? });
         }
         let default = program.tables.get(table.index()).and_then(|table| table.default.as_ref());
         self.emit(match default {
-            Some(Outcome::Handler { .. }) => Instr::Default { table },
             Some(Outcome::Goto(table)) => Instr::Continue { table: *table },
+            Some(_) => Instr::Default { table },
             None => Instr::Nothing,
         })?;
         let block = self.close(BlockKind::Table, start, 0, NONE)?;

@@ -46,7 +46,7 @@ impl<'r> Summary<'r> {
         let program = rules.program();
         let mut counts: Vec<(String, usize)> = Vec::new();
         for table in &program.tables {
-            let routes = table.order.iter().map(|id| &*program.routes[id.index()].name);
+            let routes = table.order.iter().map(|id| &*program.rules[id.index()].name);
             for name in routes.chain(["default"]) {
                 if let Some(&count) = self.chosen.get(&(&*table.name, name)) {
                     let main = &*table.name == ROUTES;

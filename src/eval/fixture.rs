@@ -172,6 +172,7 @@ impl Fixture {
         let span = Some(self.span(name));
         self.program.tables.push(Table {
             name: name.into(),
+            kind: TableKind::Routes,
             order: Vec::new(),
             default: None,
             span,
@@ -185,12 +186,12 @@ impl Fixture {
     }
 
     /// Adds a route, tried behind the ones there.
-    pub fn route(&mut self, table: TableId, name: &str, condition: Cond, outcome: Outcome) -> RouteId {
-        let id = RouteId(self.program.routes.len() as u32);
+    pub fn route(&mut self, table: TableId, name: &str, condition: Cond, outcome: Outcome) -> RuleId {
+        let id = RuleId(self.program.rules.len() as u32);
         let span = self.span(name);
         let name = Arc::from(name);
         let docs = Arc::from("");
-        self.program.routes.push(Route {
+        self.program.rules.push(Rule {
             name,
             table,
             priority: 0,

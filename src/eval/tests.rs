@@ -308,7 +308,7 @@ fn a_let_may_be_a_condition_or_a_value() {
 }
 
 /// A routes table with a jump into `inner`, followed by `late`.
-fn with_jump() -> (Fixture, [RouteId; 3], TableId) {
+fn with_jump() -> (Fixture, [RuleId; 3], TableId) {
     let mut f = Fixture::new();
     let inner = f.table("inner");
     let cond = f.field("a", Op::Gt, json!(0));
@@ -320,7 +320,7 @@ fn with_jump() -> (Fixture, [RouteId; 3], TableId) {
     (f, [jump, late, leaf], inner)
 }
 
-fn chosen(chosen: Chosen, path: &[RouteId]) -> Choice {
+fn chosen(chosen: Chosen, path: &[RuleId]) -> Choice {
     Choice { chosen: Some(chosen), path: path.iter().copied().collect() }
 }
 
@@ -329,8 +329,8 @@ fn the_search_goes_on_behind_a_jump_that_chooses_nothing() {
     let (mut f, [jump, late, leaf], inner) = with_jump();
     let all = json!({ "a": 1, "b": 1, "c": 1 });
     let no_leaf = json!({ "a": 1, "b": 1 });
-    assert_eq!(f.decide(&all), chosen(Chosen::Route(leaf), &[jump]));
-    assert_eq!(f.decide(&no_leaf), chosen(Chosen::Route(late), &[]));
+    assert_eq!(f.decide(&all), chosen(Chosen::Rule(leaf), &[jump]));
+    assert_eq!(f.decide(&no_leaf), chosen(Chosen::Rule(late), &[]));
     assert_eq!(f.decide(&json!({ "a": 1 })), Choice::nothing());
     // The inner table's default ends the search.
     let handler = f.handler("inner_default");
@@ -338,7 +338,7 @@ fn the_search_goes_on_behind_a_jump_that_chooses_nothing() {
     let choice = f.decide(&no_leaf);
     assert_eq!(choice, chosen(Chosen::Default(inner), &[jump]));
     assert_eq!(choice.tables(&f.program, TableId(0)), [TableId(0), inner]);
-    assert_eq!(f.decide(&json!({ "b": 1 })), chosen(Chosen::Route(late), &[]));
+    assert_eq!(f.decide(&json!({ "b": 1 })), chosen(Chosen::Rule(late), &[]));
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn a_default_may_jump() {
     let (mut f, [_, _, leaf], inner) = with_jump();
     f.set_default(TableId(0), Outcome::Goto(inner));
     let choice = f.decide(&json!({ "c": 1 }));
-    assert_eq!(choice, chosen(Chosen::Route(leaf), &[]));
+    assert_eq!(choice, chosen(Chosen::Rule(leaf), &[]));
     assert_eq!(choice.tables(&f.program, TableId(0)), [TableId(0), inner]);
     assert_eq!(f.decide(&json!({})), Choice::nothing());
 }
@@ -360,9 +360,9 @@ fn matched_lists_every_route_that_holds() {
         Evaluator::new(&f.program, &message, &bump, HostCalls::new(&[])).matched(TableId(0))
     };
     assert_eq!(matched(&f), [jump, late]);
-    f.program.routes[jump.index()].disabled = true;
+    f.program.rules[jump.index()].disabled = true;
     assert_eq!(matched(&f), [late]);
-    assert_eq!(f.decide(&message), chosen(Chosen::Route(late), &[]));
+    assert_eq!(f.decide(&message), chosen(Chosen::Rule(late), &[]));
 }
 
 #[test]
@@ -406,6 +406,6 @@ fn host_functions_are_asked_last_and_once() {
     let hosts = [Host { name: "known".into(), result: KindSet::BOOL, function }];
     assert_eq!(f.decide_with(&json!({ "x": 1 }), &hosts), Choice::nothing());
     assert_eq!(CALLS.load(Ordering::Relaxed), 0);
-    assert_eq!(f.decide_with(&json!({ "x": 4 }), &hosts), chosen(Chosen::Route(route), &[]));
+    assert_eq!(f.decide_with(&json!({ "x": 4 }), &hosts), chosen(Chosen::Rule(route), &[]));
     assert_eq!(CALLS.load(Ordering::Relaxed), 1);
 }

@@ -48,23 +48,23 @@ fn help_desk() -> Fixture {
     let cond = f.and(vec![asks, about]);
     let handler = f.handler("file_handler");
     let show_files = f.route(TableId(0), "show_files", cond, handler);
-    f.program.routes[show_files.index()].docs = "Lists files for the user.".into();
-    f.program.routes[show_files.index()].priority = 100;
+    f.program.rules[show_files.index()].docs = "Lists files for the user.".into();
+    f.program.rules[show_files.index()].priority = 100;
 
     let (asks, trusted) = (asks_to(&mut f, json!(["run", "execute"])), f.use_let(trusted));
     let cond = f.and(vec![asks, trusted]);
     let handler = f.handler("code_handler");
     let run_code = f.route(TableId(0), "run_code", cond, handler);
-    f.program.routes[run_code.index()].priority = 90;
+    f.program.rules[run_code.index()].priority = 90;
 
     let (text, pattern) = (f.slot("text", KindSet::STRING), f.lit(json!("(?i)\\b(invoice|refund)s?\\b")));
     let cond = f.test(Op::Matches, text, pattern);
     let to_billing = f.route(TableId(0), "to_billing", cond, Outcome::Goto(billing));
-    f.program.routes[to_billing.index()].priority = 40;
+    f.program.rules[to_billing.index()].priority = 40;
     let cond = f.field("text", Op::Eq, json!("x"));
     let handler = f.handler("default_handler");
     let old_path = f.route(TableId(0), "old_path", cond, handler);
-    f.program.routes[old_path.index()].disabled = true;
+    f.program.rules[old_path.index()].disabled = true;
     let handler = f.handler("default_handler");
     f.set_default(TableId(0), handler);
 

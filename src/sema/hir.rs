@@ -37,8 +37,8 @@ ids! {
     ExternId;
     /// A table, in [`Program::tables`].
     TableId;
-    /// A route, in [`Program::routes`].
-    RouteId;
+    /// A rule, in [`Program::rules`].
+    RuleId;
     /// The element variable of a quantifier, unique in the program text.
     VarId;
 }
@@ -52,10 +52,11 @@ pub struct Program {
     pub lets: Vec<Let>,
     /// The host functions.
     pub externs: Vec<Extern>,
-    /// The tables; the first holds the routes outside any table and is named `routes`.
+    /// The tables; the first holds the routes outside any table and is named `routes`. Each of the
+    /// other statements that decide is a table of its own kind.
     pub tables: Vec<Table>,
-    /// The routes of all tables, in source order.
-    pub routes: Vec<Route>,
+    /// The rules of all tables, in source order.
+    pub rules: Vec<Rule>,
     /// The handlers of the manifest, when there is one.
     pub handlers: Option<Vec<Handler>>,
     /// The declared input, when there is one.
@@ -139,14 +140,16 @@ pub struct Handler {
     pub docs: Arc<str>,
 }
 
-/// A table: routes under the first-match policy.
+/// A table: rules in the order they are tried, the first that holds deciding.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Its name.
     pub name: Arc<str>,
-    /// Its routes in the order they are tried: priority descending, then source order. Disabled
-    /// ones are left out.
-    pub order: Vec<RouteId>,
+    /// The statement it comes from.
+    pub kind: TableKind,
+    /// Its rules in the order they are tried: routes by priority descending, then source order.
+    /// Disabled ones are left out.
+    pub order: Vec<RuleId>,
     /// What answers when no route does.
     pub default: Option<Outcome>,
     /// Where the name is declared; `None` for the routes outside any table.
@@ -155,9 +158,26 @@ pub struct Table {
     pub docs: Arc<str>,
 }
 
-/// A route.
+/// The statement that a table comes from; what its rules lead to follows from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TableKind {
+    /// Routes outside any table, or in a `table`.
+    #[default]
+    Routes,
+    /// The branches of a `choice`, last one first.
+    Choice,
+    /// The patterns of all keyword `flow`s.
+    Flows,
+    /// The cases of a `router`.
+    Router,
+    /// Requirements of a `payload`: their conditions say when each is violated, and all are asked.
+    Requirements,
+}
+
+/// A rule: a condition and where it leads. Routes, the branches of a choice, the patterns of flows
+/// and the cases of a router are rules.
 #[derive(Clone, Debug)]
-pub struct Route {
+pub struct Rule {
     /// Its name.
     pub name: Arc<str>,
     /// The table it stands in.
@@ -228,8 +248,8 @@ pub struct Test {
 /// What a test expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// This route.
-    Route(RouteId),
+    /// This rule.
+    Rule(RuleId),
     /// The default of this table.
     Default(TableId),
     /// No route and no default.

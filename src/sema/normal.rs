@@ -11,7 +11,7 @@ pub use build::build;
 
 use crate::builtins::Function;
 use crate::ops::{Op, TestMode};
-use crate::sema::hir::{Const, ExternId, RouteId, SlotId, TableId, ids};
+use crate::sema::hir::{Const, ExternId, RuleId, SlotId, TableId, ids};
 use crate::ty::KindSet;
 use serde_json::{Number, Value as Json};
 use std::hash::{Hash, Hasher};
@@ -44,7 +44,7 @@ pub struct Normal {
 #[derive(Clone, Copy, Debug)]
 pub struct NRoute {
     /// Which it is.
-    pub route: RouteId,
+    pub route: RuleId,
     /// When it holds.
     pub cond: CondId,
     /// The table it jumps to, when it does.

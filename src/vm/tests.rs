@@ -29,7 +29,7 @@ fn decide(build: &Build, message: &Json) -> Choice {
 }
 
 fn chosen(route: u32) -> Option<Chosen> {
-    Some(Chosen::Route(RouteId(route)))
+    Some(Chosen::Rule(RuleId(route)))
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_first_route_that_holds_is_chosen() {
     let message = json!({"ctx": {"n": 7}});
     let mut scratch = Scratch::new();
     let mut vm = Vm::json(&code, &[], &message, &mut scratch);
-    assert_eq!(vm.matched(TableId(0)), [RouteId(1), RouteId(2)]);
+    assert_eq!(vm.matched(TableId(0)), [RuleId(1), RuleId(2)]);
     assert!(!vm.run_route(TableId(0), 0) && vm.run_route(TableId(0), 2) && !vm.run_route(TableId(0), 3));
     assert_eq!(vm.decide(TableId(9)).chosen, None);
 }

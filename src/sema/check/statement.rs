@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Argument, Outcome, ROUTES, RouteId, Table, TableId};
+use crate::sema::hir::{self, Argument, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
@@ -20,6 +20,7 @@ impl<'a> Checker<'a> {
         let symbols = self.symbols;
         self.program.tables.push(Table {
             name: ROUTES.into(),
+            kind: TableKind::Routes,
             order: Vec::new(),
             default: None,
             span: None,
@@ -36,6 +37,7 @@ impl<'a> Checker<'a> {
             }
             self.program.tables.push(Table {
                 name: symbol.name.node.as_str().into(),
+                kind: TableKind::Routes,
                 order: Vec::new(),
                 default: None,
                 span: Some(symbol.name.span),
@@ -69,11 +71,11 @@ impl<'a> Checker<'a> {
                     names.entry(&route.name.node).or_insert(route.name.span);
                     match self.route(route, statement, table) {
                         Ok(route) => {
-                            let id = RouteId(self.program.routes.len() as u32);
+                            let id = RuleId(self.program.rules.len() as u32);
                             if !route.disabled {
                                 order.push(id);
                             }
-                            self.program.routes.push(route);
+                            self.program.rules.push(route);
                         }
                         Err(Reported) => {
                             self.failed_routes.insert(&route.name.node);
@@ -98,17 +100,17 @@ impl<'a> Checker<'a> {
                 _ => {}
             }
         }
-        let routes = &self.program.routes;
+        let routes = &self.program.rules;
         order.sort_by_key(|id| std::cmp::Reverse(routes[id.index()].priority));
         self.program.tables[table.index()].order = order;
     }
 
-    fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Route> {
+    fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
         let condition = self.cond(&route.condition);
         let outcome = self.target(&route.target);
         let (condition, outcome) = (condition?, outcome?);
         self.measured_cond(&condition, route.condition.span)?;
-        Ok(hir::Route {
+        Ok(hir::Rule {
             name: route.name.node.as_str().into(),
             table,
             priority: route.priority.as_ref().map_or(0, |priority| priority.node),

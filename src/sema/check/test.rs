@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Expect, RouteId, TableId};
+use crate::sema::hir::{self, Expect, RuleId, TableId};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
 use crate::ty::{Kind, KindSet, Ty};
@@ -127,21 +127,21 @@ impl<'a> Checker<'a> {
         }
         let routes = || {
             self.program
-                .routes
+                .rules
                 .iter()
                 .enumerate()
                 .filter(|(_, route)| table.is_none_or(|table| route.table == table))
         };
-        let named: Vec<(RouteId, TableId)> = routes()
+        let named: Vec<(RuleId, TableId)> = routes()
             .filter(|(_, route)| *route.name == *name.node)
-            .map(|(at, route)| (RouteId(at as u32), route.table))
+            .map(|(at, route)| (RuleId(at as u32), route.table))
             .collect();
         let chosen = match named.as_slice() {
             [one] => Some(*one),
             several => several.iter().copied().find(|(_, table)| *table == main),
         };
         match chosen {
-            Some((route, table)) => Ok((entry(table), Expect::Route(route))),
+            Some((route, table)) => Ok((entry(table), Expect::Rule(route))),
             None if named.len() > 1 => {
                 let message = format!("several tables have a route `{}`", name.node);
                 self.report(

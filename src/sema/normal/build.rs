@@ -40,7 +40,7 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         let mut routes = Vec::new();
         let mut hiding: Option<Span> = None;
         for id in &table.order {
-            let route = &program.routes[id.index()];
+            let route = &program.rules[id.index()];
             let found = builder.diagnostics.len();
             let cond = builder.cond(&route.condition, true);
             // What is always missing never holds: one cause, one warning.
@@ -73,7 +73,7 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
             }
             let goto = match route.outcome {
                 Outcome::Goto(table) => Some(table),
-                Outcome::Handler { .. } => None,
+                _ => None,
             };
             routes.push(NRoute { route: *id, cond, goto });
         }

@@ -127,7 +127,7 @@ fn kinds_are_kept_apart() {
     }));
     kind(refused(|chunk| {
         let last = chunk.instrs.len() - 1;
-        chunk.instrs[last] = Instr::Goto { route: RouteId(0), table: TableId(1) };
+        chunk.instrs[last] = Instr::Goto { route: RuleId(0), table: TableId(1) };
     }));
     kind(refused(|chunk| {
         let at = at(&chunk.instrs, |i| matches!(i, Instr::Test { .. } | Instr::Memo { .. }));

@@ -2,7 +2,7 @@
 
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Cond, CondKind};
-use crate::sema::hir::{Const, Outcome, Program, Route, RouteId, Slot, SlotId, Table, TableId};
+use crate::sema::hir::{Const, Outcome, Program, Rule, RuleId, Slot, SlotId, Table, TableId, TableKind};
 use crate::sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId};
 use crate::span::{FileId, Span};
 use crate::ty::KindSet;
@@ -75,18 +75,19 @@ impl Build {
         let span = Span::new(FileId(0), 0, 0);
         while self.program.tables.len() <= table as usize {
             let name = format!("t{}", self.program.tables.len()).into();
-            let table = Table { name, order: Vec::new(), default: None, span: Some(span), docs: "".into() };
+            let (kind, docs) = (TableKind::Routes, "".into());
+            let table = Table { name, kind, order: Vec::new(), default: None, span: Some(span), docs };
             self.program.tables.push(table);
             self.normal.tables.push(Vec::new());
         }
     }
 
-    pub fn route(&mut self, table: u32, cond: CondId, goto: Option<u32>) -> RouteId {
+    pub fn route(&mut self, table: u32, cond: CondId, goto: Option<u32>) -> RuleId {
         self.table(table.max(goto.unwrap_or(0)));
-        let id = RouteId(self.program.routes.len() as u32);
+        let id = RuleId(self.program.rules.len() as u32);
         let goto = goto.map(TableId);
         let span = Span::new(FileId(0), 0, 0);
-        self.program.routes.push(Route {
+        self.program.rules.push(Rule {
             name: format!("r{}", id.0).into(),
             table: TableId(table),
             priority: 0,

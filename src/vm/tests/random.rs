@@ -339,12 +339,12 @@ fn programs_decide_as_the_normal_form_does() {
             let (program, normal) = (&g.build.program, &g.build.normal);
             let mut oracle =
                 Oracle { program, normal, message: &message, bump: &bump, hosts: &hosts, vars: Vec::new() };
-            let expected: Vec<RouteId> = normal.tables[0]
+            let expected: Vec<RuleId> = normal.tables[0]
                 .iter()
                 .filter(|route| oracle.cond(route.cond))
                 .map(|route| route.route)
                 .collect();
-            let first = expected.first().map(|route| Chosen::Route(*route));
+            let first = expected.first().map(|route| Chosen::Rule(*route));
             let context = || format!("seed {seed}\n{}\n{message}", disassemble(code.chunk(), None));
             let chosen = Vm::json(&code, &hosts, &message, &mut scratch).decide(TableId(0)).chosen;
             assert_eq!(chosen, first, "{}", context());
