@@ -8,7 +8,7 @@ mod hosts;
 mod strategy;
 
 pub use compile::{CompileError, Compiler};
-pub use decision::Decision;
+pub use decision::{Decision, FlowHit, NextNodes};
 pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use strategy::Tier;
@@ -20,9 +20,10 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::schema::{self, Breach, Promises};
-use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId};
+use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId, TableKind};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
+use crate::trace::{SkippedCondition, Tracer};
 use crate::value::Value;
 use crate::vm::{self, Scratch, Vm};
 use bumpalo::Bump;
@@ -153,7 +154,7 @@ impl Rules {
             .chain(defaults)
             .filter_map(|outcome| match outcome {
                 Outcome::Handler { name, .. } => Some(&**name),
-                Outcome::Goto(_) => None,
+                _ => None,
             })
             .collect()
     }
@@ -216,7 +217,10 @@ impl Rules {
             },
         };
         let actual = decision.choice().chosen;
-        let passed = actual == expected;
+        // The patterns of a flow are rules of one name.
+        let place =
+            |chosen: Chosen| (chosen.table(program), chosen.name(program), matches!(chosen, Chosen::Rule(_)));
+        let passed = actual.map(place) == expected.map(place);
         TestOutcome {
             name: test.name.to_string(),
             span: test.span,
@@ -294,6 +298,23 @@ impl<'r> Entry<'r> {
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
         let ids = self.rules.all_that_hold(self.tier, self.table, message);
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
+    }
+
+    /// What kind of statement it is.
+    pub fn kind(&self) -> TableKind {
+        self.rules.program.tables[self.table.index()].kind
+    }
+
+    /// The conditions of a choice that cannot be used for this message and are left out, branch by
+    /// branch in the order of the rules. Empty for what is no choice.
+    pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
+        if self.kind() != TableKind::Choice {
+            return Vec::new();
+        }
+        let bump = Bump::new();
+        let rules = self.rules;
+        let evaluator = Evaluator::new(&rules.program, message, &bump, HostCalls::new(&rules.hosts));
+        Tracer::new(evaluator, &rules.sources, false).skipped(self.table)
     }
 
     /// How the decision comes about. Fields marked `@private` are masked unless `show_private`.
@@ -389,7 +410,8 @@ impl RuleSet {
         breaches: Vec<Breach>,
     ) -> Decision<'_> {
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
-        let with_args = outcome.filter(|outcome| outcome.has_args());
+        let with_args =
+            outcome.filter(|outcome| outcome.has_args() || matches!(outcome, Outcome::Next { .. }));
         let extras = (with_args.is_some() || calls.is_some() || !breaches.is_empty())
             .then(|| Box::new(self.extras(with_args, calls, message, breaches)));
         Decision { program: &self.program, generation: self.generation, entry, choice, extras }
@@ -412,6 +434,7 @@ impl RuleSet {
             let bump = Bump::new();
             let mut evaluator = Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts));
             (extras.args, extras.missing_args) = evaluator.arguments(outcome);
+            extras.next = evaluator.next_nodes(outcome);
             let made = evaluator.into_calls();
             extras.failures.extend(made.failures);
             extras.host_time += made.elapsed;

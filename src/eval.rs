@@ -19,8 +19,8 @@ use crate::host::HostCalls;
 use crate::meaning;
 use crate::ops::{Meaning, TestMode};
 use crate::sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, RuleId, TableId, Term, Var,
-    VarId,
+    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Operand, Outcome, Predicate, Program,
+    RuleId, TableId, Term, Var, VarId,
 };
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
@@ -155,6 +155,38 @@ impl<'a> Evaluator<'a> {
         (given, missing)
     }
 
+    /// The nodes a router sends on to. The message's `next` holds the ids of the next nodes; what it
+    /// does not hold stands as written.
+    pub fn next_nodes(&mut self, outcome: &'a Outcome) -> Vec<String> {
+        let Outcome::Next { destinations, .. } = outcome else { return Vec::new() };
+        let next: Option<Vec<String>> = self
+            .message
+            .get(NEXT)
+            .and_then(Json::as_array)
+            .map(|ids| ids.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect());
+        let mut nodes = Vec::new();
+        for destination in destinations {
+            let named = match destination {
+                Destination::All => None,
+                Destination::At(index) => match &next {
+                    Some(next) => next.get(*index as usize).map(|id| vec![id.clone()]),
+                    None => Some(vec![destination.to_string()]),
+                },
+                Destination::Node(id) => Some(vec![id.to_string()]),
+                Destination::Named(value) => match self.expr(value) {
+                    Value::Str(id) => Some(vec![id.to_owned()]),
+                    list => list
+                        .elements()
+                        .map(|ids| ids.filter_map(|id| id.as_str().map(str::to_owned)).collect()),
+                },
+            };
+            // What names no node that is there goes to every next node.
+            let all = || next.clone().unwrap_or_else(|| vec![NEXT.to_owned()]);
+            nodes.extend(named.unwrap_or_else(all));
+        }
+        nodes
+    }
+
     /// A condition's truth.
     pub fn cond(&mut self, cond: &'a Cond) -> Tri {
         match &cond.kind {
@@ -176,7 +208,19 @@ impl<'a> Evaluator<'a> {
             }
             CondKind::Let(id) => self.let_cond(*id),
             CondKind::Call(_, body) => self.cond(body),
+            CondKind::Branch { all, conditions } => self.branch(*all, conditions),
         }
+    }
+
+    /// The conditions of a branch: first it is decided which can be used, then those are joined.
+    fn branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
+        let usable: SmallVec<[&Guarded; 8]> =
+            conditions.iter().filter(|condition| self.cond(&condition.usable).holds()).collect();
+        if usable.is_empty() {
+            return Tri::False;
+        }
+        let results = usable.into_iter().map(|condition| self.cond(&condition.cond));
+        if all { Tri::all(results) } else { Tri::any(results) }
     }
 
     /// A condition's truth for one element of a list.

@@ -47,7 +47,8 @@ use std::fmt;
 ///
 /// `chosen` is a route's name, `"default"`, or null. `result` is `true`, `false`, `unknown` or
 /// `skipped`; a skipped node of a condition has `"note": "decided"`. A node's `kind` is `constant`,
-/// `not`, `and`, `or`, `test`, `any`, `all`, `let` or `call`. A route that jumped has a `table` with
+/// `not`, `and`, `or`, `test`, `any`, `all`, `let`, `call`, or for the conditions of a choice's branch
+/// `all_usable` or `any_usable`; of those, one that was left out has `"note": "left_out"`. A route that jumped has a `table` with
 /// the search of the inner table. Operands are `value`, or `missing`, or `masked` with `•••` for a
 /// value; `length` is the full length of one that was cut. `elements` of a quantifier has `shown`
 /// (each with `index`, `element` and `when`), `more` and `skipped`.

@@ -60,8 +60,12 @@ pub mod value;
 pub mod vm;
 
 pub use diag::{Code, Diagnostic, Severity};
-pub use engine::{CompileError, Compiler, Decision, Entry, Record, Rules, TestOutcome, Tier, UnknownEntry};
+pub use engine::{
+    CompileError, Compiler, Decision, Entry, FlowHit, NextNodes, Record, Rules, TestOutcome, Tier,
+    UnknownEntry,
+};
 pub use explain::Explanation;
 pub use host::HostFailure;
 pub use loader::{LoadError, Loader, MemoryLoader};
 pub use schema::Breach;
+pub use trace::SkippedCondition;

@@ -14,15 +14,15 @@ mod quote;
 mod tests;
 
 pub use data::{
-    DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace,
-    TraceNode,
+    DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,
+    SkippedCondition, TableTrace, TraceNode,
 };
 pub use private::MASK;
 pub use quote::{Place, Source};
 
 use crate::decision::{Choice, Chosen};
 use crate::eval::Evaluator;
-use crate::sema::hir::{LetId, Outcome, Program, RuleId, SlotId, TableId, VarId};
+use crate::sema::hir::{CondKind, LetId, Outcome, Program, RuleId, SlotId, TableId, VarId};
 use crate::value::{Tri, Value};
 use private::Privacy;
 use serde_json::{Map, Value as Json};
@@ -93,6 +93,25 @@ impl<'a, 's> Tracer<'a, 's> {
             message: self.message(),
             host_failures: self.host_failures(),
         }
+    }
+
+    /// The conditions of a choice that cannot be used for this message.
+    pub fn skipped(&mut self, table: TableId) -> Vec<SkippedCondition> {
+        let program = self.program();
+        let mut skipped = Vec::new();
+        for rule in program.tables[table.index()].order.iter().rev().map(|id| &program.rules[id.index()]) {
+            let CondKind::Branch { conditions, .. } = &rule.condition.kind else { continue };
+            for condition in conditions {
+                if !self.eval.cond(&condition.usable).holds() {
+                    skipped.push(SkippedCondition {
+                        branch: rule.name.to_string(),
+                        condition: self.text(condition.cond.span),
+                        reason: self.missing_reads(&condition.usable, &mut Vec::new()).join("; "),
+                    });
+                }
+            }
+        }
+        skipped
     }
 
     /// The chosen handler's arguments as they may be shown, and the required ones that are missing.
@@ -247,5 +266,11 @@ fn target(program: &Program, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Handler { name, .. } => name.to_string(),
         Outcome::Goto(id) => format!("goto {}", program.tables[id.index()].name),
+        Outcome::Branch { .. } => String::new(),
+        Outcome::Flow { flow, pattern } => format!("{} ({pattern:?})", program.flows[flow.index()].id),
+        Outcome::Next { destinations, loopback } => {
+            let to: Vec<String> = destinations.iter().map(ToString::to_string).collect();
+            format!("{}{}", to.join(", "), if *loopback { " loopback" } else { "" })
+        }
     }
 }

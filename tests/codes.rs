@@ -246,6 +246,7 @@ const RANGES: &[(&str, &str)] = &[
     ("W01", "Warnings: names"),
     ("W02", "Warnings: rules that do nothing"),
     ("W03", "Warnings: values"),
+    ("W04", "Warnings: choices and flows"),
 ];
 
 fn index() -> String {

@@ -9,7 +9,8 @@ use super::{Status, Stop};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::diag::Code;
 use rulec::json::{self, JsonError};
-use rulec::{Decision, Entry, Explanation, Rules, Tier};
+use rulec::sema::hir::TableKind;
+use rulec::{Decision, Entry, Explanation, Rules, SkippedCondition, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::fs::File;
@@ -34,7 +35,7 @@ pub struct Args {
     rules: PathBuf,
     /// The messages, one JSON object a line; `-` or nothing reads standard input
     input: Option<PathBuf>,
-    /// The table to decide by [default: the routes outside any table]
+    /// The table, choice or router to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Also list every route that holds, in order, as `matched`
@@ -61,6 +62,9 @@ struct Decided<'a, 'r> {
     line: u64,
     #[serde(flatten)]
     decision: &'a Decision<'r>,
+    /// The conditions of a choice that were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped: Vec<SkippedCondition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     matched: Option<Vec<&'r str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +120,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
                 summary.decided(&decision);
                 let matched = args.all.then(|| entry.matched(&message));
                 let explanation = args.explain.then(|| entry.explain(&message, false));
-                write_json(&mut answer, &Decided { line: number, decision: &decision, matched, explanation });
+                let skipped = entry.skipped(&message);
+                let decided = Decided { line: number, decision: &decision, skipped, matched, explanation };
+                write_json(&mut answer, &decided);
             }
             Err(error) => {
                 summary.error();
@@ -137,25 +143,30 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     Ok(if summary.has_errors() { Status::Errors } else { Status::Fine })
 }
 
-/// The table to decide by. Rules without a route outside their tables are no mistake, but deciding
-/// by nothing is.
+/// The entry to decide by. Rules without a route outside their tables are no mistake, but deciding
+/// by nothing is. A choice, a router or the flows need no name where nothing else could be meant.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Stop> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| Stop::usage(error.to_string())),
         None if rules.main().is_empty() => {
-            let tables: Vec<&str> = rules.entries().skip(1).collect();
-            Err(Stop::usage(match tables.is_empty() {
-                true => "the rules hold no route to decide by".to_owned(),
-                false => {
-                    format!(
-                        "no route stands outside the tables; choose one with `--entry`: {}",
-                        tables.join(", ")
-                    )
-                }
-            }))
+            let entries: Vec<&str> = rules.entries().skip(1).collect();
+            match entries.as_slice() {
+                [] => Err(Stop::usage("the rules hold nothing to decide by")),
+                [only] => rules
+                    .entry(only)
+                    .ok()
+                    .filter(|entry| entry.kind() != TableKind::Routes)
+                    .ok_or_else(|| no_entry(&entries)),
+                _ => Err(no_entry(&entries)),
+            }
         }
         None => Ok(rules.main()),
     }
+}
+
+fn no_entry(entries: &[&str]) -> Stop {
+    let entries = entries.join(", ");
+    Stop::usage(format!("no route stands outside the tables; choose one with `--entry`: {entries}"))
 }
 
 type Input = (Box<dyn Read>, String, Option<u64>);

@@ -41,13 +41,15 @@ impl<'r> Summary<'r> {
         self.errors > 0
     }
 
-    /// The line. Routes come in the order of the rules, each table's default after its routes.
+    /// The line. Rules come in the order they are tried, each table's default after its routes.
     pub fn render(&self, rules: &'r Rules) -> String {
         let program = rules.program();
         let mut counts: Vec<(String, usize)> = Vec::new();
         for table in &program.tables {
-            let routes = table.order.iter().map(|id| &*program.rules[id.index()].name);
-            for name in routes.chain(["default"]) {
+            let rules = table.order.iter().map(|id| &*program.rules[id.index()].name);
+            // The patterns of a flow are rules of one name.
+            let mut before = None;
+            for name in rules.chain(["default"]).filter(|name| before.replace(*name) != Some(*name)) {
                 if let Some(&count) = self.chosen.get(&(&*table.name, name)) {
                     let main = &*table.name == ROUTES;
                     let name = if main { name.to_owned() } else { format!("{}.{name}", table.name) };

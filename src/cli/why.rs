@@ -36,7 +36,7 @@ pub struct Args {
     /// The whole message as a JSON object; `-` reads standard input
     #[arg(long, value_name = "JSON", conflicts_with_all = ["text", "ctx"], allow_hyphen_values = true)]
     input: Option<String>,
-    /// The table to decide by [default: the routes outside any table]
+    /// The table, choice or router to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// A tree to read, or the same as data

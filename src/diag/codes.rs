@@ -114,6 +114,10 @@ codes! {
     JumpsTooDeep = "E0509", "jumps are nested too deep";
     TestInput = "E0510", "a test gives a value that does not fit the input";
 
+    UnknownMatching = "E0520", "an unknown way of matching a pattern";
+    BlankPattern = "E0521", "a keyword pattern is empty";
+    BadDestination = "E0522", "a router leads to no next node";
+    BranchForm = "E0523", "a branch says too much or too little";
     MessageSyntax = "E0601", "a message is not JSON";
     MessageNotObject = "E0602", "a message is not an object";
     MessageTooDeep = "E0603", "a message is nested too deep";
@@ -131,6 +135,11 @@ codes! {
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "nothing is in an empty list";
     AlwaysMissing = "W0301", "an expression is always missing";
+    DefaultHides = "W0401", "a default branch hides branches";
+    OtherFamily = "W0402", "a condition of a branch compares values of different types";
+    BranchNeverChosen = "W0403", "a branch that is never chosen";
+    PatternHidden = "W0404", "a keyword pattern is hidden by an earlier one";
+    CatchesExample = "W0405", "a keyword flow catches an example of an intent flow";
 }
 
 impl Code {

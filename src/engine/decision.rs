@@ -3,7 +3,7 @@
 use crate::decision::{Choice, Chosen};
 use crate::host::HostFailure;
 use crate::schema::Breach;
-use crate::sema::hir::{Outcome, Program, TableId};
+use crate::sema::hir::{Outcome, Program, TableId, TableKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json};
 use std::sync::{Arc, LazyLock};
@@ -11,7 +11,9 @@ use std::time::Duration;
 
 /// A decision. Serializes to the JSON object that `rulec run` prints:
 /// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `path` when tables were
-/// jumped through, and `breaches`, `missing_args` and `failures` when there are any.
+/// jumped through, and `breaches`, `missing_args` and `failures` when there are any. In place of
+/// `chosen` to `metadata` a choice has `branch` (empty when none holds) and `default`; flows have
+/// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
 #[derive(Clone, Debug)]
 pub struct Decision<'r> {
     pub(super) program: &'r Program,
@@ -30,6 +32,27 @@ pub(super) struct Extras {
     pub breaches: Vec<Breach>,
     pub failures: Vec<HostFailure>,
     pub host_time: Duration,
+    pub next: Vec<String>,
+}
+
+/// A flow that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowHit<'r> {
+    /// What the flow answers with.
+    pub id: &'r str,
+    /// Its name in the rules.
+    pub name: &'r str,
+    /// The pattern that was found, as the author wrote it.
+    pub pattern: &'r str,
+}
+
+/// The nodes that a router sends a node's output to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextNodes<'d> {
+    /// Their ids. Where the message names no next nodes, `next` and `next[0]` stand as written.
+    pub nodes: &'d [String],
+    /// Whether the way there leads back.
+    pub loopback: bool,
 }
 
 static NO_ARGS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
@@ -57,13 +80,14 @@ impl<'r> Decision<'r> {
     /// Whether a default answered.
     pub fn is_default(&self) -> bool {
         matches!(self.choice.chosen, Some(Chosen::Default(_)))
+            || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
     /// The handler.
     pub fn target(&self) -> Option<&'r str> {
         match self.outcome()? {
             Outcome::Handler { name, .. } => Some(name),
-            Outcome::Goto(_) => None,
+            _ => None,
         }
     }
 
@@ -76,7 +100,39 @@ impl<'r> Decision<'r> {
     pub fn metadata(&self) -> Option<&'r Map<String, Json>> {
         match self.outcome()? {
             Outcome::Handler { metadata, .. } => Some(metadata),
-            Outcome::Goto(_) => None,
+            _ => None,
+        }
+    }
+
+    /// What kind of statement decided.
+    pub fn kind(&self) -> TableKind {
+        self.program.tables[self.entry.index()].kind
+    }
+
+    /// The chosen branch of a choice.
+    pub fn branch(&self) -> Option<&'r str> {
+        self.chosen().filter(|_| matches!(self.outcome(), Some(Outcome::Branch { .. })))
+    }
+
+    /// The flow whose pattern was found.
+    pub fn flow(&self) -> Option<FlowHit<'r>> {
+        match self.outcome()? {
+            Outcome::Flow { flow, pattern } => {
+                let flow = self.program.flows.get(flow.index())?;
+                Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
+            }
+            _ => None,
+        }
+    }
+
+    /// The next nodes that a router chose.
+    pub fn next(&self) -> Option<NextNodes<'_>> {
+        match self.outcome()? {
+            Outcome::Next { loopback, .. } => {
+                let nodes = self.extras.as_deref().map_or(&[][..], |extras| &extras.next);
+                Some(NextNodes { nodes, loopback: *loopback })
+            }
+            _ => None,
         }
     }
 
@@ -120,12 +176,31 @@ impl Serialize for Decision<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("entry", self.entry())?;
-        map.serialize_entry("chosen", &self.chosen())?;
-        map.serialize_entry("target", &self.target())?;
-        map.serialize_entry("args", self.args())?;
-        match self.metadata() {
-            Some(metadata) => map.serialize_entry("metadata", metadata)?,
-            None => map.serialize_entry("metadata", &*NO_ARGS)?,
+        match self.kind() {
+            TableKind::Routes | TableKind::Requirements => {
+                map.serialize_entry("chosen", &self.chosen())?;
+                map.serialize_entry("target", &self.target())?;
+                map.serialize_entry("args", self.args())?;
+                match self.metadata() {
+                    Some(metadata) => map.serialize_entry("metadata", metadata)?,
+                    None => map.serialize_entry("metadata", &*NO_ARGS)?,
+                }
+            }
+            TableKind::Choice => {
+                map.serialize_entry("branch", self.branch().unwrap_or(""))?;
+                map.serialize_entry("default", &self.is_default())?;
+            }
+            TableKind::Flows => {
+                let hit = self.flow();
+                map.serialize_entry("flow", &hit.map(|hit| hit.id))?;
+                map.serialize_entry("name", &hit.map(|hit| hit.name))?;
+                map.serialize_entry("pattern", &hit.map(|hit| hit.pattern))?;
+            }
+            TableKind::Router => {
+                let next = self.next().unwrap_or(NextNodes { nodes: &[], loopback: false });
+                map.serialize_entry("next", next.nodes)?;
+                map.serialize_entry("loopback", &next.loopback)?;
+            }
         }
         let path = self.path();
         if path.len() > 1 {

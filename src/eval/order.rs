@@ -100,6 +100,9 @@ impl Walk<'_> {
             CondKind::Test(predicate) => self.predicate(predicate),
             CondKind::Quantifier { list, body, .. } => self.expr(list) || self.cond(body),
             CondKind::Let(id) => self.meet(*id),
+            CondKind::Branch { conditions, .. } => {
+                conditions.iter().any(|condition| self.cond(&condition.usable) || self.cond(&condition.cond))
+            }
         }
     }
 

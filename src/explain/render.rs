@@ -147,7 +147,13 @@ impl Tree {
         }
         if !table.chose {
             let text = format!("table {} chooses nothing", table.table);
-            let text = if depth == 0 { "no route holds and there is no default".to_owned() } else { text };
+            let text = match depth {
+                0 if table.table == crate::sema::hir::ROUTES => {
+                    "no route holds and there is no default".to_owned()
+                }
+                0 => format!("nothing in {} holds", table.table),
+                _ => text,
+            };
             self.line(depth, Mark::False, text);
         }
         if table.not_tried > 0 {
@@ -174,7 +180,10 @@ impl Tree {
         }
         if route.chosen || route.result == Mark::True {
             let gap = if line.aside.is_empty() { "" } else { " " };
-            let _ = write!(line.aside, "{gap}→ {}", route.to);
+            // A branch is its own answer.
+            if !route.to.is_empty() {
+                let _ = write!(line.aside, "{gap}→ {}", route.to);
+            }
         }
         match reasons.first() {
             Some(first) => {
@@ -196,7 +205,7 @@ impl Tree {
     /// A condition under its heading: the operands of an `and` stand there directly.
     fn body(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
-            NodeKind::And if node.note.is_none() => {
+            NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
                 for child in &node.children {
                     self.node(child, depth);
                 }
@@ -216,11 +225,19 @@ impl Tree {
                 let line = self.line(depth, node.result, text);
                 return line.notes.push("as above".to_owned());
             }
+            Some(Note::LeftOut) => {
+                let line = self.line(depth, Mark::Skipped, text);
+                line.warn = true;
+                line.notes.push("left out".to_owned());
+                line.notes.extend(node.because.iter().map(|sentence| plain(sentence, 200)));
+                return;
+            }
             None => {}
         }
         match node.kind {
-            NodeKind::And | NodeKind::Or => {
-                let title = if node.kind == NodeKind::And { "all of" } else { "any of" };
+            NodeKind::And | NodeKind::Or | NodeKind::AllUsable | NodeKind::AnyUsable => {
+                let all = matches!(node.kind, NodeKind::And | NodeKind::AllUsable);
+                let title = if all { "all of" } else { "any of" };
                 self.line(depth, node.result, title);
                 for child in &node.children {
                     self.node(child, depth + 1);

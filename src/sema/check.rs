@@ -4,8 +4,10 @@
 
 mod call;
 mod constant;
+mod decide;
 mod expr;
 mod fields;
+mod flow;
 mod measure;
 mod misfit;
 mod operator;
@@ -128,6 +130,11 @@ struct Checker<'a> {
     /// Routes with a fault in them, which tests may still expect.
     failed_routes: HashSet<&'a str>,
     let_measures: Vec<Measure>,
+    /// Inside a choice: operands of different types are a warning, since the condition can be used
+    /// and never holds.
+    lenient: bool,
+    /// Inside a router: the author's name for a field of the message, and the field's.
+    alias: Option<(&'a str, &'static str)>,
 }
 
 /// A name bound by a quantifier or a `def`.
@@ -154,6 +161,8 @@ impl<'a> Checker<'a> {
             vars: 0,
             failed_routes: HashSet::new(),
             let_measures: Vec::new(),
+            lenient: false,
+            alias: None,
         }
     }
 
@@ -182,6 +191,8 @@ impl<'a> Checker<'a> {
             self.definitions.insert(&symbol.name.node, checked);
         }
         self.tables();
+        self.choices_and_routers();
+        self.flows();
         self.tests();
     }
 
@@ -259,7 +270,12 @@ impl<'a> Checker<'a> {
         let decides = |statement: &Statement| {
             matches!(
                 statement.kind,
-                StatementKind::Route(_) | StatementKind::Default { .. } | StatementKind::Table { .. }
+                StatementKind::Route(_)
+                    | StatementKind::Default { .. }
+                    | StatementKind::Table { .. }
+                    | StatementKind::Choice(_)
+                    | StatementKind::Flow(_)
+                    | StatementKind::Router(_)
             )
         };
         let mut found = self.loaded.diagnostics.iter().chain(diagnostics.iter());

@@ -41,6 +41,8 @@ ids! {
     RuleId;
     /// The element variable of a quantifier, unique in the program text.
     VarId;
+    /// A flow, in [`Program::flows`].
+    FlowId;
 }
 
 /// A whole checked program.
@@ -57,6 +59,10 @@ pub struct Program {
     pub tables: Vec<Table>,
     /// The rules of all tables, in source order.
     pub rules: Vec<Rule>,
+    /// The flows, in source order.
+    pub flows: Vec<Flow>,
+    /// The choices that a language model makes.
+    pub questions: Vec<Question>,
     /// The handlers of the manifest, when there is one.
     pub handlers: Option<Vec<Handler>>,
     /// The declared input, when there is one.
@@ -69,6 +75,12 @@ pub struct Program {
 
 /// The name of the entry that holds the routes outside any table.
 pub const ROUTES: &str = "routes";
+/// The name of the entry that holds the patterns of all keyword flows.
+pub const FLOWS: &str = "flows";
+/// The field of the message that a router reads a node's output from.
+pub const OUTPUT: &str = "output";
+/// The field of the message that a router reads the ids of the next nodes from.
+pub const NEXT: &str = "next";
 
 /// A field of the message, read at a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -210,6 +222,84 @@ pub enum Outcome {
     },
     /// Another table; when it chooses nothing, the search goes on behind the jump.
     Goto(TableId),
+    /// A branch of a choice; its id is the rule's name.
+    Branch {
+        /// Whether it is the default.
+        default: bool,
+    },
+    /// A flow, found by one of its patterns.
+    Flow {
+        /// The flow.
+        flow: FlowId,
+        /// The pattern, as the author wrote it.
+        pattern: Arc<str>,
+    },
+    /// The next nodes of a workflow.
+    Next {
+        /// Which.
+        destinations: Vec<Destination>,
+        /// Whether the way there leads back.
+        loopback: bool,
+    },
+}
+
+/// Where a node's output goes.
+#[derive(Clone, Debug)]
+pub enum Destination {
+    /// To every next node.
+    All,
+    /// To the next node of that number, from 0; to every one when there are not so many.
+    At(u32),
+    /// To the node of that id.
+    Node(Arc<str>),
+    /// To the node or nodes whose ids stand in a value of the output.
+    Named(Expr),
+}
+
+/// A flow: something an assistant can do for a user.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What the decision answers with.
+    pub id: Arc<str>,
+    /// What it does, for a language model; may be empty.
+    pub description: Arc<str>,
+    /// How messages find it.
+    pub trigger: Trigger,
+    /// Where its name stands.
+    pub span: Span,
+    /// Its doc comment.
+    pub docs: Arc<str>,
+}
+
+/// How messages find a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// By patterns, which are rules of the table [`FLOWS`].
+    Keyword,
+    /// By what they mean.
+    Intent {
+        /// Sentences that mean it.
+        examples: Vec<Arc<str>>,
+        /// Words that point to it.
+        keywords: Vec<Arc<str>>,
+    },
+}
+
+/// A choice that a language model makes.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The choice's name.
+    pub name: Arc<str>,
+    /// What is asked.
+    pub text: Arc<str>,
+    /// Each branch's id and what it means.
+    pub branches: Vec<(Arc<str>, Arc<str>)>,
+    /// The branch taken when no answer is of use.
+    pub default: Arc<str>,
+    /// Where its name stands.
+    pub span: Span,
 }
 
 impl Outcome {
@@ -302,6 +392,23 @@ pub enum CondKind {
     Let(LetId),
     /// A call of a `def` with the arguments put in.
     Call(Arc<str>, Box<Cond>),
+    /// The conditions of a choice's branch: those that can be used are joined, and one at least
+    /// must be.
+    Branch {
+        /// Whether every one must hold, or one.
+        all: bool,
+        /// The conditions.
+        conditions: Vec<Guarded>,
+    },
+}
+
+/// A condition of a branch.
+#[derive(Clone, Debug)]
+pub struct Guarded {
+    /// That every value it reads is present: a [`CondKind::And`] of presence tests.
+    pub usable: Cond,
+    /// The condition.
+    pub cond: Cond,
 }
 
 /// A predicate over one or two values.
@@ -439,5 +546,16 @@ impl Program {
     /// What a `let` stands for.
     pub fn let_body(&self, id: LetId) -> &Term {
         &self.lets[id.index()].body
+    }
+}
+
+impl std::fmt::Display for Destination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Destination::All => f.write_str(NEXT),
+            Destination::At(index) => write!(f, "{NEXT}[{index}]"),
+            Destination::Node(id) => f.write_str(id),
+            Destination::Named(_) => f.write_str("what the output names"),
+        }
     }
 }

@@ -109,6 +109,96 @@ pub enum StatementKind {
     },
     /// `test "name" { given text = "x"  expect route }`
     Test(Test),
+    /// `choice NAME { branch ID all { COND; COND }  default branch ID }`
+    Choice(Choice),
+    /// `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`
+    Flow(Flow),
+    /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
+    Router(Router),
+}
+
+/// A `choice` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Its name.
+    pub name: Ident,
+    /// What a language model is asked, in place of conditions.
+    pub question: Option<Spanned<String>>,
+    /// Its branches, in the author's order.
+    pub branches: Vec<Branch>,
+}
+
+/// A branch of a choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// What the decision answers with.
+    pub id: Ident,
+    /// The word `default`.
+    pub default: Option<Span>,
+    /// What it means, for a language model.
+    pub meaning: Option<Spanned<String>>,
+    /// Whether one condition is enough.
+    pub any: bool,
+    /// Its conditions; `None` without braces.
+    pub conditions: Option<Vec<Expr>>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A `flow` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its name.
+    pub name: Ident,
+    /// What it does, for a language model.
+    pub description: Option<Spanned<String>>,
+    /// How messages find it.
+    pub trigger: Trigger,
+    /// What the decision answers with.
+    pub id: Ident,
+}
+
+/// How messages find a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trigger {
+    /// `keyword exact [ … ]`
+    Keyword {
+        /// `exact`, `contains` or `regex`.
+        matching: Ident,
+        /// The patterns: a list, or the name of one.
+        patterns: Expr,
+    },
+    /// `intent [ examples ] keywords [ … ]`
+    Intent {
+        /// Sentences that mean it.
+        examples: Option<Expr>,
+        /// Words that point to it.
+        keywords: Option<Expr>,
+    },
+}
+
+/// A `router` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Router {
+    /// Its name.
+    pub name: Ident,
+    /// The name of the node's output.
+    pub param: Ident,
+    /// Its cases; the one without condition is `otherwise`.
+    pub cases: Vec<RouterCase>,
+}
+
+/// A case of a router.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RouterCase {
+    /// After `when`; `None` for `otherwise`.
+    pub condition: Option<Expr>,
+    /// `next`, `next[0]`, node names and ids, fields of the output that hold them.
+    pub destinations: Vec<Expr>,
+    /// The word `loopback`.
+    pub loopback: Option<Span>,
+    /// All of it.
+    pub span: Span,
 }
 
 /// The elements of a `list` statement.

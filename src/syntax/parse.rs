@@ -4,6 +4,7 @@
 
 mod build;
 mod cut;
+mod decide;
 mod expr;
 mod fail;
 mod literal;

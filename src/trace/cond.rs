@@ -5,7 +5,7 @@ use super::private;
 use super::quote::one_line;
 use super::{ElementTrace, Elements, Mark, NodeKind, Note, TraceNode, Tracer};
 use crate::ops::{Meaning, Op, Quantity};
-use crate::sema::hir::{Cond, CondKind, Expr, LetId, Operand, Predicate, Term, Var};
+use crate::sema::hir::{Cond, CondKind, Expr, Guarded, LetId, Operand, Predicate, Term, Var};
 use crate::span::Span;
 use crate::text;
 use crate::value::{Tri, Value};
@@ -46,6 +46,7 @@ impl<'a> Tracer<'a, '_> {
                 node.children.push(child);
                 result
             }
+            CondKind::Branch { all, conditions } => self.branch(*all, conditions, &mut node),
         };
         node.result = result.into();
         (node, result)
@@ -63,6 +64,8 @@ impl<'a> Tracer<'a, '_> {
             CondKind::Quantifier { all: false, .. } => (NodeKind::Any, None),
             CondKind::Let(id) => (NodeKind::Let, Some(self.program().lets[id.index()].name.to_string())),
             CondKind::Call(name, _) => (NodeKind::Call, Some(name.to_string())),
+            CondKind::Branch { all: true, .. } => (NodeKind::AllUsable, None),
+            CondKind::Branch { all: false, .. } => (NodeKind::AnyUsable, None),
         };
         TraceNode {
             kind,
@@ -105,6 +108,52 @@ impl<'a> Tracer<'a, '_> {
             node.children.push(child);
         }
         if decides == Tri::False { Tri::all(results) } else { Tri::any(results) }
+    }
+
+    /// The conditions of a branch. Those that cannot be used are shown with what they miss.
+    fn branch(&mut self, all: bool, conditions: &'a [Guarded], node: &mut TraceNode) -> Tri {
+        let decides = if all { Tri::False } else { Tri::True };
+        let mut results = Vec::new();
+        for condition in conditions {
+            let mut child = self.node(&condition.cond);
+            if !self.eval.cond(&condition.usable).holds() {
+                child.note = Some(Note::LeftOut);
+                child.because = self.missing_reads(&condition.usable, &mut child.operands);
+            } else if results.last() == Some(&decides) {
+                child.note = Some(Note::Decided);
+            } else {
+                let (traced, result) = self.cond(&condition.cond);
+                child = traced;
+                results.push(result);
+            }
+            node.children.push(child);
+        }
+        match results.is_empty() {
+            true => Tri::False,
+            false if all => Tri::all(results),
+            false => Tri::any(results),
+        }
+    }
+
+    /// Why a condition of a branch cannot be used: what is not present of the values it reads.
+    pub(super) fn missing_reads(
+        &mut self,
+        usable: &'a Cond,
+        operands: &mut Vec<super::Operand>,
+    ) -> Vec<String> {
+        let CondKind::And(tests) = &usable.kind else { return Vec::new() };
+        let reads = tests.iter().filter_map(|test| match &test.kind {
+            CondKind::Test(predicate) => Some(&predicate.left),
+            _ => None,
+        });
+        let mut because = Vec::new();
+        for read in reads {
+            let value = self.operand(read, operands);
+            if value.is_missing() {
+                because.push(self.not_of(read, value, read.ty.kinds));
+            }
+        }
+        because
     }
 
     /// A `let` is taken apart the first time it is met under a route.

@@ -92,7 +92,7 @@ pub struct DefaultTrace {
 
 /// What a node of a condition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum NodeKind {
     /// `true` or `false`.
     Constant,
@@ -112,6 +112,10 @@ pub enum NodeKind {
     Let,
     /// A call of a `def`; its body is the child.
     Call,
+    /// The conditions of a choice's branch, of which every one that can be used must hold.
+    AllUsable,
+    /// The conditions of a choice's branch, of which one that can be used must hold.
+    AnyUsable,
 }
 
 /// Why a node has no more to show.
@@ -122,6 +126,8 @@ pub enum Note {
     Decided,
     /// The parts of this `let` are shown above, under the same route.
     ShownAbove,
+    /// A condition of a branch that was left out, since a value it reads is missing.
+    LeftOut,
 }
 
 /// A condition, or a part of one.
@@ -201,6 +207,17 @@ pub struct ElementTrace {
     pub element: Operand,
     /// What the condition came to on it.
     pub when: TraceNode,
+}
+
+/// A condition of a choice's branch that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedCondition {
+    /// The branch.
+    pub branch: String,
+    /// The author's own text, on one line.
+    pub condition: String,
+    /// What is missing, in a sentence.
+    pub reason: String,
 }
 
 /// A host function that failed; its result counted as missing.

@@ -123,6 +123,9 @@ impl<'a> Tracer<'a, '_> {
                 }
             }
             CondKind::Quantifier { list, .. } => self.leaves(list, listed),
+            CondKind::Branch { conditions, .. } => {
+                conditions.iter().for_each(|condition| self.cond_leaves(&condition.cond, listed));
+            }
             CondKind::Let(id) => match self.program().let_body(*id) {
                 Term::Expr(body) => self.leaves(body, listed),
                 Term::Cond(body) => self.cond_leaves(body, listed),

@@ -89,6 +89,9 @@ impl<'a> Privacy<'a> {
                     }
             }
             CondKind::Quantifier { list, body, .. } => self.whole(list) || self.cond(body),
+            CondKind::Branch { conditions, .. } => {
+                conditions.iter().any(|condition| self.cond(&condition.cond))
+            }
             CondKind::Let(id) => self.let_body(*id),
         }
     }

@@ -291,6 +291,16 @@ impl Substitution<'_> {
             },
             CondKind::Let(id) => CondKind::Let(*id),
             CondKind::Call(name, body) => CondKind::Call(name.clone(), Box::new(self.cond(body))),
+            CondKind::Branch { all, conditions } => CondKind::Branch {
+                all: *all,
+                conditions: conditions
+                    .iter()
+                    .map(|condition| hir::Guarded {
+                        usable: self.cond(&condition.usable),
+                        cond: self.cond(&condition.cond),
+                    })
+                    .collect(),
+            },
         };
         Cond { kind, span: cond.span }
     }

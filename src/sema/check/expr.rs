@@ -172,6 +172,9 @@ impl<'a> Checker<'a> {
                 !presence && (test.left.optional || right)
             }
             CondKind::Quantifier { list, body, .. } => list.optional || self.may_be_unknown(body),
+            CondKind::Branch { conditions, .. } => {
+                conditions.iter().any(|condition| self.may_be_unknown(&condition.cond))
+            }
             CondKind::Let(id) => match self.program.let_body(*id) {
                 Term::Cond(body) => self.may_be_unknown(body),
                 Term::Expr(body) => body.optional,

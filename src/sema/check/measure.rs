@@ -58,6 +58,10 @@ fn measure_cond(cond: &Cond, depth: u32, lets: &[Measure], whole: &mut Measure) 
             measure_expr(list, depth + 1, lets, whole);
             measure_cond(body, depth + 1, lets, whole);
         }
+        CondKind::Branch { conditions, .. } => conditions.iter().for_each(|condition| {
+            measure_cond(&condition.usable, depth + 1, lets, whole);
+            measure_cond(&condition.cond, depth + 1, lets, whole);
+        }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What to say when no form of an operator takes its operands: both sides' types, where each comes
 //! from, and what was probably meant.
 
-use super::{Checked, Checker};
+use super::Checker;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, OpInfo};
 use crate::sema::hir::Expr;
@@ -9,13 +9,7 @@ use crate::syntax::ast;
 use crate::ty::{KindSet, Ty};
 
 impl<'a> Checker<'a> {
-    pub(super) fn misfit<T>(
-        &mut self,
-        row: &OpInfo,
-        binary: &ast::Binary,
-        left: &Expr,
-        right: &Expr,
-    ) -> Checked<T> {
+    pub(super) fn misfit(&self, row: &OpInfo, binary: &ast::Binary, left: &Expr, right: &Expr) -> Diagnostic {
         let quantity = binary.modifiers.quantity;
         let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
         // The author's own word: the ends of a range are compared by another row than `in`.
@@ -90,8 +84,14 @@ impl<'a> Checker<'a> {
             diagnostic = diagnostic.help(help);
         }
         let diagnostic = self.with_origin(diagnostic, left);
-        let diagnostic = self.with_origin(diagnostic, right);
-        self.report(diagnostic)
+        self.with_origin(diagnostic, right)
+    }
+
+    /// In a choice a misfit is a warning: the condition can be used and never holds.
+    pub(super) fn never_holds(&mut self, mut misfit: Diagnostic) {
+        misfit.code = Code::OtherFamily;
+        misfit.message = format!("this condition never holds: {}", misfit.message);
+        self.diagnostics.push(misfit);
     }
 }
 

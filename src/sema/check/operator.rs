@@ -192,7 +192,12 @@ impl<'a> Checker<'a> {
             .filter_map(|form| right_kinds(form, &left.ty, &right.ty, quantity))
             .collect();
         if fitting.is_empty() {
-            return self.misfit(row, binary, &left, &right);
+            let misfit = self.misfit(row, binary, &left, &right);
+            if !self.lenient {
+                return self.report(misfit);
+            }
+            self.never_holds(misfit);
+            return Ok((left, right));
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
             return self.report(

@@ -54,7 +54,8 @@ impl<'a> Checker<'a> {
                     if bound {
                         return None;
                     }
-                    path.push(name, at.span, true);
+                    let alias = self.alias.filter(|(written, _)| written == name);
+                    path.push(alias.map_or(name, |(_, field)| field), at.span, true);
                     path.names.reverse();
                     path.places.reverse();
                     return Some(path);

@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Expect, RuleId, TableId};
+use crate::sema::hir::{self, Expect, RuleId, TableId, TableKind};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
 use crate::ty::{Kind, KindSet, Ty};
@@ -94,7 +94,8 @@ impl<'a> Checker<'a> {
             let table = &self.program.tables[0];
             !table.order.is_empty() || table.default.is_some()
         };
-        let entry = |table: TableId| if has_main { main } else { table };
+        let of_routes = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
+        let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
         let (table, name) = match expect {
             [name] => (None, name),
             [table, name] => match self.program.table_named(&table.node) {
@@ -112,17 +113,17 @@ impl<'a> Checker<'a> {
             _ => {
                 return self.report(
                     Diagnostic::new(Code::UnknownExpectation, place, "a test expects one route").help(
-                        "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`",
+                        "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`",
                     ),
                 );
             }
         };
         match name.node.as_str() {
-            "default" => {
+            "default" if table.is_none_or(of_routes) => {
                 let table = table.unwrap_or(main);
                 return Ok((entry(table), Expect::Default(table)));
             }
-            "none" if table.is_none() => return Ok((main, Expect::Nothing)),
+            "none" => return Ok((table.unwrap_or(main), Expect::Nothing)),
             _ => {}
         }
         let routes = || {
@@ -137,7 +138,7 @@ impl<'a> Checker<'a> {
             .map(|(at, route)| (RuleId(at as u32), route.table))
             .collect();
         let chosen = match named.as_slice() {
-            [one] => Some(*one),
+            [one, rest @ ..] if rest.iter().all(|(_, table)| *table == one.1) => Some(*one),
             several => several.iter().copied().find(|(_, table)| *table == main),
         };
         match chosen {

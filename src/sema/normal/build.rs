@@ -6,7 +6,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::meaning;
 use crate::ops::{Cost, Meaning, Op, Quantity, TestMode};
 use crate::sema::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, Term, Var, VarId,
+    Cond, CondKind, Const, Expr, ExprKind, Guarded, LetId, Operand, Outcome, Predicate, Program, TableKind,
+    Term, Var, VarId,
 };
 use crate::span::Span;
 use crate::ty::KindSet;
@@ -51,12 +52,20 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                 NCond::Const(false) => {
                     if !literal && !explained {
                         let message = format!("the condition of `{}` can never hold", route.name);
-                        builder.diagnostics.push(Diagnostic::new(Code::NeverMatches, place, message).help(
-                            "its parts are constant and contradict it; remove the route or write `disabled`",
-                        ));
+                        let help = match table.kind {
+                            TableKind::Routes => {
+                                "its parts are constant and contradict it; remove the route or write `disabled`"
+                            }
+                            _ => "its parts are constant and contradict it; remove it",
+                        };
+                        builder
+                            .diagnostics
+                            .push(Diagnostic::new(Code::NeverMatches, place, message).help(help));
                     }
                     continue;
                 }
+                // What a choice's default hides is known to the checker; a router ends in `otherwise`.
+                _ if table.kind != TableKind::Routes => {}
                 NCond::Const(true) if hiding.is_none() && !matches!(route.outcome, Outcome::Goto(_)) => {
                     hiding = Some(place);
                 }
@@ -176,14 +185,38 @@ impl Builder<'_> {
                 made
             }
             CondKind::Call(_, body) => self.cond(body, want),
+            CondKind::Branch { all, conditions } => self.branch(*all, conditions, want),
         }
+    }
+
+    /// A branch holds when a condition can be used and, joined by `and`, each that can be used
+    /// holds; joined by `or`, one that can be used holds.
+    fn branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
+        let parts = conditions.iter().map(|Guarded { usable, cond }| {
+            let (usable, skipped) = (self.cond(usable, want), self.cond(usable, !want));
+            let holds = self.cond(cond, want);
+            let part =
+                if all { self.pair([skipped, holds], !want) } else { self.pair([usable, holds], want) };
+            (usable, part)
+        });
+        let (usable, mut parts): (Vec<CondId>, Vec<CondId>) = parts.unzip();
+        if all {
+            let some = self.join(usable, !want);
+            parts.insert(0, some);
+        }
+        self.join(parts, all == want)
     }
 
     /// `and` where `conjunction`, else `or`, over the parts or their negations.
     fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
+        let parts = parts.iter().map(|part| self.cond(part, want)).collect();
+        self.join(parts, conjunction)
+    }
+
+    /// `and` where `conjunction`, else `or`, over parts.
+    fn join(&mut self, parts: Vec<CondId>, conjunction: bool) -> CondId {
         let mut flat: Vec<CondId> = Vec::new();
-        for part in parts {
-            let id = self.cond(part, want);
+        for id in parts {
             match self.normal.cond(id) {
                 NCond::Const(value) if *value == conjunction => {}
                 NCond::Const(_) => return id,

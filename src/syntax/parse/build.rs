@@ -1,7 +1,7 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
 use super::cut::{self, Sig};
-use super::{Rule, expr, literal, operand, scan};
+use super::{Rule, decide, expr, literal, operand, scan};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{
@@ -125,12 +125,12 @@ impl Cx<'_> {
         self.literal(pair, Code::NumberOutOfRange, literal::number(pair.as_str(), negative))
     }
 
-    fn spanned_string(&mut self, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
+    pub(super) fn spanned_string(&mut self, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
         Ok(Spanned::new(self.string(pair)?, self.span(pair)))
     }
 
     /// Reports a token that was read as the one meant.
-    fn exact(&mut self, pair: &Pair<'_, Rule>, wanted: &str, what: &str) {
+    pub(super) fn exact(&mut self, pair: &Pair<'_, Rule>, wanted: &str, what: &str) {
         if pair.as_str() != wanted {
             let span = self.span(pair);
             self.report(scan::slip(span, format!("{what} is written `{wanted}`"), wanted));
@@ -182,6 +182,12 @@ struct Parts {
 /// Reads a statement. Goes on after a part that fails, so that each part's errors are reported.
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<StatementKind> {
     let rule = pair.as_rule();
+    match rule {
+        Rule::choice_statement => return decide::choice(cx, pair).map(StatementKind::Choice),
+        Rule::flow_statement => return decide::flow(cx, pair).map(StatementKind::Flow),
+        Rule::router_statement => return decide::router(cx, pair).map(StatementKind::Router),
+        _ => {}
+    }
     let mut parts = Parts::default();
     let mut failed = false;
     for pair in pair.into_inner() {
@@ -389,7 +395,9 @@ pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ide
     let word = |index: usize| cx.sigs.get(index).filter(|_| index < end).map(|sig| sig.token);
     let keyword = word(first)?.text(cx.text);
     let at = match keyword {
-        "handler" | "list" | "let" | "def" | "type" | "route" | "table" => first + 1,
+        "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "choice" | "flow" | "router" => {
+            first + 1
+        }
         "extern" => first + 2,
         _ => return None,
     };

@@ -38,10 +38,10 @@ pub(super) static STATEMENTS: &[StatementWord] = &[
     row("default", Some(Rule::default_statement), true),
     row("table", Some(Rule::table_statement), false),
     row("test", Some(Rule::test_statement), false),
-    row("choice", None, false),
-    row("flow", None, false),
+    row("choice", Some(Rule::choice_statement), false),
+    row("flow", Some(Rule::flow_statement), false),
     row("payload", None, false),
-    row("router", None, false),
+    row("router", Some(Rule::router_statement), false),
     row("intent", None, false),
     row("entity", None, false),
     row("lexicon", None, false),
@@ -51,8 +51,10 @@ pub(super) static STATEMENTS: &[StatementWord] = &[
 pub(super) static CLAUSES: &[&str] = &["when", "given", "expect", "else", "otherwise", "loopback", "branch"];
 
 /// Words with a meaning at one place only, which are names everywhere else.
-static CONTEXTUAL: &[&str] =
-    &["priority", "disabled", "goto", "from", "fn", "count", "is", "case", "then", "if"];
+static CONTEXTUAL: &[&str] = &[
+    "priority", "disabled", "goto", "from", "fn", "count", "is", "case", "then", "if", "ask", "keyword",
+    "next",
+];
 
 /// The row of a statement word.
 pub(super) fn statement_word(word: &str) -> Option<&'static StatementWord> {
@@ -283,7 +285,7 @@ impl<'a> Cutter<'a> {
                 let word = self.text(before);
                 let names = [
                     "route", "let", "def", "list", "handler", "type", "table", "when", "goto", "priority",
-                    "fn", "extern",
+                    "fn", "extern", "choice", "flow", "router", "branch", "payload",
                 ];
                 let starts = self.current.as_ref().is_some_and(|current| current.first == before);
                 // Only the statement's own word, not a name spelled like it.
@@ -473,7 +475,7 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
         None if token.kind == TokenKind::Word => diagnostic.help(
             "statements start with `import`, `input`, `handler`, `list`, `let`, `def`, `extern`, `settings`, \
-             `type`, `route`, `default`, `table` or `test`",
+             `type`, `route`, `default`, `table`, `choice`, `flow`, `router` or `test`",
         ),
         None => diagnostic.help("a statement starts with a word such as `route` or `let`"),
     }

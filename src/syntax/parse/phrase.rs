@@ -35,6 +35,27 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::kw_from => "`from`",
         R::kw_in => "`in`",
         R::kw_as => "`as`",
+        R::kw_choice => "`choice`",
+        R::kw_ask | R::question => "`ask`",
+        R::kw_branch => "`branch`",
+        R::kw_all => "`all`",
+        R::kw_any => "`any`",
+        R::kw_flow => "`flow`",
+        R::kw_keyword | R::keyword_flow => "`keyword`",
+        R::kw_intent | R::intent_flow => "`intent`",
+        R::kw_examples | R::examples => "`examples`",
+        R::kw_keywords | R::keywords => "`keywords`",
+        R::kw_router => "`router`",
+        R::kw_otherwise | R::otherwise => "`otherwise`",
+        R::kw_loopback => "`loopback`",
+        R::choice_branch => "`branch`",
+        R::branch_id => "a branch id",
+        R::meaning => "what the branch means",
+        R::branch_body => "conditions in braces",
+        R::words | R::list_in_place => "a list",
+        R::flow_id => "a flow id",
+        R::router_case => "`when`",
+        R::destinations | R::destination => "a next node",
         R::open_paren => "`(`",
         R::close_paren => "`)`",
         R::open_bracket => "`[`",
@@ -83,6 +104,9 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::route_statement
         | R::default_statement
         | R::table_statement
+        | R::choice_statement
+        | R::flow_statement
+        | R::router_statement
         | R::test_statement => "a statement",
         R::WHITESPACE
         | R::word_start

@@ -96,7 +96,14 @@ fn slips_in_statements() {
     check("table t { let a = 1 }", "E0112", "let");
     check("table t { table u { } }", "E0112", "table");
     check("import words", "E0101", "words");
-    check("choice c { }", "E0102", "choice");
+    check("choice c { branch }", "E0101", "}");
+    check("choice c { a { x } }", "E0101", "a");
+    check("choice c ask { branch a }", "E0101", "{");
+    check("flow f exact [\"a\"] -> f", "E0101", "exact");
+    check("flow f keyword exact \"a\" -> f", "E0101", "\"a\"");
+    check("flow f keyword exact [\"a\"]", "E0101", "]");
+    check("router r(output) { otherwise -> }", "E0101", "}");
+    check("router r { otherwise -> next }", "E0101", "{");
     check("rout a when x -> h", "E0102", "rout");
     check("let a = 1 rout b when x -> h", "E0102", "rout");
     check("when x -> h", "E0102", "when");

@@ -1,0 +1,349 @@
+//! Choices and routers, and what they share with flows: each becomes a table of rules.
+
+use super::{Checked, Checker, Reported};
+use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::ops::{Op, TestMode};
+use crate::sema::hir::{
+    Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Predicate,
+    Question, Rule, RuleId, Table, TableId, TableKind, Term,
+};
+use crate::sema::resolve::duplicate;
+use crate::span::Span;
+use crate::syntax::ast::{self, Branch, Choice, Ident, Literal, Router, Statement, StatementKind};
+use crate::ty::{KindSet, Ty};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// Every choice and router of the main file and of what it imports.
+    pub(super) fn choices_and_routers(&mut self) {
+        for statement in self.statements() {
+            match &statement.kind {
+                StatementKind::Choice(choice) => self.choice(choice, statement),
+                StatementKind::Router(router) => self.router(router, statement),
+                _ => {}
+            }
+        }
+    }
+
+    /// A new table for a statement that decides; two of one name are an error.
+    pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
+        let clash = self.program.table_named(name).and_then(|id| self.program.tables[id.index()].span);
+        if let Some(first) = clash {
+            self.diagnostics.push(duplicate("entry", name, first, span));
+        } else if matches!(name, crate::sema::hir::ROUTES | "none" | "default") {
+            let message = format!("nothing that decides can be named `{name}`");
+            self.diagnostics.push(
+                Diagnostic::new(Code::ReservedTableName, span, message)
+                    .help("the word has a meaning of its own for decisions and tests; choose another name"),
+            );
+        }
+        let id = TableId(self.program.tables.len() as u32);
+        self.program.tables.push(Table {
+            name: name.into(),
+            kind,
+            order: Vec::new(),
+            default: None,
+            span: Some(span),
+            docs: docs.into(),
+        });
+        id
+    }
+
+    /// Adds a rule at the end of a table.
+    pub(super) fn add_rule(
+        &mut self,
+        table: TableId,
+        name: &str,
+        condition: Cond,
+        outcome: Outcome,
+        span: Span,
+    ) {
+        let id = RuleId(self.program.rules.len() as u32);
+        self.program.rules.push(Rule {
+            name: name.into(),
+            table,
+            priority: 0,
+            disabled: false,
+            condition,
+            outcome,
+            span,
+            docs: "".into(),
+        });
+        self.program.tables[table.index()].order.push(id);
+    }
+
+    fn choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
+        for (at, branch) in choice.branches.iter().enumerate() {
+            if let Some(first) = choice.branches[..at].iter().find(|other| other.id.node == branch.id.node) {
+                self.diagnostics.push(duplicate("branch", &branch.id.node, first.id.span, branch.id.span));
+            }
+        }
+        if let Some(question) = &choice.question {
+            return self.question(choice, question);
+        }
+        let name = &choice.name;
+        let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
+        self.defaults_hide_nothing(choice);
+        self.lenient = true;
+        for branch in choice.branches.iter().rev() {
+            match self.branch(branch) {
+                Ok(Some((condition, default))) => {
+                    let outcome = Outcome::Branch { default };
+                    self.add_rule(table, &branch.id.node, condition, outcome, branch.span);
+                }
+                Ok(None) => {}
+                Err(Reported) => {
+                    self.failed_routes.insert(&branch.id.node);
+                }
+            }
+        }
+        self.lenient = false;
+    }
+
+    /// When a branch is chosen, and whether it is the default; `None` when it never is.
+    fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
+        if let Some(meaning) = &branch.meaning {
+            return self.report(
+                Diagnostic::new(Code::BranchForm, meaning.span, "this branch has a meaning in place of conditions")
+                    .help("meanings are for a model that is asked: `choice NAME ask \"question\" { … }`; otherwise write conditions in braces"),
+            );
+        }
+        let conditions = branch.conditions.as_deref().unwrap_or(&[]);
+        if branch.default.is_some() {
+            if let [first, .., last] | [first @ last] = conditions {
+                let place = first.span.to(last.span);
+                return self.report(
+                    Diagnostic::new(Code::BranchForm, place, "a default branch has no conditions").help(
+                        "it answers at its own place whatever they say; remove them, or the word `default`",
+                    ),
+                );
+            }
+            return Ok(Some((Cond { kind: CondKind::Const(true), span: branch.span }, true)));
+        }
+        if conditions.is_empty() {
+            let message = format!("the branch `{}` has no condition and is never chosen", branch.id.node);
+            self.diagnostics.push(
+                Diagnostic::new(Code::BranchNeverChosen, branch.span, message)
+                    .help("give it a condition in braces, or make it the default: `default branch …`"),
+            );
+            return Ok(None);
+        }
+        let mut guarded = Vec::new();
+        let mut result = Ok(());
+        for condition in conditions {
+            match self.cond(condition) {
+                Ok(cond) => guarded.push(Guarded { usable: usable(&cond), cond }),
+                Err(Reported) => result = Err(Reported),
+            }
+        }
+        result?;
+        let kind = CondKind::Branch { all: !branch.any, conditions: guarded };
+        let condition = Cond { kind, span: branch.span };
+        self.measured_cond(&condition, branch.span)?;
+        Ok(Some((condition, false)))
+    }
+
+    /// Branches are tried from the last to the first, so a default hides all that stands before it.
+    fn defaults_hide_nothing(&mut self, choice: &Choice) {
+        let Some(last) = choice.branches.iter().rposition(|branch| branch.default.is_some()) else { return };
+        let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
+        let (Some(first), Some(word)) = (hidden.first(), default.default) else { return };
+        let names: Vec<String> = hidden.iter().map(|branch| format!("`{}`", branch.id.node)).collect();
+        let message = format!("the default hides {}", names.join(", "));
+        let all = first.span.to(default.span);
+        let mut diagnostic = Diagnostic::new(Code::DefaultHides, word.to(default.id.span), message)
+            .label(first.span, "never reached")
+            .help("branches are tried from the last to the first and the default answers at its own place: write it first");
+        if hidden.iter().all(|branch| branch.default.is_none()) {
+            let before = self.loaded.sources.slice(Span { end: default.span.start, ..all });
+            diagnostic.fixes.push(Fix {
+                span: all,
+                replacement: format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end()),
+                applicability: Applicability::MaybeIncorrect,
+            });
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// A choice that a language model makes.
+    fn question(&mut self, choice: &Choice, question: &crate::span::Spanned<String>) {
+        let mut branches = Vec::new();
+        let mut default: Option<&Branch> = None;
+        for branch in &choice.branches {
+            if let Some(conditions) = &branch.conditions {
+                let place = conditions.first().map_or(branch.span, |first| first.span);
+                let message = "a choice that a model makes has no conditions";
+                self.diagnostics.push(Diagnostic::new(Code::BranchForm, place, message).help(
+                    "say what the branch means instead: `branch refund \"the customer wants money back\"`",
+                ));
+            }
+            if let Some(word) = branch.default {
+                if let Some(first) = default {
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::BranchForm, word, "there is already a default branch")
+                            .label(first.span, "the first one")
+                            .help("keep one: it is taken when the model gives no answer of use"),
+                    );
+                }
+                default = Some(branch);
+            }
+            let meaning = branch.meaning.as_ref().map_or("", |meaning| meaning.node.as_str());
+            branches.push((branch.id.node.as_str().into(), meaning.into()));
+        }
+        let name = &choice.name;
+        let Some(default) = default else {
+            self.diagnostics.push(
+                Diagnostic::new(
+                    Code::BranchForm,
+                    name.span,
+                    "a choice that a model makes needs a default branch",
+                )
+                .help("add `default branch ID`: it is taken when the model gives no answer of use"),
+            );
+            return;
+        };
+        if let Some(first) = self.program.questions.iter().find(|other| *other.name == *name.node) {
+            self.diagnostics.push(duplicate("choice", &name.node, first.span, name.span));
+        }
+        self.program.questions.push(Question {
+            name: name.node.as_str().into(),
+            text: question.node.as_str().into(),
+            branches,
+            default: default.id.node.as_str().into(),
+            span: name.span,
+        });
+    }
+
+    fn router(&mut self, router: &'a Router, statement: &'a Statement) {
+        let name = &router.name;
+        let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
+        let alias = self.alias.replace((router.param.node.as_str(), OUTPUT));
+        for (at, case) in router.cases.iter().enumerate() {
+            let condition = match &case.condition {
+                Some(condition) => self.cond(condition).and_then(|cond| {
+                    self.measured_cond(&cond, condition.span)?;
+                    Ok(cond)
+                }),
+                None => Ok(Cond { kind: CondKind::Const(true), span: case.span }),
+            };
+            let destinations: Checked<Vec<Destination>> = case
+                .destinations
+                .iter()
+                .map(|destination| self.destination(destination, &router.param))
+                .collect();
+            if let (Ok(condition), Ok(destinations)) = (condition, destinations) {
+                let rule = if case.condition.is_some() {
+                    format!("when {}", at + 1)
+                } else {
+                    "otherwise".to_owned()
+                };
+                let outcome = Outcome::Next { destinations, loopback: case.loopback.is_some() };
+                self.add_rule(table, &rule, condition, outcome, case.span);
+            }
+        }
+        self.alias = alias;
+    }
+
+    fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
+        let wrong = |this: &mut Self, message: String| {
+            this.report(Diagnostic::new(Code::BadDestination, expr.span, message).help(format!(
+                "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` where the output names the nodes",
+                param.node
+            )))
+        };
+        match &expr.kind {
+            ast::ExprKind::Name(name) if name == NEXT => Ok(Destination::All),
+            ast::ExprKind::Name(name) if *name != param.node => Ok(Destination::Node(name.as_str().into())),
+            ast::ExprKind::Literal(Literal::String(id)) if !id.trim().is_empty() => {
+                Ok(Destination::Node(id.as_str().into()))
+            }
+            ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT) => {
+                match &index.kind {
+                    ast::ExprKind::Literal(Literal::Int(index))
+                        if (0..=i64::from(u32::MAX)).contains(index) =>
+                    {
+                        Ok(Destination::At(*index as u32))
+                    }
+                    _ => wrong(self, "the number of a next node is a whole number, from 0".to_owned()),
+                }
+            }
+            ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
+                let value = self.value(expr)?;
+                if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
+                    return wrong(self, format!("{} names no node", value.ty.with_article()));
+                }
+                Ok(Destination::Named(value))
+            }
+            _ => wrong(self, "this is no next node".to_owned()),
+        }
+    }
+}
+
+/// That a condition can be used: every value it reads is present. What a presence test or `??`
+/// looks at may be missing.
+fn usable(cond: &Cond) -> Cond {
+    let mut reads = Vec::new();
+    cond_reads(cond, &mut reads);
+    let tests = reads.into_iter().map(|left| {
+        let span = left.span;
+        let op = Some(Op::IsPresent);
+        let test = Predicate { op, negated: false, mode: TestMode::default(), left, right: Operand::Nothing };
+        Cond { kind: CondKind::Test(Box::new(test)), span }
+    });
+    Cond { kind: CondKind::And(tests.collect()), span: cond.span }
+}
+
+fn cond_reads(cond: &Cond, reads: &mut Vec<Expr>) {
+    match &cond.kind {
+        CondKind::Const(_) => {}
+        CondKind::Not(inner) | CondKind::Call(_, inner) => cond_reads(inner, reads),
+        CondKind::And(parts) | CondKind::Or(parts) => parts.iter().for_each(|part| cond_reads(part, reads)),
+        CondKind::Test(test) => {
+            if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) {
+                return;
+            }
+            value_reads(&test.left, reads);
+            match &test.right {
+                Operand::Nothing => {}
+                Operand::Value(right) => value_reads(right, reads),
+                Operand::Range { start, end, .. } => {
+                    value_reads(start, reads);
+                    value_reads(end, reads);
+                }
+            }
+        }
+        CondKind::Quantifier { list, .. } => value_reads(list, reads),
+        // A named condition is used as a whole.
+        CondKind::Let(id) => {
+            reads.push(Expr { kind: ExprKind::Let(*id), ty: Ty::BOOL, optional: true, span: cond.span })
+        }
+        CondKind::Branch { conditions, .. } => {
+            conditions.iter().for_each(|condition| cond_reads(&condition.cond, reads));
+        }
+    }
+}
+
+fn value_reads(expr: &Expr, reads: &mut Vec<Expr>) {
+    match &expr.kind {
+        ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) => {}
+        ExprKind::Op(op, left, right) if *op != Op::Coalesce => {
+            value_reads(left, reads);
+            if let Some(right) = right {
+                value_reads(right, reads);
+            }
+        }
+        ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
+            items.iter().for_each(|item| value_reads(item, reads));
+        }
+        ExprKind::Count { list, .. } => value_reads(list, reads),
+        ExprKind::Cond(cond) => cond_reads(cond, reads),
+        _ => reads.push(expr.clone()),
+    }
+}
+
+/// The term of a list of constants, for statements that hold them: each text with its place.
+pub(super) fn texts(term: &Term) -> Option<Vec<Arc<str>>> {
+    let Term::Expr(expr) = term else { return None };
+    let value = expr.as_const()?.value();
+    value.elements()?.map(|element| element.as_str().map(Arc::from)).collect()
+}

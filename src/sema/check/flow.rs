@@ -1,0 +1,260 @@
+//! Flows: each keyword pattern becomes a rule of one table, in the order they are written.
+
+use super::decide::texts;
+use super::{Checked, Checker, Reported};
+use crate::builtins::Function;
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::ops::{Op, TestMode};
+use crate::sema::check::path::Path;
+use crate::sema::hir::{
+    Cond, CondKind, Const, Expr, ExprKind, FLOWS, Flow, FlowId, Operand, Outcome, Predicate, TableId,
+    TableKind, Trigger,
+};
+use crate::sema::resolve::duplicate;
+use crate::span::Span;
+use crate::syntax::ast::{self, Ident, StatementKind};
+use crate::text::{Form, TextMode};
+use crate::ty::{KindSet, Ty};
+use aho_corasick::AhoCorasick;
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How a keyword pattern is matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Matching {
+    /// The message is the pattern.
+    Exact,
+    /// The message holds the pattern.
+    Contains,
+    /// The expression is found in the message.
+    Regex,
+}
+
+const MATCHINGS: [(&str, Matching); 3] =
+    [("exact", Matching::Exact), ("contains", Matching::Contains), ("regex", Matching::Regex)];
+
+/// A keyword pattern, for the warnings about what stands in whose way.
+struct Pattern {
+    matching: Matching,
+    /// Trimmed and folded, but for a regular expression.
+    text: String,
+    shown: Arc<str>,
+    flow: FlowId,
+    span: Span,
+}
+
+impl<'a> Checker<'a> {
+    /// Every flow of the main file and of what it imports.
+    pub(super) fn flows(&mut self) {
+        let mut first: HashMap<&str, Span> = HashMap::new();
+        let mut patterns = Vec::new();
+        let mut table = None;
+        for statement in self.statements() {
+            let StatementKind::Flow(flow) = &statement.kind else { continue };
+            let name = &flow.name;
+            if let Some(first) = first.get(name.node.as_str()) {
+                self.diagnostics.push(duplicate("flow", &name.node, *first, name.span));
+            }
+            first.entry(&name.node).or_insert(name.span);
+            let table = *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS, name.span, ""));
+            let id = FlowId(self.program.flows.len() as u32);
+            let trigger = match &flow.trigger {
+                ast::Trigger::Keyword { matching, patterns: list } => self
+                    .keyword_flow(table, id, flow, matching, list, &mut patterns)
+                    .map(|()| Trigger::Keyword),
+                ast::Trigger::Intent { examples, keywords } => {
+                    let examples = self.flow_texts(examples.as_ref());
+                    let keywords = self.flow_texts(keywords.as_ref());
+                    examples.and_then(|examples| Ok(Trigger::Intent { examples, keywords: keywords? }))
+                }
+            };
+            match trigger {
+                Ok(trigger) => self.program.flows.push(Flow {
+                    name: name.node.as_str().into(),
+                    id: flow.id.node.as_str().into(),
+                    description: flow.description.as_ref().map_or("", |text| text.node.as_str()).into(),
+                    trigger,
+                    span: name.span,
+                    docs: statement.docs.as_str().into(),
+                }),
+                Err(Reported) => {
+                    self.failed_routes.insert(&name.node);
+                }
+            }
+        }
+        self.hidden_patterns(&patterns);
+        self.caught_examples(&patterns);
+    }
+
+    fn flow_texts(&mut self, list: Option<&'a ast::Expr>) -> Checked<Vec<Arc<str>>> {
+        let Some(list) = list else { return Ok(Vec::new()) };
+        let term = self.term(list)?;
+        texts(&term).map_or_else(|| self.not_texts(list.span), Ok)
+    }
+
+    fn not_texts<T>(&mut self, span: Span) -> Checked<T> {
+        self.report(
+            Diagnostic::new(Code::ConstantWanted, span, "a list of texts is wanted here")
+                .help("write the texts in place, `[\"a\", \"b\"]`, or name a `list`"),
+        )
+    }
+
+    fn keyword_flow(
+        &mut self,
+        table: TableId,
+        id: FlowId,
+        flow: &'a ast::Flow,
+        matching: &Ident,
+        list: &'a ast::Expr,
+        seen: &mut Vec<Pattern>,
+    ) -> Checked<()> {
+        let Some((_, way)) = MATCHINGS.iter().find(|(word, _)| *word == matching.node) else {
+            let near = nearest(&matching.node, MATCHINGS.iter().map(|(word, _)| *word));
+            let message = format!("`{}` is no way of matching a pattern", matching.node);
+            let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
+            return self.report(match near {
+                Some(near) => diagnostic.did_you_mean(matching.span, Some(near)),
+                None => diagnostic.help("write `exact`, `contains` or `regex`"),
+            });
+        };
+        let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
+        let text = super::read::read(text, &Ty::STRING);
+        let term = self.term(list)?;
+        let Some(patterns) = texts(&term) else { return self.not_texts(list.span) };
+        // Each pattern's own place, where the list is written here.
+        let place = |at: usize| match &list.kind {
+            ast::ExprKind::List(items) => items.get(at).map_or(list.span, |item| item.span),
+            _ => list.span,
+        };
+        if patterns.is_empty() {
+            self.diagnostics.push(
+                Diagnostic::new(Code::EmptyList, list.span, "nothing is in an empty list")
+                    .help("give the flow a pattern, or remove it: it is never found"),
+            );
+        }
+        let mut result = Ok(());
+        for (at, pattern) in patterns.iter().enumerate() {
+            let span = place(at);
+            match self.pattern(*way, pattern, &text, span) {
+                Ok(condition) => {
+                    let shown = if *way == Matching::Regex { &**pattern } else { pattern.trim() };
+                    let folded = match way {
+                        Matching::Regex => shown.to_owned(),
+                        _ => crate::text::fold::fold(shown),
+                    };
+                    seen.push(Pattern {
+                        matching: *way,
+                        text: folded,
+                        shown: pattern.clone(),
+                        flow: id,
+                        span,
+                    });
+                    let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
+                    self.add_rule(table, &flow.name.node, condition, outcome, span);
+                }
+                Err(Reported) => result = Err(Reported),
+            }
+        }
+        result
+    }
+
+    /// When a pattern matches the message.
+    fn pattern(&mut self, way: Matching, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
+        let trimmed = pattern.trim();
+        if trimmed.is_empty() {
+            let message = if pattern.is_empty() { "this pattern is empty" } else { "this pattern is blank" };
+            return self.report(Diagnostic::new(Code::BlankPattern, span, message).help(
+                "white space around a pattern is not looked at, so nothing is left to look for; remove it",
+            ));
+        }
+        let mode = TestMode { text: TextMode { fold: true, form: Form::None }, ..TestMode::default() };
+        let (op, left, right) = match way {
+            Matching::Exact => {
+                let kind = ExprKind::Call(Function::Trim, vec![text.clone()]);
+                (Op::Eq, Expr { kind, ty: Ty::STRING, ..text.clone() }, trimmed)
+            }
+            Matching::Contains => (Op::Contains, text.clone(), trimmed),
+            Matching::Regex => (Op::Matches, text.clone(), pattern),
+        };
+        let right = Expr {
+            kind: ExprKind::Const(Const::Json(Arc::new(Json::from(right)))),
+            ty: Ty::plain(KindSet::STRING),
+            optional: false,
+            span,
+        };
+        self.keywords_fit(op, mode, &right)?;
+        let test = Predicate { op: Some(op), negated: false, mode, left, right: Operand::Value(right) };
+        Ok(Cond { kind: CondKind::Test(Box::new(test)), span })
+    }
+
+    /// Warns of patterns that an earlier one always answers for.
+    fn hidden_patterns(&mut self, patterns: &[Pattern]) {
+        let mut same: HashMap<(bool, &str), usize> = HashMap::new();
+        for (at, pattern) in patterns.iter().enumerate() {
+            let literal = pattern.matching != Matching::Regex;
+            // An exact pattern hides only exact ones; the `contains` among them are found below.
+            let key = (literal, pattern.text.as_str());
+            match same.get(&key) {
+                Some(first) if patterns[*first].matching == pattern.matching => {
+                    self.hidden(&patterns[*first], pattern);
+                }
+                Some(_) => {}
+                None => {
+                    same.insert(key, at);
+                }
+            }
+        }
+        let holds: Vec<usize> =
+            (0..patterns.len()).filter(|at| patterns[*at].matching == Matching::Contains).collect();
+        let Ok(search) = AhoCorasick::new(holds.iter().map(|at| &patterns[*at].text)) else { return };
+        for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Matching::Regex) {
+            let found =
+                search.find_overlapping_iter(&pattern.text).map(|found| holds[found.pattern().as_usize()]);
+            let hiding = found.filter(|first| *first < at).min();
+            let equal = |first: &Pattern| first.matching == pattern.matching && first.text == pattern.text;
+            if let Some(first) = hiding.map(|first| &patterns[first]).filter(|first| !equal(first)) {
+                self.hidden(first, pattern);
+            }
+        }
+    }
+
+    fn hidden(&mut self, first: &Pattern, pattern: &Pattern) {
+        let message = format!("the pattern `{}` is never reached", pattern.shown);
+        let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
+        let label = format!("`{}` of the flow `{flow}` answers first", first.shown);
+        self.diagnostics.push(
+            Diagnostic::new(Code::PatternHidden, pattern.span, message)
+                .label(first.span, label)
+                .help("patterns are tried in the order of the file: put the longer one first, or remove it"),
+        );
+    }
+
+    /// Warns of keyword patterns that match a sentence meant for an intent flow.
+    fn caught_examples(&mut self, patterns: &[Pattern]) {
+        let flows = self.program.flows.clone();
+        for flow in &flows {
+            let Trigger::Intent { examples, .. } = &flow.trigger else { continue };
+            for example in examples {
+                let folded = crate::text::fold::fold(example.trim());
+                let catches = |pattern: &&Pattern| match pattern.matching {
+                    Matching::Exact => folded == pattern.text,
+                    Matching::Contains => folded.contains(&pattern.text),
+                    Matching::Regex => {
+                        crate::text::regex(&pattern.text, true).is_ok_and(|regex| regex.is_match(example))
+                    }
+                };
+                if let Some(pattern) = patterns.iter().find(catches) {
+                    let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
+                    let message = format!("the keyword flow `{by}` catches an example of `{}`", flow.name);
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::CatchesExample, pattern.span, message)
+                            .here(format!("matches {:?}", &**example))
+                            .label(flow.span, "the intent flow")
+                            .help("keyword flows are tried first; make the pattern narrower, or the example another"),
+                    );
+                }
+            }
+        }
+    }
+}
