@@ -134,7 +134,8 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     }
 }
 
-/// `matches`. The expression comes from a cache or is compiled: for the reference only.
+/// `matches`. The expression comes from a cache or is compiled: for the reference, and for those
+/// that the message brings.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     match (left, right) {
         (Value::Str(text), Value::Str(pattern)) => text::pattern::cached(pattern, mode.text.fold)

@@ -77,6 +77,8 @@ pub struct Program {
 pub const ROUTES: &str = "routes";
 /// The name of the entry that holds the patterns of all keyword flows.
 pub const FLOWS: &str = "flows";
+/// The field of the message that choices read the outputs of a workflow's steps from.
+pub const STEPS: &str = "steps";
 /// The field of the message that a router reads a node's output from.
 pub const OUTPUT: &str = "output";
 /// The field of the message that a router reads the ids of the next nodes from.

@@ -50,6 +50,13 @@ fn surely_compiles(pattern: &str, ignore_case: bool) -> bool {
     parsed.is_ok_and(|hir| states(&hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN)
 }
 
+/// How much memory an expression takes once compiled, in bytes: an estimate from above.
+pub(super) fn size_estimate(pattern: &str, ignore_case: bool) -> usize {
+    let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
+    let states = parsed.map_or(0, |hir| states(&hir));
+    pattern.len() + states.saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
+}
+
 /// A number of states that the expression's automaton surely stays below.
 fn states(hir: &Hir) -> usize {
     let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));

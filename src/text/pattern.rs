@@ -17,22 +17,37 @@ pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
 }
 
-/// How many expressions [`cached`] keeps on a thread.
-const CACHE_SIZE: usize = 4096;
+/// How much memory the expressions that [`cached`] keeps on a thread may take, in bytes, by
+/// estimate.
+const CACHE_SIZE: usize = 64 << 20;
+
+#[derive(Default)]
+struct Cache {
+    compiled: HashMap<(String, bool), Option<Regex>>,
+    size: usize,
+}
 
 thread_local! {
-    static CACHE: RefCell<HashMap<(String, bool), Option<Regex>>> = RefCell::new(HashMap::new());
+    static CACHE: RefCell<Cache> = RefCell::default();
 }
 
 /// Compiles an expression, or takes it from the thread's cache; `None` when it does not compile.
-/// For the reference evaluator, which holds nothing between evaluations; the VM compiles once.
+/// For the reference evaluator, which holds nothing between evaluations, and for expressions that a
+/// message brings: however many there are, what is kept of them stays bounded.
 pub fn cached(pattern: &str, ignore_case: bool) -> Option<Regex> {
     CACHE.with_borrow_mut(|cache| {
         // Keeping the key by value costs a copy a look-up, which the reference can afford.
         let key = (pattern.to_owned(), ignore_case);
-        if cache.len() >= CACHE_SIZE && !cache.contains_key(&key) {
-            cache.clear();
+        if let Some(known) = cache.compiled.get(&key) {
+            return known.clone();
         }
-        cache.entry(key).or_insert_with(|| regex(pattern, ignore_case).ok()).clone()
+        let compiled = regex(pattern, ignore_case).ok();
+        let size = super::lazy::size_estimate(pattern, ignore_case);
+        if cache.size + size > CACHE_SIZE {
+            *cache = Cache::default();
+        }
+        cache.size += size;
+        cache.compiled.insert(key, compiled.clone());
+        compiled
     })
 }

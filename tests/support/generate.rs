@@ -2,6 +2,8 @@
 //! test, apart from its oracle and its driver. Texts, numbers and keywords come from small pools,
 //! so that conditions hold often enough to mean something.
 
+mod decide;
+
 use super::random::Random;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -63,6 +65,8 @@ pub struct Generator<'r> {
     defs: Vec<(String, Vec<Kind>)>,
     lists: Vec<(String, Kind)>,
     hosts: bool,
+    /// Whether the program has an `input`.
+    declared: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -116,12 +120,14 @@ impl<'r> Generator<'r> {
             defs: Vec::new(),
             lists: Vec::new(),
             hosts: false,
+            declared: false,
         };
         this.write()
     }
 
     fn write(&mut self) -> Generated {
         if self.random.chance(60) {
+            self.declared = true;
             self.out.push_str(INPUT);
         }
         if self.random.chance(25) {
@@ -160,8 +166,9 @@ impl<'r> Generator<'r> {
             self.routes(tables, table, table + 1);
             self.out.push_str("}\n");
         }
-        let entries =
+        let mut entries: Vec<String> =
             std::iter::once("routes".to_owned()).chain((1..=tables).map(|at| format!("t{at}"))).collect();
+        self.statements(&mut entries);
         Generated { source: std::mem::take(&mut self.out), entries }
     }
 
@@ -561,6 +568,19 @@ pub fn message(random: &mut Random) -> Json {
     put(random, &mut message, "text", text);
     put(random, &mut message, "now", |random| random.pick(TIMES).into());
     put(random, &mut message, "ctx", |_| Json::Object(ctx.clone()));
+    put(random, &mut message, "next", |_| json!(["first", "second"]));
+    put(random, &mut message, "output", |random| {
+        let mut output = Map::new();
+        put(random, &mut output, "done", |random| random.chance(50).into());
+        put(random, &mut output, "score", int);
+        put(
+            random,
+            &mut output,
+            "to",
+            |random| if random.chance(50) { text(random) } else { list(random, text) },
+        );
+        Json::Object(output)
+    });
     put(random, &mut message, "items", |random| {
         list(random, |random| {
             let mut item = Map::new();

@@ -5,7 +5,7 @@ use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Predicate,
-    Question, Rule, RuleId, Table, TableId, TableKind, Term,
+    Question, Rule, RuleId, STEPS, Table, TableId, TableKind, Term,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
@@ -85,6 +85,7 @@ impl<'a> Checker<'a> {
         let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
         self.defaults_hide_nothing(choice);
         self.lenient = true;
+        self.fields.implicit = Some(STEPS);
         for branch in choice.branches.iter().rev() {
             match self.branch(branch) {
                 Ok(Some((condition, default))) => {
@@ -98,6 +99,7 @@ impl<'a> Checker<'a> {
             }
         }
         self.lenient = false;
+        self.fields.implicit = None;
     }
 
     /// When a branch is chosen, and whether it is the default; `None` when it never is.
@@ -217,7 +219,8 @@ impl<'a> Checker<'a> {
     fn router(&mut self, router: &'a Router, statement: &'a Statement) {
         let name = &router.name;
         let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
-        let alias = self.alias.replace((router.param.node.as_str(), OUTPUT));
+        self.alias = Some((router.param.node.as_str(), OUTPUT));
+        self.fields.implicit = Some(OUTPUT);
         for (at, case) in router.cases.iter().enumerate() {
             let condition = match &case.condition {
                 Some(condition) => self.cond(condition).and_then(|cond| {
@@ -241,7 +244,8 @@ impl<'a> Checker<'a> {
                 self.add_rule(table, &rule, condition, outcome, case.span);
             }
         }
-        self.alias = alias;
+        self.alias = None;
+        self.fields.implicit = None;
     }
 
     fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {

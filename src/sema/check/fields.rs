@@ -36,6 +36,8 @@ pub(super) struct Fields {
     slots: Vec<Slot>,
     slot_ids: HashMap<(Path, KindSet), SlotId>,
     conflicts: Vec<Diagnostic>,
+    /// The field that the statement at hand brings along, though no `input` declares it.
+    pub(super) implicit: Option<&'static str>,
 }
 
 /// What the uses of an undeclared field say about it.
@@ -72,7 +74,12 @@ impl Fields {
     /// The type of the field at a path.
     pub(super) fn find(&mut self, path: &[Arc<str>], span: Span) -> Result<Found, Lost> {
         match &self.input {
-            Some(input) => find_declared(&input.record, path),
+            Some(input) => match find_declared(&input.record, path) {
+                Err(Lost::UnknownField { at: 0, .. }) if self.implicit == Some(&*path[0]) => {
+                    Ok(Found { ty: Ty::ANY, optional: true, private: false })
+                }
+                found => found,
+            },
             None => {
                 for end in 1..path.len() {
                     self.narrow(&path[..end], KindSet::DICT, span, "a record, since a field of it is read");

@@ -4,26 +4,17 @@
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
-use crate::sema::hir::{Expr, ExprKind};
+use crate::sema::hir::Expr;
 use crate::span::Span;
 use crate::value::Value;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Looks at the constant on the right of a text operator: regular expressions must be valid,
-    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in.
+    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in; an
+    /// expression that the message brings is compiled when it is asked, and an invalid one is unknown.
     pub(super) fn keywords_fit(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
         let Some(constant) = right.as_const() else {
-            if op == Op::Matches && !mentions_param(right) {
-                return self.report(
-                    Diagnostic::new(
-                        Code::ConstantWanted,
-                        right.span,
-                        "a regular expression must be a constant",
-                    )
-                    .help("write it in place or in a `list`; it is compiled once, when the rules are loaded"),
-                );
-            }
             return Ok(());
         };
         let value = constant.value();
@@ -107,14 +98,4 @@ fn shown(pattern: &str) -> String {
         short.push('…');
     }
     short
-}
-
-/// Whether an expression waits for an argument of the `def` around it.
-fn mentions_param(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Param(_) => true,
-        ExprKind::Read(inner, _) => mentions_param(inner),
-        ExprKind::List(items) => items.iter().any(mentions_param),
-        _ => false,
-    }
 }

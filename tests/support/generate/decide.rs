@@ -1,0 +1,142 @@
+//! Random choices, flows and routers.
+
+use super::{Generator, Kind, REGEXES, WORDS};
+use std::fmt::Write;
+
+/// Operands of choices: they read at a type, which values of messages often are not of. The last
+/// one of each row is declared to be of another type where there is an `input`.
+const READS: &[(&str, &[&str])] = &[
+    ("number", &["ctx.n", "ctx.f", "ctx.extra", "ctx.s"]),
+    ("string", &["ctx.s", "text", "ctx.user.role", "ctx.extra", "ctx.n"]),
+    ("bool", &["ctx.b", "ctx.user.vip", "ctx.extra", "ctx.n"]),
+    ("list", &["ctx.tags", "ctx.mixed", "ctx.extra", "ctx.s"]),
+    ("dict", &["ctx.user", "ctx.scores", "ctx.extra", "ctx.s"]),
+];
+
+impl Generator<'_> {
+    /// A few statements beside the routes; their entries are added.
+    pub(super) fn statements(&mut self, entries: &mut Vec<String>) {
+        if self.random.chance(40) {
+            self.choice();
+            entries.push("c0".to_owned());
+        }
+        if self.random.chance(30) {
+            self.flows();
+            entries.push("flows".to_owned());
+        }
+        if self.random.chance(30) {
+            self.router();
+            entries.push("n0".to_owned());
+        }
+    }
+
+    fn choice(&mut self) {
+        self.out.push_str("choice c0 {\n");
+        let branches = 1 + self.random.below(5);
+        let default = self.random.below(branches + 2);
+        for at in 0..branches {
+            if at == default {
+                let _ = writeln!(self.out, "  default branch b{at}");
+                continue;
+            }
+            let logic = self.random.pick(&["", "all ", "any "]);
+            let conditions: Vec<String> =
+                (0..1 + self.random.below(4)).map(|_| self.branch_condition()).collect();
+            let _ = writeln!(self.out, "  branch b{at} {logic}{{ {} }}", conditions.join("; "));
+        }
+        self.out.push_str("}\n");
+    }
+
+    fn branch_condition(&mut self) -> String {
+        if self.random.chance(25) {
+            return self.cond(2);
+        }
+        let (kind, read) = self.read();
+        let (right, shown) = match self.random.below(3) {
+            // Often of another type: such a condition counts and never holds.
+            0 => self.read(),
+            _ => (kind, self.literal_of(kind)),
+        };
+        let op = match kind {
+            "number" => self.random.pick(&["==", "!=", "<", ">=", "<=", ">"]),
+            "string" if right == "string" => self.random.pick(&[
+                "==",
+                "!=",
+                "contains",
+                "not contains",
+                "starts_with",
+                "ends_with",
+                "matches",
+            ]),
+            "list" => self.random.pick(&["==", "!="]),
+            "dict" if right == "string" => self.random.pick(&["has_key", "not has_key"]),
+            _ => self.random.pick(&["==", "!="]),
+        };
+        let shown =
+            if kind == "dict" && op.ends_with("has_key") && !shown.contains(' ') { "\"a\"" } else { &shown };
+        format!("{read} {op} {shown}")
+    }
+
+    fn read(&mut self) -> (&'static str, String) {
+        let (kind, paths) = READS[self.random.below(READS.len())];
+        let path = paths[self.random.below(paths.len() - usize::from(self.declared))];
+        (kind, format!("({path} as {kind})"))
+    }
+
+    fn literal_of(&mut self, kind: &str) -> String {
+        match kind {
+            "number" => self.value(Kind::Int, 0),
+            "string" => self.word(),
+            "bool" => self.random.pick(&["true", "false"]).to_owned(),
+            "list" => self.random.pick(&["[1, 2]", "[\"a\"]", "[]"]).to_owned(),
+            _ => self.random.pick(&["{ role: \"a\" }", "{ a: 1.0 }"]).to_owned(),
+        }
+    }
+
+    fn word(&mut self) -> String {
+        format!("{:?}", self.random.pick(WORDS))
+    }
+
+    fn flows(&mut self) {
+        for at in 0..1 + self.random.below(4) {
+            let way = self.random.pick(&["exact", "contains", "regex"]);
+            let patterns: Vec<String> = (0..1 + self.random.below(3))
+                .map(|_| match way {
+                    // But for the empty one.
+                    "regex" => format!("r\"{}\"", self.random.pick(&REGEXES[..9])),
+                    _ => self.word(),
+                })
+                .collect();
+            let _ = writeln!(self.out, "flow f{at} keyword {way} [{}] -> \"flow-{at}\"", patterns.join(", "));
+        }
+    }
+
+    fn router(&mut self) {
+        self.out.push_str("router n0(output) {\n");
+        for at in 0..self.random.below(4) {
+            let condition = match self.random.below(3) {
+                0 => "output.done".to_owned(),
+                1 => "output.score >= 3".to_owned(),
+                _ => self.cond(2),
+            };
+            let to = self.random.pick(&[
+                "next",
+                "next[0]",
+                "next[1], next[2]",
+                "other",
+                "output.to",
+                "next[0] loopback",
+            ]);
+            let _ = writeln!(
+                self.out,
+                "  when {condition} -> {to}, \"node {at}\"",
+                to = to.trim_end_matches(" loopback")
+            );
+        }
+        if self.random.chance(70) {
+            let to = self.random.pick(&["next", "next[0] loopback", "output.to"]);
+            let _ = writeln!(self.out, "  otherwise -> {to}");
+        }
+        self.out.push_str("}\n");
+    }
+}
