@@ -91,8 +91,13 @@ impl<'a> HostCalls<'a> {
 
 /// The text of a caught panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    format!("panicked: {}", panic_message(panic))
+}
+
+/// What was said when it panicked.
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", text.unwrap_or("no message"))
+    text.unwrap_or("no message")
 }
 
 /// Copies a result into the decision's arena. Results are scalars or lists of them (the checker

@@ -32,6 +32,9 @@
 //! `Send + Sync` and cheap to clone; [`Decision`] is the answer. Diagnostics are plain data
 //! ([`Diagnostic`]), and so is an [`Explanation`].
 //!
+//! With the feature `runtime`, which is on unless turned off, the module `systems` holds a router that
+//! runs async handlers for decisions and a typed event bus; both need tokio.
+//!
 //! The other modules are the compiler's own rooms, public for tools built on it; `ARCHITECTURE.md`
 //! is their map.
 
@@ -53,6 +56,8 @@ pub mod sema;
 pub mod source;
 pub mod span;
 pub mod syntax;
+#[cfg(feature = "runtime")]
+pub mod systems;
 pub mod text;
 pub mod trace;
 pub mod ty;

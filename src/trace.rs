@@ -17,7 +17,7 @@ pub use data::{
     DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,
     SkippedCondition, TableTrace, TraceNode,
 };
-pub use private::MASK;
+pub use private::{MASK, masked_args, masked_message};
 pub use quote::{Place, Source};
 
 use crate::decision::{Choice, Chosen};
