@@ -20,7 +20,7 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::schema::{self, Breach, Promises};
-use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId, TableKind};
+use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKind};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::trace::{self, SkippedCondition, Tracer};
@@ -65,6 +65,17 @@ impl std::fmt::Debug for Rules {
 pub struct UnknownEntry {
     name: String,
     hint: String,
+}
+
+impl UnknownEntry {
+    fn new(name: &str, known: &[&str]) -> UnknownEntry {
+        let hint = match (nearest(name, known.iter().copied()), known) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, []) => "there are none of its kind".to_owned(),
+            (None, known) => format!("the entries are {}", known.join(", ")),
+        };
+        UnknownEntry { name: name.to_owned(), hint }
+    }
 }
 
 impl Rules {
@@ -131,11 +142,22 @@ impl Rules {
             Some(table) => Ok(self.table(table)),
             None => {
                 let names: Vec<&str> = self.entries().collect();
-                let hint = match nearest(name, names.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("the entries are {}", names.join(", ")),
-                };
-                Err(UnknownEntry { name: name.to_owned(), hint })
+                Err(UnknownEntry::new(name, &names))
+            }
+        }
+    }
+
+    /// The entry of that name and kind.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn entry_of_kind(&self, name: &str, kind: TableKind) -> Result<Entry<'_>, UnknownEntry> {
+        let of_kind = |table: &&Table| table.kind == kind;
+        match self.set.program.table_named(name) {
+            Some(table) if self.set.program.tables[table.index()].kind == kind => Ok(self.table(table)),
+            _ => {
+                let tables = self.set.program.tables.iter().filter(of_kind);
+                Err(UnknownEntry::new(name, &tables.map(|table| &*table.name).collect::<Vec<_>>()))
             }
         }
     }
@@ -310,6 +332,7 @@ impl<'r> Entry<'r> {
                 match outcome {
                     Outcome::Handler { name, .. } => drop(targets.insert(&**name)),
                     Outcome::Goto(inner) => open.push(*inner),
+                    _ => {}
                 }
             }
         }

@@ -56,7 +56,6 @@ pub mod sema;
 pub mod source;
 pub mod span;
 pub mod syntax;
-#[cfg(feature = "runtime")]
 pub mod systems;
 pub mod text;
 pub mod trace;

@@ -1,12 +1,22 @@
-//! What runs beside the engine on tokio: a decision is made in microseconds and by itself; here it
-//! meets handlers that wait, files that fill up and subscribers that fall behind.
+//! The systems over the one engine. None has an evaluator of its own: each brings messages to the
+//! compiled rules and acts on what they decide.
 //!
-//! | module | what it holds |
-//! |---|---|
-//! | [`router`] | a rule set with a handler for each of its targets, swapped while serving; the decision log |
-//! | [`events`] | a typed event bus with middleware and bounded queues |
-//! | `task` | running a future of somebody else's under a limit, its panic caught |
+//! | module | what it holds | feature |
+//! |---|---|---|
+//! | [`prompt`] | what a language model is told of the flows, and the tool it answers by | |
+//! | [`router`] | a rule set with a handler for each of its targets, swapped while serving; the decision log | `runtime` |
+//! | [`events`] | a typed event bus with middleware and bounded queues | `runtime` |
+//! | [`workflow`] | graphs of nodes whose outputs go where a `router` says | `runtime` |
+//! | [`http`] | calls to the outside under limits: flows, language models | `http` |
 
+#[cfg(feature = "runtime")]
 pub mod events;
+#[cfg(feature = "http")]
+pub mod http;
+pub mod prompt;
+#[cfg(feature = "runtime")]
 pub mod router;
+#[cfg(feature = "runtime")]
 mod task;
+#[cfg(feature = "runtime")]
+pub mod workflow;

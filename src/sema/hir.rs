@@ -254,7 +254,7 @@ pub enum Destination {
     At(u32),
     /// To the node of that id.
     Node(Arc<str>),
-    /// To the node or nodes whose ids stand in a value of the output.
+    /// To the node or nodes whose ids stand in a value of the output; to none without one.
     Named(Expr),
 }
 
