@@ -84,7 +84,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("the whole production system has been down for an hour now", "2026-01-31T03:00:00Z"),
         ("what is the weather like", "2026-01-30T10:00:00Z"),
     ] {
-        let message = json!({ "text": text, "now": now, "ctx": { "message_count": 1, "user": user } });
+        let ctx = json!({ "message_count": 1, "user": user, "labels": { "queue": "support" } });
+        let message = json!({ "text": text, "now": now, "ctx": ctx });
         print(text, &router.route(message).await);
     }
 

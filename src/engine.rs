@@ -187,7 +187,7 @@ impl Rules {
     }
 
     /// A chosen handler's arguments as a log may show them: what comes from `@private` fields masked.
-    pub(crate) fn masked_args(&self, chosen: Option<Chosen>, given: &Map<String, Json>) -> Map<String, Json> {
+    pub fn masked_args(&self, chosen: Option<Chosen>, given: &Map<String, Json>) -> Map<String, Json> {
         match chosen.and_then(|chosen| chosen.outcome(&self.set.program)) {
             Some(outcome) => trace::masked_args(&self.set.program, outcome, given),
             None => given.clone(),
@@ -313,7 +313,8 @@ impl<'r> Entry<'r> {
         table.order.is_empty() && table.default.is_none()
     }
 
-    pub(crate) fn id(&self) -> TableId {
+    /// Its table's number, in [`Rules::program`].
+    pub fn id(&self) -> TableId {
         self.table
     }
 

@@ -1,16 +1,13 @@
 //! The decision log: what stands in it, what must not, and what happens when it cannot be written.
 
 use rulec::Rules;
-use rulec::systems::router::{DecisionLog, DecisionLogBuilder, HandlerError, Request, Router};
+use rulec::systems::router::{DecisionLog, HandlerError, Request, Router};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::io::{self, Write};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tracing::field::{Field, Visit};
 
 const PHONE: &str = "+44 20 7946 0000";
 
@@ -207,7 +204,8 @@ async fn a_decision_whose_caller_gave_up_is_recorded() {
 async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for() {
     use Step::*;
     // The writer's behaviour, what becomes of five lines, the n of the lines that are there.
-    let cases: &[(&[Step], u64, u64, Option<&str>, &[i64])] = &[
+    type Case = (&'static [Step], u64, u64, Option<&'static str>, &'static [i64]);
+    let cases: &[Case] = &[
         (&[Take], 5, 0, None, &[0, 1, 2, 3, 4]),
         (&[Fail], 0, 5, Some("no storage space"), &[]),
         (&[TakeNothing], 0, 5, Some("write zero"), &[]),
@@ -348,73 +346,4 @@ async fn a_file_is_appended_to_and_a_log_nobody_closed_is_written_all_the_same()
         .collect();
     assert_eq!(found, [0, 1]);
     assert!(DecisionLog::to_file(folder.path().join("no/such/folder")).is_err());
-}
-
-/// The fields of an event, as text.
-#[derive(Debug, Default)]
-struct Fields(BTreeMap<String, String>);
-
-impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.0.insert(field.name().to_owned(), format!("{value:?}"));
-    }
-}
-
-/// A subscriber that keeps the events of this crate.
-#[derive(Clone, Default)]
-struct Events(Arc<Mutex<Vec<(String, Fields)>>>);
-
-impl tracing::Subscriber for Events {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target().starts_with("rulec::")
-    }
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let target = event.metadata().target().to_owned();
-        self.0.lock().unwrap().push((target, fields));
-    }
-    fn enter(&self, _: &tracing::span::Id) {}
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-#[tokio::test]
-async fn decisions_are_traced_without_what_is_private() {
-    let events = Events::default();
-    let _guard = tracing::subscriber::set_default(events.clone());
-    let ((entered, is_in), (go, wait)) = (mpsc::channel(), mpsc::channel());
-    let log = builder_of_one().to_writer(Stuck { kept: Kept::default(), entered, go: wait }).unwrap();
-    let router = router(log.clone());
-    router.route(with_phone("ring")).await;
-    is_in.recv().unwrap();
-    for text in ["call", "none of them", "none of them"] {
-        router.route(with_phone(text)).await;
-    }
-    drop(go);
-    log.close().await;
-
-    let events = events.0.lock().unwrap();
-    assert!(!format!("{events:?}").contains("7946"), "{events:?}");
-    let of = |target: &str| {
-        events.iter().filter(|(of, _)| of == target).map(|(_, fields)| &fields.0).collect::<Vec<_>>()
-    };
-    let decisions = of("rulec::decision");
-    assert_eq!(decisions.len(), 4);
-    assert_eq!((&*decisions[0]["route"], &*decisions[0]["handler"]), ("\"ring\"", "\"ring\""));
-    assert_eq!(decisions[0]["generation"], router.rules().generation().to_string());
-    assert!(decisions[0]["elapsed_us"].parse::<u64>().is_ok());
-    let results: Vec<&str> = decisions.iter().map(|fields| &*fields["result"]).collect();
-    assert_eq!(results, ["\"handled\"", "\"failed\"", "\"no_route\"", "\"no_route\""]);
-    // One warning for two dropped lines.
-    let warnings: Vec<&str> = of("rulec::log").iter().map(|fields| &*fields["message"]).collect();
-    assert_eq!(warnings, ["the decision log drops lines: its queue is full"]);
-}
-
-fn builder_of_one() -> DecisionLogBuilder {
-    DecisionLog::builder().capacity(0)
 }
