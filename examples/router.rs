@@ -5,7 +5,7 @@
 //! `cargo run --example router`
 
 use rulec::Rules;
-use rulec::systems::router::{DecisionLog, HandlerError, Outcome, Request, Router};
+use rulec::systems::route::{DecisionLog, HandlerError, Outcome, Request, Router};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! | module | what it holds | feature |
 //! |---|---|---|
 //! | [`prompt`] | what a language model is told of the flows, and the tool it answers by | |
-//! | [`router`] | a rule set with a handler for each of its targets, swapped while serving; the decision log | `runtime` |
+//! | [`route`] | a rule set with a handler for each of its targets, swapped while serving; the decision log | `runtime` |
 //! | [`events`] | a typed event bus with middleware and bounded queues | `runtime` |
 //! | [`workflow`] | graphs of nodes whose outputs go where a `router` says | `runtime` |
 //! | [`http`] | calls to the outside under limits: flows, language models | `http` |
@@ -15,7 +15,7 @@ pub mod events;
 pub mod http;
 pub mod prompt;
 #[cfg(feature = "runtime")]
-pub mod router;
+pub mod route;
 #[cfg(feature = "runtime")]
 mod task;
 #[cfg(feature = "runtime")]

@@ -2,7 +2,7 @@
 //! are registered once for the whole process.
 
 use rulec::Rules;
-use rulec::systems::router::{DecisionLog, HandlerError, Request, Router};
+use rulec::systems::route::{DecisionLog, HandlerError, Request, Router};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Debug;

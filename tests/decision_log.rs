@@ -1,7 +1,7 @@
 //! The decision log: what stands in it, what must not, and what happens when it cannot be written.
 
 use rulec::Rules;
-use rulec::systems::router::{DecisionLog, HandlerError, Request, Router};
+use rulec::systems::route::{DecisionLog, HandlerError, Request, Router};
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
 use std::sync::mpsc;

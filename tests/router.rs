@@ -1,6 +1,6 @@
 //! The router: every way a handler may end, what is refused when it is built, and swaps under load.
 
-use rulec::systems::router::{Ending, HandlerError, Outcome, Problem, Request, Router, Warning};
+use rulec::systems::route::{Ending, HandlerError, Outcome, Problem, Request, Router, Warning};
 use rulec::{Compiler, Rules};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
@@ -218,7 +218,7 @@ fn outside_a_runtime_the_message_is_not_lost() {
 
 #[test]
 fn building_tells_everything_that_is_wrong() {
-    let check = |builder: rulec::systems::router::RouterBuilder, expected: &str| {
+    let check = |builder: rulec::systems::route::RouterBuilder, expected: &str| {
         assert_eq!(builder.build().unwrap_err().to_string(), expected);
     };
     let handlers = rules(

@@ -59,7 +59,7 @@ fn a_case_that_cannot_be_run_says_why() {
         (json!({"kind": "vote_decision", "inputs": []}), "missing field `threshold`"),
         (
             json!({"kind": "workflow", "start": "a", "nodes": {"a": {"type": "x", "rule": "other"}}}),
-            "no router for the rule `other`",
+            "there is no entry `other`",
         ),
         (json!({"kind": "workflow", "start": "b", "nodes": {"a": {"type": "x"}}}), "starts at `b`"),
     ];

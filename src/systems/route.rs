@@ -31,7 +31,7 @@ use time::OffsetDateTime;
 ///
 /// ```
 /// use rulec::Rules;
-/// use rulec::systems::router::{Ending, HandlerError, Request, Router};
+/// use rulec::systems::route::{Ending, HandlerError, Request, Router};
 /// use serde_json::json;
 ///
 /// async fn chat(request: Request) -> Result<serde_json::Value, HandlerError> {

@@ -23,7 +23,7 @@ pub(super) struct Options {
 
 /// What a line needs beside the outcome, kept as it is: everything that takes time is left to the
 /// writer's thread.
-pub(in crate::systems::router) struct Record {
+pub(in crate::systems::route) struct Record {
     pub time: OffsetDateTime,
     pub rules: Rules,
     pub entry: TableId,
