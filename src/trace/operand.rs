@@ -233,7 +233,7 @@ impl<'a> Tracer<'a, '_> {
                         let length = value.list_len().unwrap_or(0);
                         format!("{} has no such element: the list has {length}", self.text(expr.span))
                     }
-                    Value::Dict(_) => format!("{} is missing", self.text(expr.span)),
+                    Value::Dict(_) | Value::Record(_) => format!("{} is missing", self.text(expr.span)),
                     _ => self.not_of(base, value, wanted),
                 }
             }

@@ -1,7 +1,7 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
 use super::cut::{self, Sig};
-use super::{Rule, expr, literal, operand, scan};
+use super::{Rule, expr, literal, operand, request, scan};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{
@@ -125,7 +125,7 @@ impl Cx<'_> {
         self.literal(pair, Code::NumberOutOfRange, literal::number(pair.as_str(), negative))
     }
 
-    fn spanned_string(&mut self, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
+    pub(super) fn spanned_string(&mut self, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
         Ok(Spanned::new(self.string(pair)?, self.span(pair)))
     }
 
@@ -182,6 +182,12 @@ struct Parts {
 /// Reads a statement. Goes on after a part that fails, so that each part's errors are reported.
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<StatementKind> {
     let rule = pair.as_rule();
+    match rule {
+        Rule::intent_statement => return request::intent(cx, pair).map(StatementKind::Intent),
+        Rule::entity_statement => return request::entity(cx, pair).map(StatementKind::Entity),
+        Rule::lexicon_statement => return request::lexicon(cx, pair).map(StatementKind::Lexicon),
+        _ => {}
+    }
     let mut parts = Parts::default();
     let mut failed = false;
     for pair in pair.into_inner() {
@@ -390,6 +396,7 @@ pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ide
     let keyword = word(first)?.text(cx.text);
     let at = match keyword {
         "handler" | "list" | "let" | "def" | "type" | "route" | "table" => first + 1,
+        "intent" | "entity" | "lexicon" => first + 1,
         "extern" => first + 2,
         _ => return None,
     };

@@ -146,6 +146,11 @@ impl Failure<'_, '_> {
             }
             Rule::default_statement => "`default -> default_handler`",
             Rule::table_statement => "`table billing { … }`",
+            Rule::intent_statement => {
+                "`intent refund { keywords [\"refund\"] examples [\"I want my money back\"] }`"
+            }
+            Rule::entity_statement => "`entity order matches r\"order (?<id>[0-9]+)\"`",
+            Rule::lexicon_statement => "`lexicon anger { \"furious\": 0.8, \"annoyed\": 0.4 }`",
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
             _ => return None,
         })

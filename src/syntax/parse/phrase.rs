@@ -35,6 +35,16 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::kw_from => "`from`",
         R::kw_in => "`in`",
         R::kw_as => "`as`",
+        R::kw_any => "`any`",
+        R::kw_intent => "`intent`",
+        R::kw_examples | R::examples => "`examples`",
+        R::kw_keywords | R::keywords => "`keywords`",
+        R::words | R::list_in_place => "a list",
+        R::kw_entity => "`entity`",
+        R::kw_matches => "`matches`",
+        R::kw_ignoring | R::kw_case | R::ignoring_case => "`ignoring case`",
+        R::kw_lexicon => "`lexicon`",
+        R::weight => "a word and its weight",
         R::open_paren => "`(`",
         R::close_paren => "`)`",
         R::open_bracket => "`[`",
@@ -83,6 +93,9 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::route_statement
         | R::default_statement
         | R::table_statement
+        | R::intent_statement
+        | R::entity_statement
+        | R::lexicon_statement
         | R::test_statement => "a statement",
         R::WHITESPACE
         | R::word_start
