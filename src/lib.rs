@@ -48,6 +48,7 @@ pub mod loader;
 pub mod meaning;
 pub mod modifiers;
 pub mod ops;
+pub mod request;
 pub mod schema;
 pub mod sema;
 pub mod source;

@@ -12,9 +12,12 @@ mod operator;
 mod path;
 mod pattern;
 mod read;
+mod request;
 mod statement;
 mod test;
 mod types;
+
+pub(crate) use pattern::regex_too_large;
 
 use crate::diag::{Code, Diagnostic};
 use crate::loader::Loaded;
@@ -128,6 +131,7 @@ struct Checker<'a> {
     /// Routes with a fault in them, which tests may still expect.
     failed_routes: HashSet<&'a str>,
     let_measures: Vec<Measure>,
+    analysed: request::Analysed<'a>,
 }
 
 /// A name bound by a quantifier or a `def`.
@@ -154,6 +158,7 @@ impl<'a> Checker<'a> {
             vars: 0,
             failed_routes: HashSet::new(),
             let_measures: Vec::new(),
+            analysed: request::Analysed::default(),
         }
     }
 
@@ -171,16 +176,19 @@ impl<'a> Checker<'a> {
         self.definitions.clear();
         self.scope.clear();
         self.let_measures.clear();
+        self.analysed = request::Analysed::default();
         self.fields.forget_slots();
     }
 
     /// Checks every definition, route, default and test once.
     fn pass(&mut self, order: &[&'a crate::sema::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
+        self.declare_analysis();
         for symbol in order {
             let checked = self.definition(symbol.name, &symbol.node).ok();
             self.definitions.insert(&symbol.name.node, checked);
         }
+        self.fill_analysis();
         self.tables();
         self.tests();
     }
@@ -274,6 +282,7 @@ impl<'a> Checker<'a> {
                     .push(Diagnostic::new(Code::Unused, name.span, message).help("remove it, or use it"));
             }
         }
+        self.unused_analysis(diagnostics);
     }
 
     /// The size of a term with every `let` put in; an error when it is too much.
