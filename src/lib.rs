@@ -37,6 +37,7 @@
 
 pub mod builtins;
 pub mod bytecode;
+pub mod classifier;
 pub mod decision;
 pub mod diag;
 pub mod engine;

@@ -21,6 +21,7 @@ pub mod lexicon;
 mod stop_words;
 pub mod words;
 
+use crate::diag::Diagnostic;
 use crate::host::HostFn;
 use crate::sema::request::{Analysis, Feature};
 use crate::text::{Form, TextMode};
@@ -32,11 +33,14 @@ use std::sync::Arc;
 const MODE: TextMode = TextMode { fold: true, form: Form::Nfkc };
 
 /// The function behind a feature. What it needs is compiled here, once for a rule set.
-pub fn function(analysis: &Analysis, feature: Feature) -> HostFn {
-    match feature {
+///
+/// # Errors
+/// Intents that cannot be told apart by the classifier: see [`intent::train`].
+pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
+    Ok(match feature {
         Feature::Intent => {
-            let classifier = intent::Classifier::new(analysis);
-            over_text(move |text| classifier.classify(text).into_json())
+            let classifier = intent::train(analysis)?;
+            over_text(move |text| intent::classify(&classifier, text))
         }
         Feature::Entity(at) => match analysis.entities.get(at).map(entity::Finder::new) {
             Some(finder) => over_text(move |text| finder.find(text).map_or(Json::Null, Json::Object)),
@@ -50,7 +54,7 @@ pub fn function(analysis: &Analysis, feature: Feature) -> HostFn {
             Some(scorer) => over_text(move |text| scorer.score(text).into()),
             None => over_text(|_| Json::Null),
         },
-    }
+    })
 }
 
 /// A function of one argument, the text.

@@ -190,9 +190,13 @@ impl Registry {
         let mut link = |declared: &Extern| {
             let (name, result) = (declared.name.clone(), declared.result.kinds);
             match declared.feature {
-                Some(feature) => {
-                    Some(Host { name, result, function: request::function(&program.analysis, feature) })
-                }
+                Some(feature) => match request::function(&program.analysis, feature) {
+                    Ok(function) => Some(Host { name, result, function }),
+                    Err(diagnostic) => {
+                        diagnostics.push(diagnostic);
+                        None
+                    }
+                },
                 None if unlinked => Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)) }),
                 None => self.link_one(declared, diagnostics),
             }

@@ -1,14 +1,9 @@
 //! What the rules say about the analysis of a message's text: `intent`, `entity` and `lexicon`
 //! statements with every name resolved, and the settings that belong to them.
 
+use crate::classifier::Options;
 use crate::span::Span;
 use std::sync::Arc;
-
-/// The score below which no intent is given, unless `settings { intent_threshold: … }` says otherwise.
-pub const DEFAULT_THRESHOLD: f64 = 0.5;
-/// How far the best intent must be ahead of the second, unless `settings { intent_margin: … }` says
-/// otherwise.
-pub const DEFAULT_MARGIN: f64 = 0.1;
 
 /// The lexicon that every program has.
 pub const URGENCY: &str = "urgency";
@@ -38,13 +33,14 @@ pub struct Analysis {
 
 impl Default for Analysis {
     fn default() -> Self {
+        let Options { threshold, margin } = Options::default();
         Analysis {
             intents: Vec::new(),
             entities: Vec::new(),
             lexicons: Vec::new(),
             stop_words: Vec::new(),
-            threshold: DEFAULT_THRESHOLD,
-            margin: DEFAULT_MARGIN,
+            threshold,
+            margin,
         }
     }
 }
