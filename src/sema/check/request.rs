@@ -453,7 +453,7 @@ impl<'a> Checker<'a> {
                 self.report(
                     Diagnostic::new(Code::ContextScore, declared, message)
                         .label(span, "asked for here")
-                        .help("a condition becomes a number by way of an `extern fn`, or ask for it by its own name"),
+                        .help("let it come to one, as in `min(ctx.message_count / 10, 1)`"),
                 )
             }
         }

@@ -72,7 +72,9 @@ impl Failure<'_, '_> {
 
     /// Whether only pieces of an expression would do: a value is missing.
     fn value_wanted(&self) -> bool {
-        self.expected.iter().all(|rule| phrase::is_piece(*rule))
+        // A string or brace alone is a part of the statement, not the start of a value.
+        let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
+        self.expected.iter().all(|rule| phrase::is_piece(*rule)) && !self.expected.iter().all(own)
     }
 
     fn expected_found(&self) -> Diagnostic {
