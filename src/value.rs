@@ -180,11 +180,9 @@ impl<'a> Value<'a> {
 
     /// The keys and values of a dict or record; `None` on anything else.
     pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Value<'a>)>> {
-        let (json, fields): (Option<&Map<String, Json>>, &[(&str, Value)]) = match self {
-            Value::Dict(map) => (Some(map), &[]),
-            Value::Record(fields) => (None, fields),
-            _ => return None,
-        };
+        self.dict_len()?;
+        let json = if let Value::Dict(map) = self { Some(map) } else { None };
+        let fields: &[(&str, Value)] = if let Value::Record(fields) = self { fields } else { &[] };
         let json = json.into_iter().flatten().map(|(key, value)| (key.as_str(), Value::from_json(value)));
         Some(json.chain(fields.iter().copied()))
     }

@@ -108,7 +108,7 @@ const INPUT: &str = "input {
 const ANALYSIS: &str = r#"intent show { keywords ["show", "文件"] examples ["show my files"] }
 intent ab "letters" { examples ["ab a", "C++"] }
 entity number matches r"(?<digits>\d+)(?<unit>[a-z])?"
-entity word matches any [r"文\w*", r"\bs\w+"] ignoring case
+entity named matches any [r"文\w*", r"\bs\w+"] ignoring case
 lexicon heat { "a": 0.2, "show": 0.5, "件": 0.6 }
 "#;
 
@@ -429,7 +429,7 @@ impl<'r> Generator<'r> {
             Kind::Text => self.random.pick(&[
                 "request.intent",
                 "request.entities.number.digits",
-                "request.entities[\"word\"].match",
+                "request.entities[\"named\"].match",
                 "request.keywords[0]",
             ]),
             Kind::Float => self.random.pick(&["request.intent_score", "request.urgency", "request.heat"]),
