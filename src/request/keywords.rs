@@ -96,7 +96,7 @@ fn segment<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
     use std::sync::LazyLock;
     // The dictionary takes a moment to load and some room, so it waits for the first Chinese text.
     static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-    JIEBA.cut(run, true).into_iter().for_each(take);
+    JIEBA.cut(run, true).into_iter().for_each(|token| take(token.word));
 }
 
 #[cfg(not(feature = "chinese"))]

@@ -12,7 +12,7 @@ const ENGLISH: &str = "a about above after again all also am an and any are aren
     who's whom why will with won't would wouldn't yes you you'd you'll you're you've your yours yourself \
     yourselves";
 
-const CHINESE: &str = "的 地 得 了 着 过 吗 呢 吧 啊 呀 嘛 哦 我 你 您 他 她 它 我们 你们 您们 他们 她们 它们 咱们 自己 这 那 哪 \
+const CHINESE: &str = "的 地 得 了 着 过 吗 呢 吧 啊 呀 嘛 哦 我 你 您 他 她 它 我要 我想 我的 你的 我们 你们 您们 他们 她们 它们 咱们 自己 这 那 哪 \
     这个 那个 哪个 这些 那些 这里 那里 哪里 这样 那样 什么 怎么 怎样 怎么样 为什么 如何 多少 几 谁 是 不是 在 有 没 没有 不 \
     也 都 就 还 还是 又 再 很 太 非常 和 与 及 或 或者 跟 同 把 被 给 对 对于 从 到 向 往 让 使 为 为了 因为 所以 但 但是 \
     如果 可以 可 能 能够 会 要 想 想要 需要 请 请问 请帮 帮 帮我 麻烦 谢谢 你好 您好 一个 一下 一些 一 个 些 上 下 里 中 之 而 \
