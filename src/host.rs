@@ -100,13 +100,15 @@ pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.unwrap_or("no message")
 }
 
-/// Copies a result into the decision's arena. Results are scalars or lists of them (the checker
-/// sees to it); a dict is missing.
+/// Copies a result into the decision's arena.
 fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
     match json {
         Json::String(text) => Value::Str(bump.alloc_str(text)),
         Json::Array(items) => Value::list_in(bump, items.iter().map(|item| adopt(item, bump))),
-        Json::Object(_) | Json::Null => Value::Missing,
+        Json::Object(map) => {
+            Value::record_in(bump, map.iter().map(|(key, value)| (&*bump.alloc_str(key), adopt(value, bump))))
+        }
+        Json::Null => Value::Missing,
         Json::Bool(_) | Json::Number(_) => match Value::from_json(json) {
             Value::Bool(value) => Value::Bool(value),
             Value::Int(value) => Value::Int(value),

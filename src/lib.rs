@@ -40,6 +40,7 @@
 
 pub mod builtins;
 pub mod bytecode;
+pub mod classifier;
 pub mod decision;
 pub mod diag;
 pub mod engine;
@@ -51,6 +52,7 @@ pub mod loader;
 pub mod meaning;
 pub mod modifiers;
 pub mod ops;
+pub mod request;
 pub mod schema;
 pub mod sema;
 pub mod source;

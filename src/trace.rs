@@ -10,6 +10,7 @@ mod data;
 mod operand;
 mod private;
 mod quote;
+mod request;
 #[cfg(test)]
 mod tests;
 

@@ -6,7 +6,7 @@ use super::Operand;
 use crate::sema::hir::{
     Cond, CondKind, Expr, ExprKind, LetId, Operand as HirOperand, Outcome, Program, Slot, Term, VarId,
 };
-use crate::ty::{Inner, Record, Ty};
+use crate::ty::{Inner, Kind, Record, Ty};
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -278,29 +278,28 @@ fn masked(json: Json, ty: &Ty) -> Json {
 fn cut(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > TEXT_LIMIT),
-        Value::Dict(map) => Some(map.len()).filter(|&length| length > ITEM_LIMIT),
-        other => other.list_len().filter(|&length| length > ITEM_LIMIT),
+        other => other.list_len().or(other.dict_len()).filter(|&length| length > ITEM_LIMIT),
     };
     (cut_value(value, DEPTH_LIMIT), length)
 }
 
 fn cut_value(value: Value<'_>, depth: usize) -> Json {
-    if depth == 0 && matches!(value, Value::JsonList(_) | Value::List(_) | Value::Dict(_)) {
+    if depth == 0 && value.kind().is_some_and(|kind| matches!(kind, Kind::List | Kind::Dict)) {
         return Json::from("…");
     }
     match value {
         Value::Str(text) => Json::from(cut_text(text)),
-        Value::Dict(map) => Json::Object(
-            map.iter()
-                .take(ITEM_LIMIT)
-                .map(|(key, value)| (cut_text(key), cut_value(Value::from_json(value), depth - 1)))
-                .collect::<Map<String, Json>>(),
-        ),
-        other => match other.elements() {
-            Some(elements) => {
+        other => match (other.elements(), other.entries()) {
+            (Some(elements), _) => {
                 Json::Array(elements.take(ITEM_LIMIT).map(|element| cut_value(element, depth - 1)).collect())
             }
-            None => other.to_json(),
+            (None, Some(entries)) => Json::Object(
+                entries
+                    .take(ITEM_LIMIT)
+                    .map(|(key, value)| (cut_text(key), cut_value(value, depth - 1)))
+                    .collect::<Map<String, Json>>(),
+            ),
+            (None, None) => other.to_json(),
         },
     }
 }
