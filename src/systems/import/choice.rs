@@ -35,7 +35,8 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
     let mut ids = Names::default();
     let mut body = String::new();
     for node in &branches {
-        body.push_str(&branch(node, &mut ids, &mut different, &mut document)?);
+        let lines = branch(node, &mut ids, &mut different, &mut document);
+        body.push_str(&lines.map_err(|refusal| refusal.of("branch", node, &["branch_id"]))?);
     }
     let mut names = Names::reserving(&["none", "default", "routes", "flows"]);
     let title = names.take(title.filter(|title| !title.is_empty()).unwrap_or(NAME));
@@ -55,7 +56,10 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
             .notes
             .push(format!("the Python module decides otherwise in {count}; the comments name them"));
     }
-    let body = format!("choice {} {{\n{body}}}", write::name(&title));
+    let body = match body.as_str() {
+        "" => format!("choice {} {{ }}", write::name(&title)),
+        body => format!("choice {} {{\n{body}}}", write::name(&title)),
+    };
     document.statements.push(Statement { comments, docs, body, close: false });
     Ok(document)
 }
@@ -91,6 +95,7 @@ fn branch(
         None => Vec::new(),
     };
     kept(&object, id, &mut out, document);
+    let label = shown(id);
     let id = branch_name(&written);
     if default {
         if !conditions.is_empty() {
@@ -99,7 +104,7 @@ fn branch(
                 &mut out,
                 &format!("A default answers whatever its conditions say: left out {}.", shown.join(", ")),
             );
-            document.notes.push(format!("the conditions of the default branch {id} were left out"));
+            document.notes.push(format!("the conditions of the default branch {label} were left out"));
         }
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
@@ -119,7 +124,9 @@ fn branch(
                 let original = compare::original(node);
                 lines.push_str(&comment("#", &format!("Left out: {original}, since {reason}."), 4));
                 plain.push(None);
-                document.notes.push(format!("a condition of the branch {id} was left out, since {reason}"));
+                document
+                    .notes
+                    .push(format!("a condition of the branch {label} was left out, since {reason}"));
             }
         }
     }

@@ -102,8 +102,18 @@ impl Operator {
         }
     }
 
-    /// Whether the language would take this operator between values of these types, the left one
-    /// being no value of the operator's type, and so give it a meaning the original denies it.
+    /// Whether a step's value of this type can be on the right side.
+    fn takes(self, right: Type) -> bool {
+        match (self.verb, self.family) {
+            (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
+            (Verb::Infix("contains" | "not contains"), Type::List) => true,
+            (Verb::Infix("has_key" | "not has_key"), _) => right == Type::String,
+            (_, family) => right == family,
+        }
+    }
+
+    /// Whether the language gives a meaning to what never holds in the original: this operator
+    /// between values of these types.
     fn would_hold(self, left: Type, right: Type) -> bool {
         use Type::{Dict, List, String};
         match self.verb {
@@ -178,7 +188,10 @@ pub(super) fn condition(node: &Node<'_>, different: &mut BTreeSet<Difference>) -
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
     object.nothing_else("a condition")?;
     Ok(match translate(left, operate, right, different)? {
-        Ok((text, remark)) => Condition::Written { text, remark },
+        Ok((text, remark)) => {
+            let remark = remark.map(|remark| format!("{} {remark}.", original(node)));
+            Condition::Written { text, remark }
+        }
         Err(reason) => Condition::Skipped(reason),
     })
 }
@@ -342,26 +355,29 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (S
         Right::Constant(_, ty) | Right::Odd(ty) | Right::Step(_, ty) => *ty,
         Right::Pattern(_) | Right::Broken(_) => Type::String,
     };
-    if left_type != operator.family {
-        let why = format!(
-            "Counts and never holds: the operator is for {}, the left value is {}.",
+    let constant = |what: &str| format!("{what}: no step returns what its right value was");
+    let never_holds = match right {
+        _ if left_type != operator.family => Some(format!(
+            "never holds: the operator is for {}, the left value is {}",
             operator.family.with_article(),
             left_type.with_article()
-        );
-        if operator.would_hold(left_type, right_type) || matches!(right, Right::Odd(_) | Right::Broken(_)) {
-            return (never(&read, right), Some(why));
+        )),
+        Right::Step(_, ty) if !operator.takes(*ty) => {
+            Some(format!("never holds: the operator does not take {} on its right side", ty.with_article()))
         }
+        Right::Broken(why) => Some(format!("never holds: {why}")),
+        Right::Odd(_) if operator.verb != Verb::Infix("!=") => Some(constant("never holds")),
+        _ => None,
+    };
+    let has_words = !matches!(right, Right::Odd(_) | Right::Broken(_));
+    if never_holds.is_some() && !(has_words && !operator.would_hold(left_type, right_type)) {
+        return (never(&read, right), never_holds);
     }
-    match (right, operator.verb) {
-        (Right::Odd(_), Verb::Infix("!=")) => {
-            let why = "Holds for every value of the type: no step returns what the right value was.";
-            (format!("len({read}) >= 0"), Some(why.to_owned()))
-        }
-        (Right::Broken(why), _) => (never(&read, right), Some(format!("Counts and never holds: {why}."))),
+    let (text, remark) = match (right, operator.verb) {
         (Right::Odd(_), _) => {
-            let why = "Counts and never holds: no step returns what the right value was.";
-            (never(&read, right), Some(why.to_owned()))
+            (format!("len({read}) >= 0"), Some(constant("holds for every value of its type")))
         }
+        (Right::Broken(_), _) => (never(&read, right), None),
         (Right::Constant(text, _), Verb::Length(op)) => (format!("len({read}) {op} {text}"), None),
         (Right::Step(at, ty @ (Type::String | Type::List)), Verb::Length(op)) => {
             (format!("len({read}) {op} len({at} as {})", ty.name()), None)
@@ -369,7 +385,7 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (S
         (Right::Step(at, ty), Verb::Length(op)) => (format!("len({read}) {op} {at} as {}", ty.name()), None),
         (Right::Pattern(text), _) => (format!("{read} matches {text}"), None),
         (Right::Step(at, Type::String), Verb::Regex) => {
-            let why = "The step's text is taken as an expression of this language, not of Python.";
+            let why = "takes the step's text as an expression of this language, not of Python";
             (format!("{read} matches join([\"^(?:\", {at} as string, \")\"], \"\")"), Some(why.to_owned()))
         }
         (Right::Step(at, ty), Verb::Regex) => (format!("{read} matches ({at} as {})", ty.name()), None),
@@ -382,7 +398,8 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (S
         (Right::Step(at, ty), Verb::Infix(op)) => (format!("{read} {op} {at} as {}", ty.name()), None),
         (Right::Constant(text, _), Verb::Infix(op)) => (format!("{read} {op} {text}"), None),
         (Right::Constant(text, _), Verb::Regex) => (format!("{read} matches {text}"), None),
-    }
+    };
+    (text, never_holds.or(remark))
 }
 
 /// A condition that is usable when both sides are, and never holds.

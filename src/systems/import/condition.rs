@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Conditions inside one another; JSON itself may be nested no deeper than this allows.
+/// How wide a condition may be on one line.
 const COLUMNS: usize = 92;
 
 /// A condition to be written.
@@ -131,7 +131,7 @@ impl Facts {
         match regex::translate(pattern, !sensitive) {
             Ok(translated) => {
                 if translated.text != pattern {
-                    self.remark(format!("The expression was {} in Python's syntax.", shown(pattern)));
+                    self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
                 }
                 let case = if sensitive { "" } else { " ignoring case" };
                 Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
@@ -261,18 +261,18 @@ impl Facts {
         Ok(Formula::All(parts))
     }
 
-    /// The formula as text, from column `indent` on.
-    pub(super) fn write(&self, formula: &Formula, indent: usize) -> String {
+    /// The formula as text that begins at column `column`; further lines are indented by `indent`.
+    pub(super) fn write(&self, formula: &Formula, column: usize, indent: usize) -> String {
         let formula = settled(formula.clone(), true);
         let line = self.inline(&formula, Binding::Loose);
         match &formula {
-            _ if fits(&line, indent) => line,
+            _ if fits(&line, column) => line,
             Formula::All(parts) => {
                 let parts: Vec<String> =
-                    parts.iter().map(|part| self.block(part, indent + 2, Binding::And)).collect();
-                parts.join(&format!("\n{}and ", " ".repeat(indent + 2)))
+                    parts.iter().map(|part| self.block(part, indent, Binding::And)).collect();
+                parts.join(&format!("\n{}and ", " ".repeat(indent)))
             }
-            _ => self.block(&formula, indent, Binding::Loose),
+            _ => self.block(&formula, indent - 2, Binding::Loose),
         }
     }
 

@@ -26,7 +26,8 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
     };
     let mut names = Names::default();
     for node in &flows {
-        let statement = flow(node, &mut names, &mut document)?;
+        let statement = flow(node, &mut names, &mut document);
+        let statement = statement.map_err(|refusal| refusal.of("flow", node, &["flow_id", "name"]))?;
         document.statements.push(statement);
     }
     document.never_empty("There was no flow.");
@@ -77,7 +78,7 @@ fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Sta
             };
             let mut literals = Vec::new();
             for node in patterns {
-                literals.push(pattern(&node, matching, id, &written, &mut comments, document)?);
+                literals.push(pattern(&node, matching, &written, &mut comments, document)?);
             }
             if let Some(examples) = examples {
                 comments.push(format!("examples: {}", write::value(examples.value)));
@@ -133,15 +134,14 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
 fn pattern(
     node: &Node<'_>,
     matching: &str,
-    id: &str,
     flow: &str,
     comments: &mut Vec<String>,
     document: &mut Document,
 ) -> Read<String> {
     let text = node.text()?;
     if text.trim().is_empty() {
-        let what = if text.is_empty() { "an empty" } else { "a blank" };
-        return node.refuse(format!("the flow {} has {what} pattern; remove it", shown(id)));
+        let what = if text.is_empty() { "empty" } else { "blank" };
+        return node.refuse(format!("this pattern is {what}; remove it"));
     }
     if matching != "regex" {
         return Ok(string(text));
@@ -149,16 +149,12 @@ fn pattern(
     match regex::translate(text, true) {
         Ok(translated) => {
             if translated.text != text {
-                comments.push(format!("{} in Python's syntax.", shown(text)));
+                comments.push(format!("Written otherwise in Python: {}.", shown(text)));
                 document.renamed(&pattern_key(flow, &translated.text), text);
             }
             Ok(raw_string(&translated.text))
         }
-        Err(why) => node.refuse(format!(
-            "the pattern {} of the flow {} cannot be translated: {why}",
-            shown(text),
-            shown(id)
-        )),
+        Err(why) => node.refuse(format!("the pattern {} cannot be translated: {why}", shown(text))),
     }
 }
 

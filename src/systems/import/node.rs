@@ -18,6 +18,18 @@ pub(super) struct Refusal {
     pub(super) steps: Vec<Step>,
 }
 
+impl Refusal {
+    /// The same, with the name of what it is about: the first of `keys` that `node` has.
+    pub(super) fn of(self, what: &str, node: &Node<'_>, keys: &[&str]) -> Refusal {
+        let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
+        let message = match name {
+            Some(name) => format!("{what} {}: {}", super::write::shown(name), self.message),
+            None => self.message,
+        };
+        Refusal { message, ..self }
+    }
+}
+
 /// What reading gives.
 pub(super) type Read<T> = Result<T, Refusal>;
 

@@ -36,19 +36,19 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
     let mut names = Names::reserving(&["default", "none"]);
     let mut read = Vec::new();
     for node in &routes {
-        read.push(route(node, &mut facts, &mut names, &mut document)?);
+        let route = route(node, &mut facts, &mut names, &mut document);
+        read.push(route.map_err(|refusal| refusal.of("route", node, &["name"]))?);
     }
     derived(&facts, &mut document);
     for route in read {
-        let condition = facts.write(&route.condition, 2 + "when ".len());
-        let Route { head, target, mut comments, docs, .. } = route;
+        let condition = facts.write(&route.condition, "  when ".len(), 4);
+        let Route { head, target, comments, docs, .. } = route;
         let one_line = format!("{head} when {condition} -> {target}");
         let body = if one_line.chars().count() <= 80 && !condition.contains('\n') {
             one_line
         } else {
             format!("{head}\n  when {condition}\n  -> {target}")
         };
-        comments.retain(|comment| !comment.is_empty());
         document.statements.push(Statement { comments, docs, body, close: false });
     }
     if let Some(handler) = default {

@@ -183,6 +183,8 @@ pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
+        // The lines of an item stand under its first word.
+        let hanging = if paragraph.starts_with("- ") { "  " } else { "" };
         let mut line = String::new();
         for word in paragraph.split_whitespace() {
             let word = plain(word, usize::MAX);
@@ -191,8 +193,8 @@ pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
             {
                 out.push_str(&format!("{pad}{marker} {line}\n"));
                 line.clear();
-            }
-            if !line.is_empty() {
+                line.push_str(hanging);
+            } else if !line.is_empty() {
                 line.push(' ');
             }
             line.push_str(&word);
