@@ -51,7 +51,9 @@ impl FnInfo {
             FnResult::Strings => Ty::list(Ty::STRING),
             FnResult::LikeArguments => {
                 let kinds = args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds));
-                Ty::plain(kinds.intersect(KindSet::NUMBER))
+                let numbers = kinds.intersect(KindSet::NUMBER);
+                // Arguments of which none can be a number give nothing.
+                Ty::plain(if numbers.is_empty() { KindSet::NUMBER } else { numbers })
             }
         }
     }

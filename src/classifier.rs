@@ -46,7 +46,7 @@
 //! # What it costs
 //!
 //! With *i* intents, *s* sentences (descriptions, keywords and examples) and *f* features (at most
-//! [`MAX_FEATURES`], the most frequent): a model keeps *f* × (*i* + 20) bytes or so, training needs
+//! [`MAX_FEATURES`], the most frequent): a model keeps *f* × (*i* + 42) bytes or so, training needs
 //! 4 × (*f* + *s*) × *i* bytes for a while and time in proportion to *s* × *i*. See `benches/classify.rs`.
 
 pub mod common;

@@ -7,11 +7,13 @@
 //! | `files` | which files a verb works on, and compiling them |
 //! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
 //! | `lines`, `summary`, `progress` | what `run` needs besides deciding |
-//! | `check` `run` `why` `test` `explain` | a verb each |
+//! | `check` `run` `why` `test` `explain` `import` `conformance` | a verb each |
 
 mod check;
+mod conformance;
 mod explain;
 mod files;
+mod import;
 mod lines;
 mod progress;
 mod report;
@@ -34,6 +36,7 @@ Examples:
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
   rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 what a code means, with examples
+  rulec import routes router.json -o support.rules    rules from another system's JSON
 
 Exit status: 0 all well, 1 errors found, 2 wrong usage or an unreadable file.";
 
@@ -55,6 +58,9 @@ enum Verb {
     Why(why::Args),
     Test(test::Args),
     Explain(explain::Args),
+    Import(import::Args),
+    #[command(hide = true)]
+    Conformance(conformance::Args),
     Completions(CompletionsArgs),
 }
 
@@ -127,6 +133,8 @@ pub fn main() -> ExitCode {
         Verb::Why(args) => why::run(&args, &term, &mut out),
         Verb::Test(args) => test::run(&args, &term, &mut out),
         Verb::Explain(args) => explain::run(&args, &term, &mut out),
+        Verb::Import(args) => import::run(&args, &term, &mut out),
+        Verb::Conformance(args) => conformance::run(&args, &mut out),
         Verb::Completions(args) => completions(&args, &mut out),
     };
     let result = result.and_then(|status| out.flush().map(|()| status));

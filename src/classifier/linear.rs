@@ -12,16 +12,17 @@
 
 use super::vocabulary::Vector;
 
-/// `c`: a wrong answer on one of the few own sentences is five times as bad as
+/// `c`, what missing one of an intent's own sentences costs: there are few of them.
 const OWN_COST: f32 = 5.0;
-/// `c'`: one on the many others.
+/// `c'`, what catching one of another intent's costs.
 const OTHER_COST: f32 = 1.0;
 
-/// Training stops when no α changes by more.
+/// Training ends with a pass in which no α changes by more.
 const TOLERANCE: f32 = 1e-3;
-/// Or when this many sentences have been visited, within the bounds of [`PASSES`]: many passes cost nothing where
-/// there are few sentences, and are not needed where there are many.
+/// At the latest it ends after this many visits to sentences, or after the nearer bound of [`PASSES`]: many passes
+/// cost nothing where there are few sentences, and gain nothing where there are many.
 const VISITS: usize = 40_000;
+/// The least and the most passes.
 const PASSES: (usize, usize) = (8, 100);
 
 /// A sentence to train on.

@@ -52,7 +52,8 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-fn tier() -> impl TypedValueParser<Value = Tier> {
+/// Reads an engine's name.
+pub fn tier() -> impl TypedValueParser<Value = Tier> {
     PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
 }
 

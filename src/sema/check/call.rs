@@ -230,6 +230,11 @@ impl<'a> Checker<'a> {
                 diagnostic = diagnostic.label(declared, "declared here");
             }
             let diagnostic = self.with_origin(diagnostic, &arg);
+            // In a choice it is read at its own type, so that it counts, and the call gives nothing.
+            if self.lenient && declared.is_none() {
+                self.never_holds(diagnostic);
+                return Ok(arg);
+            }
             return self.report(diagnostic);
         }
         self.constrain(&arg, accepted, &format!("{wanted}, the argument `{param}` of `{function}`"));

@@ -261,9 +261,11 @@ impl<'a> Cutter<'a> {
                     || matches!(word_before, Some("as" | "=" | "->"))
             }
             "intent" => {
-                let in_flow =
-                    self.current.as_ref().and_then(|current| current.word).is_some_and(|w| w.word == "flow");
-                in_flow && before == Some(TokenKind::String)
+                // After the flow's name, or after its description.
+                self.current.as_ref().is_some_and(|current| {
+                    current.word.is_some_and(|word| word.word == "flow")
+                        && (before == Some(TokenKind::String) || current.first + 2 == index)
+                })
             }
             _ => false,
         }

@@ -1,0 +1,159 @@
+//! Workflow branches: `[{"branch_id", "logic", "conditions", "is_default"}, …]`, or an object with
+//! `choices` (or `branches`).
+
+use super::compare::{self, Condition, Difference};
+use super::node::{Node, Object, Read};
+use super::write::{self, Document, Names, Statement, comment, shown, string};
+use std::collections::BTreeSet;
+
+/// The name of the choice: the original has none.
+const NAME: &str = "next_step";
+
+/// Reads the document.
+pub(super) fn document(root: &Node<'_>) -> Read<Document> {
+    let mut document = Document {
+        header: "Branches of a workflow step, imported from its JSON.".to_owned(),
+        ..Document::default()
+    };
+    let mut title = None;
+    let mut docs = String::new();
+    let branches = if root.value.is_array() {
+        root.list("branches")?
+    } else {
+        let object = root.object("a list of branches, or an object with `choices`")?;
+        let Some(list) = object.get("choices").or_else(|| object.get("branches")) else {
+            return root.refuse("the document needs `choices`, a list of branches");
+        };
+        title = object.get("name").map(|node| node.text()).transpose()?;
+        docs = object.get("description").map(|node| node.text()).transpose()?.unwrap_or_default().to_owned();
+        for (key, node) in object.rest() {
+            document.keep(key, &node, "the document");
+        }
+        list.list("branches")?
+    };
+    let mut different = BTreeSet::new();
+    let mut ids = Names::default();
+    let mut body = String::new();
+    for node in &branches {
+        let lines = branch(node, &mut ids, &mut different, &mut document);
+        body.push_str(&lines.map_err(|refusal| refusal.of("branch", node, &["branch_id"]))?);
+    }
+    let mut names = Names::reserving(&["none", "default", "routes", "flows"]);
+    let title = names.take(title.filter(|title| !title.is_empty()).unwrap_or(NAME));
+    let mut comments = vec![
+        "Branches are tried from the last to the first. A condition that reads what is missing, or is of \
+         another type than it says, is left out of its branch; a branch of which nothing is left is passed over."
+            .to_owned(),
+    ];
+    if !different.is_empty() {
+        let lines: Vec<String> = different.iter().map(|it: &Difference| format!("- {}", it.text())).collect();
+        comments.push(format!("Where this decides otherwise than the Python module:\n{}", lines.join("\n")));
+        let count = match lines.len() {
+            1 => "one point".to_owned(),
+            more => format!("{more} points"),
+        };
+        document
+            .notes
+            .push(format!("the Python module decides otherwise in {count}; the comments name them"));
+    }
+    let body = match body.as_str() {
+        "" => format!("choice {} {{ }}", write::name(&title)),
+        body => format!("choice {} {{\n{body}}}", write::name(&title)),
+    };
+    document.statements.push(Statement { comments, docs, body, close: false });
+    Ok(document)
+}
+
+/// A branch, as the lines it is written in.
+fn branch(
+    node: &Node<'_>,
+    ids: &mut Names,
+    different: &mut BTreeSet<Difference>,
+    document: &mut Document,
+) -> Read<String> {
+    let object = node.object("a branch")?;
+    let id = object.need("branch_id", "a branch")?.text()?;
+    let any = match object.raw("logic") {
+        None => false,
+        Some(logic) => match logic.value.as_str() {
+            Some("and") => false,
+            Some("or") => true,
+            _ => return logic.refuse("a branch's logic is `and` or `or`"),
+        },
+    };
+    let default = object.raw("is_default").map(|node| node.bool()).transpose()?.unwrap_or(true);
+    // An id is written in quotes where it is no name, so any text will do.
+    let written = ids.take_as_is(id);
+    document.renamed(&written, id);
+    let mut out = String::new();
+    let say = |out: &mut String, text: &str| out.push_str(&comment("#", text, 2));
+    if written != id {
+        say(&mut out, &format!("Its id is {} in the original, as another's is.", shown(id)));
+    }
+    let conditions = match object.get("conditions") {
+        Some(list) => list.list("conditions")?,
+        None => Vec::new(),
+    };
+    kept(&object, id, &mut out, document);
+    let label = shown(id);
+    let id = branch_name(&written);
+    if default {
+        if !conditions.is_empty() {
+            let shown: Vec<String> = conditions.iter().map(compare::original).collect();
+            say(
+                &mut out,
+                &format!("A default answers whatever its conditions say: left out {}.", shown.join(", ")),
+            );
+            document.notes.push(format!("the conditions of the default branch {label} were left out"));
+        }
+        out.push_str(&format!("  default branch {id}\n"));
+        return Ok(out);
+    }
+    let (mut lines, mut plain) = (String::new(), Vec::new());
+    for node in &conditions {
+        match compare::condition(node, different)? {
+            Condition::Written { text, remark } => {
+                if let Some(remark) = remark {
+                    lines.push_str(&comment("#", &remark, 4));
+                    plain.push(None);
+                }
+                lines.push_str(&format!("    {text};\n"));
+                plain.push(Some(text));
+            }
+            Condition::Skipped(reason) => {
+                let original = compare::original(node);
+                lines.push_str(&comment("#", &format!("Left out: {original}, since {reason}."), 4));
+                plain.push(None);
+                document
+                    .notes
+                    .push(format!("a condition of the branch {label} was left out, since {reason}"));
+            }
+        }
+    }
+    let word = if any && plain.iter().flatten().count() > 1 { " any" } else { "" };
+    let line = match plain.as_slice() {
+        [] => Some("{ }".to_owned()),
+        [Some(only)] => Some(format!("{{ {only} }}")),
+        _ => None,
+    };
+    match line.map(|line| format!("  branch {id}{word} {line}\n")) {
+        Some(line) if line.chars().count() <= 96 => out.push_str(&line),
+        _ => out.push_str(&format!("  branch {id}{word} {{\n{lines}  }}\n")),
+    }
+    Ok(out)
+}
+
+/// A branch's id as it is written.
+fn branch_name(id: &str) -> String {
+    if write::is_name(id) && write::name(id) == id { id.to_owned() } else { string(id) }
+}
+
+/// Keeps members that mean nothing here as comments.
+fn kept(object: &Object<'_>, id: &str, out: &mut String, document: &mut Document) {
+    for (key, node) in object.rest() {
+        out.push_str(&comment("#", &format!("{key}: {}", write::value(node.value)), 2));
+        document
+            .notes
+            .push(format!("`{key}` of the branch {} means nothing here; it is kept as a comment", shown(id)));
+    }
+}

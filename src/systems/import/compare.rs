@@ -1,0 +1,456 @@
+//! One condition of a workflow branch: what it compares, how that is written, and why it is left out
+//! where it cannot be used.
+
+use super::literal::{self, Literal};
+use super::node::{Node, Object, Read, kind};
+use super::regex::{self, Fault};
+use super::write::{path, raw_string, shown, value};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+
+/// A type of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Type {
+    String,
+    Number,
+    Bool,
+    List,
+    Dict,
+}
+
+impl Type {
+    const ALL: [Type; 5] = [Type::String, Type::Number, Type::Bool, Type::List, Type::Dict];
+
+    /// The name in the JSON and in the language.
+    fn name(self) -> &'static str {
+        match self {
+            Type::String => "string",
+            Type::Number => "number",
+            Type::Bool => "bool",
+            Type::List => "list",
+            Type::Dict => "dict",
+        }
+    }
+
+    fn named(name: &str) -> Option<Type> {
+        Type::ALL.into_iter().find(|ty| ty.name() == name)
+    }
+
+    fn with_article(self) -> String {
+        format!("a {}", self.name())
+    }
+}
+
+/// What an operator asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    /// An operator that stands between both sides as they are.
+    Infix(&'static str),
+    /// A comparison of the left side's length.
+    Length(&'static str),
+    /// A regular expression at the beginning of the text.
+    Regex,
+}
+
+/// The operators behind the type's name: spelling, types, meaning.
+const VERBS: &[(&str, &[Type], Verb)] = {
+    use Type::{Bool, Dict, List, Number, String};
+    use Verb::{Infix, Length, Regex};
+    &[
+        ("equal", &[String, Number, Bool, List, Dict], Infix("==")),
+        ("not_equal", &[String, Number, Bool, List, Dict], Infix("!=")),
+        ("greater_than", &[Number], Infix(">")),
+        ("less_than", &[Number], Infix("<")),
+        ("greater_than_or_equal", &[Number], Infix(">=")),
+        ("less_than_or_equal", &[Number], Infix("<=")),
+        ("contains", &[String, List], Infix("contains")),
+        ("not_contains", &[String, List], Infix("not contains")),
+        ("starts_with", &[String], Infix("starts_with")),
+        ("ends_with", &[String], Infix("ends_with")),
+        ("regex_match", &[String], Regex),
+        ("length_equal", &[String, List], Length("==")),
+        ("length_greater_than", &[String, List], Length(">")),
+        ("length_less_than", &[String, List], Length("<")),
+        ("length_greater_than_or_equal", &[String, List], Length(">=")),
+        ("length_less_than_or_equal", &[String, List], Length("<=")),
+        ("contains_key", &[Dict], Infix("has_key")),
+        ("not_contains_key", &[Dict], Infix("not has_key")),
+    ]
+};
+
+/// An operator: what it works on, and what it asks.
+#[derive(Clone, Copy)]
+struct Operator {
+    family: Type,
+    verb: Verb,
+}
+
+impl Operator {
+    fn named(name: &str) -> Option<Operator> {
+        let (family, verb) = name.split_once('_')?;
+        let family = Type::named(family)?;
+        let (_, _, verb) = VERBS.iter().find(|(known, on, _)| *known == verb && on.contains(&family))?;
+        Some(Operator { family, verb: *verb })
+    }
+
+    /// The type of a literal on the right.
+    fn literal(self) -> Type {
+        match (self.verb, self.family) {
+            (Verb::Length(_), _) => Type::Number,
+            (Verb::Infix("contains" | "not contains" | "has_key" | "not has_key"), _) => Type::String,
+            (_, family) => family,
+        }
+    }
+
+    /// Whether a step's value of this type can be on the right side.
+    fn takes(self, right: Type) -> bool {
+        match (self.verb, self.family) {
+            (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
+            (Verb::Infix("contains" | "not contains"), Type::List) => true,
+            (Verb::Infix("has_key" | "not has_key"), _) => right == Type::String,
+            (_, family) => right == family,
+        }
+    }
+
+    /// Whether the language gives a meaning to what never holds in the original: this operator
+    /// between values of these types.
+    fn would_hold(self, left: Type, right: Type) -> bool {
+        use Type::{Dict, List, String};
+        match self.verb {
+            Verb::Infix("==" | "!=") => left == right,
+            Verb::Infix("contains" | "not contains") => left == List || (left == String && right == String),
+            Verb::Length(_) => matches!(left, String | List | Dict),
+            _ => false,
+        }
+    }
+}
+
+/// The right side.
+enum Right {
+    /// A constant, as it is written.
+    Constant(String, Type),
+    /// A regular expression, as it is written.
+    Pattern(String),
+    /// A list or a dict that no message can hold.
+    Odd(Type),
+    /// What Python does not take as a regular expression, and why.
+    Broken(String),
+    /// A step's output.
+    Step(String, Type),
+}
+
+/// A condition, translated.
+pub(super) enum Condition {
+    /// It is written, with a remark where it is not as it looks.
+    Written { text: String, remark: Option<String> },
+    /// It is left out, for this reason.
+    Skipped(String),
+}
+
+/// How the Python module decides otherwise; each is said once a file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Difference {
+    PlainText,
+    Length,
+    Member,
+    Booleans,
+    Operator,
+    Path,
+}
+
+impl Difference {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Difference::PlainText => {
+                "a text without quotes is itself here; the module evaluates it as Python, and fails or skips the condition"
+            }
+            Difference::Length => {
+                "lengths are compared here; the module takes no number on the right side of a length"
+            }
+            Difference::Member => {
+                "an element of a list and a key of a dict may be a text here; the module wants a list or a dict on the right side"
+            }
+            Difference::Booleans => "true and false are no numbers here; to the module they are 1 and 0",
+            Difference::Operator => {
+                "a condition without a known operator or type is left out here; the module fails on it"
+            }
+            Difference::Path => {
+                "a path through what is no dict leads to nothing here; the module fails on it"
+            }
+        }
+    }
+}
+
+/// Reads a condition.
+pub(super) fn condition(node: &Node<'_>, different: &mut BTreeSet<Difference>) -> Read<Condition> {
+    let object = node.object("a condition")?;
+    object.get("id");
+    let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
+    object.nothing_else("a condition")?;
+    Ok(match translate(left, operate, right, different)? {
+        Ok((text, remark)) => {
+            let remark = remark.map(|remark| format!("{} {remark}.", original(node)));
+            Condition::Written { text, remark }
+        }
+        Err(reason) => Condition::Skipped(reason),
+    })
+}
+
+type Usable<T> = Result<T, String>;
+
+fn translate(
+    left: Option<Node<'_>>,
+    operate: Option<Node<'_>>,
+    right: Option<Node<'_>>,
+    different: &mut BTreeSet<Difference>,
+) -> Read<Usable<(String, Option<String>)>> {
+    let Some(left) = left.map(|node| node.object("the left value")).transpose()? else {
+        return Ok(Err("it has no left value".to_owned()));
+    };
+    let (left, left_type) = match step(&left, "left", different)? {
+        Some(Ok(read)) => read,
+        Some(Err(reason)) => return Ok(Err(reason)),
+        None => return Ok(Err("the left value is not taken from a step".to_owned())),
+    };
+    let operator = match operate {
+        None => return Ok(Err("it has no operator".to_owned())),
+        Some(node) => match node.value.as_str().and_then(Operator::named) {
+            Some(operator) => operator,
+            None => {
+                different.insert(Difference::Operator);
+                return Ok(Err(format!("there is no operator {}", shown(&plain(node.value)))));
+            }
+        },
+    };
+    let Some(right) = right.map(|node| node.object("the right value")).transpose()? else {
+        return Ok(Err("it has no right value".to_owned()));
+    };
+    let right = match step(&right, "right", different)? {
+        Some(Ok((read, ty))) => Right::Step(read, ty),
+        Some(Err(reason)) => return Ok(Err(reason)),
+        None => match constant(&right, operator, different)? {
+            Ok(right) => right,
+            Err(reason) => return Ok(Err(reason)),
+        },
+    };
+    match (operator.verb, &right) {
+        (Verb::Length(_), Right::Constant(..) | Right::Step(_, Type::Number)) => {
+            different.insert(Difference::Length);
+        }
+        (Verb::Infix("contains" | "not contains"), Right::Constant(..)) if operator.family == Type::List => {
+            different.insert(Difference::Member);
+        }
+        (Verb::Infix("has_key" | "not has_key"), Right::Constant(..)) => {
+            different.insert(Difference::Member);
+        }
+        _ => {}
+    }
+    Ok(Ok(written(&left, left_type, operator, &right)))
+}
+
+/// A value taken from a step, as a typed read; `None` when it is no step's.
+fn step(
+    side: &Object<'_>,
+    which: &str,
+    different: &mut BTreeSet<Difference>,
+) -> Read<Option<Usable<(String, Type)>>> {
+    let (id, of, at) = (side.get("step_id"), side.get("type"), side.get("value"));
+    side.get("name");
+    side.nothing_else(&format!("the {which} value"))?;
+    let Some(id) = id else { return Ok(None) };
+    let id = id.text()?;
+    let skipped = |reason: String| Ok(Some(Err(reason)));
+    if id.is_empty() {
+        return skipped(format!("the {which} value names no step"));
+    }
+    let Some(at) = at.as_ref().and_then(|node| node.value.as_str()) else {
+        return skipped(format!("the {which} value names nothing of the step {}", shown(id)));
+    };
+    let ty = match of {
+        None => return skipped(format!("the {which} value has no type")),
+        Some(of) => match of.value.as_str().and_then(Type::named) {
+            Some(ty) => ty,
+            None => {
+                different.insert(Difference::Operator);
+                return skipped(format!("there is no type {}", shown(&plain(of.value))));
+            }
+        },
+    };
+    if ty == Type::Number {
+        different.insert(Difference::Booleans);
+    }
+    if at.contains('/') {
+        different.insert(Difference::Path);
+    }
+    let keys = std::iter::once(id).chain(at.split('/'));
+    Ok(Some(Ok((path("steps", keys), ty))))
+}
+
+/// A literal on the right side, read as what the operator wants.
+fn constant(
+    side: &Object<'_>,
+    operator: Operator,
+    different: &mut BTreeSet<Difference>,
+) -> Read<Usable<Right>> {
+    let wanted = operator.literal();
+    let declared = side.get("type");
+    let declared = declared.as_ref().map(|node| plain(node.value));
+    if declared.as_deref() != Some(wanted.name()) {
+        let found = declared.map_or("no type".to_owned(), |ty| format!("the type {}", shown(&ty)));
+        return Ok(Err(format!(
+            "the operator wants {}, and the right value has {found}",
+            wanted.with_article()
+        )));
+    }
+    let Some(node) = side.get("value") else {
+        return Ok(Err("the right value is missing".to_owned()));
+    };
+    let read = match node.value {
+        Json::String(text) => literal::read(text),
+        other => Some(Literal::Json(other.clone())),
+    };
+    let misfit = || {
+        let found = match node.value {
+            Json::String(text) => shown(text),
+            other => kind(other).to_owned(),
+        };
+        Ok(Err(format!("the operator wants {}, and the right value is {found}", wanted.with_article())))
+    };
+    let json = match (wanted, read) {
+        (Type::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
+        (Type::String, _) => match node.value {
+            // A plain text is itself.
+            Json::String(text) => {
+                different.insert(Difference::PlainText);
+                Json::String(text.clone())
+            }
+            _ => return misfit(),
+        },
+        (Type::List, Some(Literal::OddList)) => return Ok(Ok(Right::Odd(Type::List))),
+        (Type::Dict, Some(Literal::OddDict)) => return Ok(Ok(Right::Odd(Type::Dict))),
+        (Type::Number, Some(Literal::Json(json @ Json::Number(_))))
+        | (Type::Bool, Some(Literal::Json(json @ Json::Bool(_))))
+        | (Type::List, Some(Literal::Json(json @ Json::Array(_))))
+        | (Type::Dict, Some(Literal::Json(json @ Json::Object(_)))) => json,
+        _ => return misfit(),
+    };
+    if operator.verb == Verb::Regex {
+        let pattern = json.as_str().unwrap_or_default();
+        return match regex::translate(pattern, false) {
+            Ok(translated) => Ok(Ok(Right::Pattern(raw_string(&translated.at_start())))),
+            Err(Fault::Invalid(why)) => {
+                Ok(Ok(Right::Broken(format!("{} is no regular expression: {why}", shown(pattern)))))
+            }
+            Err(why) => {
+                node.refuse(format!("the regular expression {} cannot be translated: {why}", shown(pattern)))
+            }
+        };
+    }
+    Ok(Ok(Right::Constant(value(&json), wanted)))
+}
+
+fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (String, Option<String>) {
+    let read = format!("{left} as {}", left_type.name());
+    let right_type = match right {
+        Right::Constant(_, ty) | Right::Odd(ty) | Right::Step(_, ty) => *ty,
+        Right::Pattern(_) | Right::Broken(_) => Type::String,
+    };
+    let constant = |what: &str| format!("{what}: no step returns what its right value was");
+    let never_holds = match right {
+        _ if left_type != operator.family => Some(format!(
+            "never holds: the operator is for {}, the left value is {}",
+            operator.family.with_article(),
+            left_type.with_article()
+        )),
+        Right::Step(_, ty) if !operator.takes(*ty) => {
+            Some(format!("never holds: the operator does not take {} on its right side", ty.with_article()))
+        }
+        Right::Broken(why) => Some(format!("never holds: {why}")),
+        Right::Odd(_) if operator.verb != Verb::Infix("!=") => Some(constant("never holds")),
+        _ => None,
+    };
+    let has_words = !matches!(right, Right::Odd(_) | Right::Broken(_));
+    if never_holds.is_some() && !(has_words && !operator.would_hold(left_type, right_type)) {
+        return (never(&read, right), never_holds);
+    }
+    let (text, remark) = match (right, operator.verb) {
+        (Right::Odd(_), _) => {
+            (format!("len({read}) >= 0"), Some(constant("holds for every value of its type")))
+        }
+        (Right::Broken(_), _) => (never(&read, right), None),
+        (Right::Constant(text, _), Verb::Length(op)) => (format!("len({read}) {op} {text}"), None),
+        (Right::Step(at, ty @ (Type::String | Type::List)), Verb::Length(op)) => {
+            (format!("len({read}) {op} len({at} as {})", ty.name()), None)
+        }
+        (Right::Step(at, ty), Verb::Length(op)) => (format!("len({read}) {op} {at} as {}", ty.name()), None),
+        (Right::Pattern(text), _) => (format!("{read} matches {text}"), None),
+        (Right::Step(at, Type::String), Verb::Regex) => {
+            let why = "takes the step's text as an expression of this language, not of Python";
+            (format!("{read} matches join([\"^(?:\", {at} as string, \")\"], \"\")"), Some(why.to_owned()))
+        }
+        (Right::Step(at, ty), Verb::Regex) => (format!("{read} matches ({at} as {})", ty.name()), None),
+        // A list or dict is looked for in a list whose elements are such.
+        (Right::Step(at, ty @ (Type::List | Type::Dict)), Verb::Infix(op))
+            if operator.family == Type::List && op.ends_with("contains") && left_type == Type::List =>
+        {
+            (format!("{read}<{}> {op} {at} as {}", ty.name(), ty.name()), None)
+        }
+        (Right::Step(at, ty), Verb::Infix(op)) => (format!("{read} {op} {at} as {}", ty.name()), None),
+        (Right::Constant(text, _), Verb::Infix(op)) => (format!("{read} {op} {text}"), None),
+        (Right::Constant(text, _), Verb::Regex) => (format!("{read} matches {text}"), None),
+    };
+    (text, never_holds.or(remark))
+}
+
+/// A condition that is usable when both sides are, and never holds.
+fn never(read: &str, right: &Right) -> String {
+    match right {
+        Right::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),
+        _ => format!("[{read}] == []"),
+    }
+}
+
+/// A JSON value for a message: a text without its quotes.
+fn plain(json: &Json) -> String {
+    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
+}
+
+/// A condition as the original would write it, for the comment that says why it was left out.
+pub(super) fn original(node: &Node<'_>) -> String {
+    let side = |key: &str| {
+        let side = node.value.get(key)?;
+        let at = side.get("value").map(|value| value.to_string());
+        Some(match side.get("step_id").and_then(Json::as_str) {
+            Some(id) => format!("{id}/{}", at.as_deref().unwrap_or("").trim_matches('"')),
+            None => at.unwrap_or_else(|| "nothing".to_owned()),
+        })
+    };
+    let operate = node.value.get("operate").map(plain);
+    let parts = [side("left"), operate, side("right")];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    match (text.is_empty(), node.value.get("id").and_then(Json::as_str)) {
+        (true, Some(id)) => shown(id),
+        (true, None) => "a condition".to_owned(),
+        (false, _) => shown(&text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Operator, VERBS};
+
+    #[test]
+    fn every_operator_of_the_original_is_known_by_its_name() {
+        let names = VERBS.iter().flat_map(|(verb, families, _)| {
+            families.iter().map(move |family| format!("{}_{verb}", family.name()))
+        });
+        let names: Vec<String> = names.collect();
+        assert_eq!(names.len(), 10 + 4 + 4 + 2 + 1 + 10 + 2);
+        assert!(names.iter().all(|name| Operator::named(name).is_some()));
+        for unknown in
+            ["", "equal", "string_", "STRING_EQUAL", "string_greater_than", "list_length", "bool_contains"]
+        {
+            assert!(Operator::named(unknown).is_none(), "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! The conditions of message routes, as formulas that are laid out when all of them are known.
+
+use super::node::{Node, Object, Read};
+use super::regex;
+use super::write::{list, path, raw_string, shown, string, value};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// How wide a condition may be on one line.
+const COLUMNS: usize = 92;
+
+/// A condition to be written.
+#[derive(Clone, Debug)]
+pub(super) enum Formula {
+    /// As it is written.
+    Text(String),
+    /// A field of the context beside a constant: `ctx.n > 3`.
+    Compare {
+        field: String,
+        ty: &'static str,
+        op: &'static str,
+        constant: String,
+    },
+    All(Vec<Formula>),
+    Any(Vec<Formula>),
+    Not(Box<Formula>),
+    Always,
+    Never,
+    /// Neither this nor its negation holds.
+    Unknown,
+}
+
+/// What the conditions of a file have in common.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// At which types each field of the context is read.
+    uses: BTreeMap<String, BTreeSet<&'static str>>,
+    /// Whether the message's length, or its urgency, is asked for.
+    pub(super) length: bool,
+    pub(super) urgency: bool,
+    /// Remarks on the condition being read.
+    pub(super) remarks: Vec<String>,
+}
+
+const COMPARISONS: &[(&str, &str)] =
+    &[("gt", ">"), ("lt", "<"), ("gte", ">="), ("lte", "<="), ("eq", "=="), ("ne", "!=")];
+
+impl Facts {
+    fn uses(&mut self, field: &str, ty: &'static str) {
+        self.uses.entry(field.to_owned()).or_default().insert(ty);
+    }
+
+    /// Whether a field's type must be written with it, since others read it at another.
+    fn is_mixed(&self, field: &str) -> bool {
+        self.uses.get(field).is_some_and(|types| types.len() > 1)
+    }
+
+    fn remark(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.remarks.contains(&text) {
+            self.remarks.push(text);
+        }
+    }
+
+    /// Reads a condition.
+    pub(super) fn read(&mut self, node: &Node<'_>) -> Read<Formula> {
+        let object = node.object("a condition")?;
+        let kind = object.need("type", "a condition")?;
+        let formula = match kind.text()? {
+            "TextCondition" => self.text(&object)?,
+            "RegexCondition" => self.regex(&object)?,
+            "SimilarityCondition" => similarity(&object)?,
+            "ContextCondition" => return self.context(&object),
+            "ErrorCondition" => self.error(&object)?,
+            "PermissionCondition" => self.permission(&object)?,
+            "AndCondition" => Formula::All(self.parts(&object)?),
+            "OrCondition" => Formula::Any(self.parts(&object)?),
+            "NotCondition" => {
+                let inner = self.read(&object.need("condition", "a `NotCondition`")?)?;
+                Formula::Not(Box::new(inner))
+            }
+            other => {
+                return kind.refuse(format!(
+                    "there is no condition {}; there are TextCondition, RegexCondition, SimilarityCondition, \
+                     ContextCondition, ErrorCondition, PermissionCondition, AndCondition, OrCondition and NotCondition",
+                    shown(other)
+                ));
+            }
+        };
+        object.nothing_else(&format!("a `{}`", kind.text()?))?;
+        Ok(formula)
+    }
+
+    fn parts(&mut self, object: &Object<'_>) -> Read<Vec<Formula>> {
+        let parts = object.need("conditions", "this condition")?.list("conditions")?;
+        parts.iter().map(|part| self.read(part)).collect()
+    }
+
+    fn text(&mut self, object: &Object<'_>) -> Read<Formula> {
+        let sensitive = object.get("case_sensitive").map(|node| node.bool()).transpose()?.unwrap_or(false);
+        let case = if sensitive { "" } else { " ignoring case" };
+        let mut parts = Vec::new();
+        for (key, op) in [("contains", "contains"), ("keywords", "contains word")] {
+            let Some(node) = object.get(key) else { continue };
+            let words = node.texts()?;
+            if key == "keywords" && words.contains(&"") {
+                return node.refuse("an empty keyword is no word and is never found; remove it");
+            }
+            if words.is_empty() {
+                self.remark("An empty list holds for nothing.");
+            }
+            let words: Vec<String> = words.into_iter().map(string).collect();
+            let words = match words.as_slice() {
+                [word] => word.clone(),
+                words => format!("any {}", list(words, 4)),
+            };
+            parts.push(Formula::Text(format!("text {op} {words}{case}")));
+        }
+        if parts.is_empty() {
+            return object.node.refuse("a `TextCondition` needs `contains` or `keywords`");
+        }
+        Ok(Formula::All(parts))
+    }
+
+    fn regex(&mut self, object: &Object<'_>) -> Read<Formula> {
+        let node = object.need("pattern", "a `RegexCondition`")?;
+        let sensitive = object.get("case_sensitive").map(|node| node.bool()).transpose()?.unwrap_or(true);
+        let pattern = node.text()?;
+        match regex::translate(pattern, !sensitive) {
+            Ok(translated) => {
+                if translated.text != pattern {
+                    self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
+                }
+                let case = if sensitive { "" } else { " ignoring case" };
+                Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
+            }
+            Err(why) => {
+                node.refuse(format!("the regular expression {} cannot be translated: {why}", shown(pattern)))
+            }
+        }
+    }
+
+    /// `field__op` of the context; every one must hold.
+    fn context(&mut self, object: &Object<'_>) -> Read<Formula> {
+        let mut parts = Vec::new();
+        for (key, node) in object.members() {
+            if key == "type" {
+                continue;
+            }
+            let (field, op) = match key.rsplit_once("__") {
+                None => (key, "=="),
+                Some((field, word)) => match COMPARISONS.iter().find(|(known, _)| *known == word) {
+                    Some((_, op)) if !field.is_empty() => (field, *op),
+                    _ => {
+                        let known: Vec<&str> = COMPARISONS.iter().map(|(word, _)| *word).collect();
+                        let known = known.join(", ");
+                        return node
+                            .refuse(format!("there is no comparison {}; there are {known}", shown(word)));
+                    }
+                },
+            };
+            parts.push(self.comparison(field, op, &node)?);
+        }
+        if parts.is_empty() {
+            self.remark("This condition asks for nothing and holds for every message.");
+        }
+        Ok(Formula::All(parts))
+    }
+
+    fn comparison(&mut self, field: &str, op: &'static str, node: &Node<'_>) -> Read<Formula> {
+        if node.value.is_null() {
+            self.remark(format!(
+                "{} was compared with null: what is missing is neither equal nor unequal to anything, so this never holds, \
+                 and neither does its negation.",
+                shown(field)
+            ));
+            return Ok(Formula::Unknown);
+        }
+        let equality = matches!(op, "==" | "!=");
+        let ty = match node.value {
+            Json::Number(_) => "number",
+            Json::String(text) if !equality && OffsetDateTime::parse(text, &Rfc3339).is_ok() => "datetime",
+            _ if !equality => {
+                return node.refuse(format!(
+                    "`{op}` compares numbers, or times written like 2026-01-31T09:30:00Z; this is {}",
+                    super::node::kind(node.value)
+                ));
+            }
+            Json::String(_) => "string",
+            Json::Bool(_) => "bool",
+            Json::Array(_) => "list",
+            Json::Object(_) | Json::Null => "dict",
+        };
+        let constant = value(node.value);
+        let derived = match field {
+            "message_length" => Some(("number", &mut self.length)),
+            "urgency" => Some(("string", &mut self.urgency)),
+            _ => None,
+        };
+        if let Some((wanted, asked)) = derived {
+            if ty != wanted {
+                return node.refuse(format!(
+                    "`{field}` is a {wanted}, and this is {}",
+                    super::node::kind(node.value)
+                ));
+            }
+            *asked = true;
+            return Ok(Formula::Text(format!("{field} {op} {constant}")));
+        }
+        let field = path("ctx", [field]);
+        self.uses(&field, ty);
+        Ok(Formula::Compare { field, ty, op, constant })
+    }
+
+    fn error(&mut self, object: &Object<'_>) -> Read<Formula> {
+        let kind = object.get("last_error_type").map(|node| node.text()).transpose()?;
+        let mut parts = Vec::new();
+        let last = path("ctx", ["last_error_type"]);
+        if let Some(kind) = kind {
+            self.uses(&last, "string");
+            parts.push(Formula::Text(format!("{last} == {}", string(kind))));
+        }
+        let counts = std::iter::once(("occurrence_count".to_owned(), "=="))
+            .chain(COMPARISONS.iter().map(|(word, op)| (format!("occurrence_count__{word}"), *op)));
+        for (key, op) in counts {
+            let Some(node) = object.get(&key) else { continue };
+            self.uses(&path("ctx", ["error_counts"]), "dict");
+            let limit = super::write::number(node.number()?);
+            let kind = match kind {
+                Some(kind) => string(kind),
+                None => {
+                    self.uses(&last, "string");
+                    last.clone()
+                }
+            };
+            parts.push(Formula::Text(format!("(ctx.error_counts[{kind}] ?? 0) {op} {limit}")));
+        }
+        if parts.is_empty() {
+            self.remark("This condition asks for nothing and holds for every message.");
+        }
+        Ok(Formula::All(parts))
+    }
+
+    fn permission(&mut self, object: &Object<'_>) -> Read<Formula> {
+        let mut parts = Vec::new();
+        self.uses(&path("ctx", ["user"]), "dict");
+        if let Some(node) = object.get("user_role") {
+            parts.push(Formula::Text(format!("ctx.user.role == {}", string(node.text()?))));
+        }
+        if let Some(node) = object.get("required_permissions") {
+            let permissions = node.texts()?;
+            let held =
+                permissions.into_iter().map(|it| format!("ctx.user.permissions contains {}", string(it)));
+            parts.extend(held.map(Formula::Text));
+        }
+        if parts.is_empty() {
+            self.remark("This condition asks for nothing and holds for every message.");
+        }
+        Ok(Formula::All(parts))
+    }
+
+    /// The formula as text that begins at column `column`; further lines are indented by `indent`.
+    pub(super) fn write(&self, formula: &Formula, column: usize, indent: usize) -> String {
+        let formula = settled(formula.clone(), true);
+        let line = self.inline(&formula, Binding::Loose);
+        match &formula {
+            _ if fits(&line, column) => line,
+            Formula::All(parts) => {
+                let parts: Vec<String> =
+                    parts.iter().map(|part| self.block(part, indent, Binding::And)).collect();
+                parts.join(&format!("\n{}and ", " ".repeat(indent)))
+            }
+            _ => self.block(&formula, indent - 2, Binding::Loose),
+        }
+    }
+
+    /// On one line where it fits, else as a block whose lines begin at `indent`.
+    fn block(&self, formula: &Formula, indent: usize, binding: Binding) -> String {
+        let line = self.inline(formula, binding);
+        let (word, parts) = match formula {
+            _ if fits(&line, indent) => return line,
+            Formula::All(parts) => ("all", parts),
+            Formula::Any(parts) => ("any", parts),
+            Formula::Not(inner) => {
+                return format!("not ({})", self.block(inner, indent, Binding::Loose));
+            }
+            _ => return line,
+        };
+        let inner = " ".repeat(indent + 2);
+        let parts: Vec<String> = parts
+            .iter()
+            .map(|part| format!("{inner}{}", self.block(part, indent + 2, Binding::Loose)))
+            .collect();
+        format!("{word} {{\n{}\n{}}}", parts.join(";\n"), " ".repeat(indent))
+    }
+
+    fn inline(&self, formula: &Formula, binding: Binding) -> String {
+        let joined = |parts: &[Formula], word: &str, own: Binding| {
+            let parts: Vec<String> = parts.iter().map(|part| self.inline(part, own)).collect();
+            let text = parts.join(&format!(" {word} "));
+            if binding > own { format!("({text})") } else { text }
+        };
+        match formula {
+            Formula::Text(text) => text.clone(),
+            Formula::Compare { field, ty, op, constant } => {
+                if self.is_mixed(field) || *ty == "datetime" {
+                    format!("{field} as {ty} {op} {constant}")
+                } else {
+                    format!("{field} {op} {constant}")
+                }
+            }
+            Formula::All(parts) => joined(parts, "and", Binding::And),
+            Formula::Any(parts) => joined(parts, "or", Binding::Or),
+            Formula::Not(inner) => format!("not ({})", self.inline(inner, Binding::Loose)),
+            Formula::Always => "true".to_owned(),
+            Formula::Never | Formula::Unknown => "false".to_owned(),
+        }
+    }
+}
+
+/// What stands around a formula, from the loosest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Binding {
+    Loose,
+    Or,
+    And,
+}
+
+fn fits(text: &str, indent: usize) -> bool {
+    !text.contains('\n') && indent + text.chars().count() <= COLUMNS
+}
+
+/// The same condition in its shortest form. What is neither true nor false is never chosen by: under
+/// an even number of negations it may be false, under an odd one true.
+fn settled(formula: Formula, positive: bool) -> Formula {
+    let parts =
+        |parts: Vec<Formula>| parts.into_iter().map(|part| settled(part, positive)).collect::<Vec<_>>();
+    match formula {
+        Formula::All(inner) => match parts(inner) {
+            inner if inner.is_empty() => Formula::Always,
+            mut inner if inner.len() == 1 => inner.remove(0),
+            inner => Formula::All(flat(inner, |part| match part {
+                Formula::All(parts) => Ok(parts),
+                other => Err(other),
+            })),
+        },
+        Formula::Any(inner) => match parts(inner) {
+            inner if inner.is_empty() => Formula::Never,
+            mut inner if inner.len() == 1 => inner.remove(0),
+            inner => Formula::Any(flat(inner, |part| match part {
+                Formula::Any(parts) => Ok(parts),
+                other => Err(other),
+            })),
+        },
+        Formula::Not(inner) => match settled(*inner, !positive) {
+            Formula::Not(inner) => *inner,
+            Formula::Always => Formula::Never,
+            Formula::Never => Formula::Always,
+            inner => Formula::Not(Box::new(inner)),
+        },
+        Formula::Unknown if positive => Formula::Never,
+        Formula::Unknown => Formula::Always,
+        other => other,
+    }
+}
+
+/// The parts, with those that `open` opens replaced by what is in them.
+fn flat(parts: Vec<Formula>, open: impl Fn(Formula) -> Result<Vec<Formula>, Formula>) -> Vec<Formula> {
+    parts.into_iter().flat_map(|part| open(part).unwrap_or_else(|other| vec![other])).collect()
+}
+
+fn similarity(object: &Object<'_>) -> Read<Formula> {
+    let text = object.need("text", "a `SimilarityCondition`")?;
+    let threshold = object.need("threshold", "a `SimilarityCondition`")?;
+    let (text, threshold) = (string(text.text()?), super::write::number(threshold.number()?));
+    Ok(Formula::Text(format!("similarity(text, {text}) >= {threshold}")))
+}

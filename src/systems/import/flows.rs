@@ -1,0 +1,164 @@
+//! Keyword and intent flows: `[{"flow_id", "description", "type", "trigger_patterns", "match_type"},
+//! …]`, or an object with `flows`.
+
+use super::node::{Node, Object, Read};
+use super::regex;
+use super::write::{self, Document, Names, Statement, list, name, raw_string, shown, string};
+
+/// Reads the document.
+pub(super) fn document(root: &Node<'_>) -> Read<Document> {
+    let mut document = Document {
+        header: "Keyword and intent flows, imported from their JSON.\n\
+                 Keyword flows are tried as they stand here, their patterns in order; where none is found, the \
+                 intent flows are asked."
+            .to_owned(),
+        ..Document::default()
+    };
+    let flows = if root.value.is_array() {
+        root.list("flows")?
+    } else {
+        let object = root.object("a list of flows, or an object with `flows`")?;
+        let flows = object.need("flows", "the document")?.list("flows")?;
+        for (key, node) in object.rest() {
+            document.keep(key, &node, "the document");
+        }
+        flows
+    };
+    let mut names = Names::default();
+    for node in &flows {
+        let statement = flow(node, &mut names, &mut document);
+        let statement = statement.map_err(|refusal| refusal.of("flow", node, &["flow_id", "name"]))?;
+        document.statements.push(statement);
+    }
+    document.never_empty("There was no flow.");
+    Ok(document)
+}
+
+/// How a flow is found, by its `type`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Keyword,
+    Intent,
+}
+
+fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
+    let object = node.object("a flow")?;
+    let (flow_id, title) = (object.get("flow_id"), object.get("name"));
+    let Some(id) = flow_id.as_ref().or(title.as_ref()) else {
+        return node.refuse("a flow needs `flow_id` or `name`");
+    };
+    let id = id.text()?;
+    let label = match &title {
+        Some(title) => title.text()?,
+        None => id,
+    };
+    let label = if label.trim().is_empty() { "flow" } else { label };
+    let written = names.take(label);
+    let description = object.get("description").map(|node| node.text()).transpose()?.unwrap_or_default();
+    let kind = match word(&object, "type", "FlowType", &["keyword", "intent"])? {
+        Some("keyword") => Kind::Keyword,
+        _ => Kind::Intent,
+    };
+    let matching = word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
+    let patterns = object.get("trigger_patterns");
+    let examples = object.get("examples");
+    let mut comments = Vec::new();
+    for (key, node) in object.rest() {
+        comments.push(format!("{key}: {}", write::value(node.value)));
+        document
+            .notes
+            .push(format!("`{key}` of the flow {} means nothing here; it is kept as a comment", shown(id)));
+    }
+    let trigger = match kind {
+        Kind::Keyword => {
+            let matching = matching.unwrap_or("contains");
+            let patterns = match &patterns {
+                Some(list) => list.list("patterns")?,
+                None => Vec::new(),
+            };
+            let mut literals = Vec::new();
+            for node in patterns {
+                literals.push(pattern(&node, matching, &written, &mut comments, document)?);
+            }
+            if let Some(examples) = examples {
+                comments.push(format!("examples: {}", write::value(examples.value)));
+                document
+                    .notes
+                    .push(format!("the keyword flow {} has examples; they are kept as a comment", shown(id)));
+            }
+            format!("keyword {matching} {}", list(&literals, 2))
+        }
+        Kind::Intent => {
+            let texts = |node: &Node<'_>| Ok(node.texts()?.into_iter().map(string).collect::<Vec<_>>());
+            let mut trigger = "intent".to_owned();
+            if let Some(examples) = &examples {
+                trigger.push_str(&format!(" examples {}", list(&texts(examples)?, 2)));
+            }
+            let keywords = patterns.as_ref().map(texts).transpose()?.unwrap_or_default();
+            if !keywords.is_empty() {
+                comments.push(
+                    "The patterns of an intent flow are never matched; they are kept as keywords of the intent."
+                        .to_owned(),
+                );
+                trigger.push_str(&format!(" keywords {}", list(&keywords, 2)));
+            }
+            trigger
+        }
+    };
+    let head = match description {
+        "" => format!("flow {}", name(&written)),
+        description => format!("flow {} {}", name(&written), string(description)),
+    };
+    let arrow = format!("-> {}", string(id));
+    let one_line = format!("{head} {trigger} {arrow}");
+    let body = if one_line.chars().count() <= 90 && !trigger.contains('\n') {
+        one_line
+    } else {
+        format!("{head}\n  {trigger}\n  {arrow}")
+    };
+    Ok(Statement { comments, body, ..Statement::default() })
+}
+
+/// A member that is one of a few words, also as Python prints its enumerations: `FlowType.KEYWORD`.
+fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> Read<Option<&'static str>> {
+    let Some(node) = object.get(key) else { return Ok(None) };
+    let written = node.text()?;
+    let plain = written.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).unwrap_or(written);
+    match words.iter().find(|word| plain.eq_ignore_ascii_case(word)) {
+        Some(word) => Ok(Some(word)),
+        None => node.refuse(format!("there is no {key} {}; there are {}", shown(written), words.join(", "))),
+    }
+}
+
+/// A keyword pattern as it is written.
+fn pattern(
+    node: &Node<'_>,
+    matching: &str,
+    flow: &str,
+    comments: &mut Vec<String>,
+    document: &mut Document,
+) -> Read<String> {
+    let text = node.text()?;
+    if text.trim().is_empty() {
+        let what = if text.is_empty() { "empty" } else { "blank" };
+        return node.refuse(format!("this pattern is {what}; remove it"));
+    }
+    if matching != "regex" {
+        return Ok(string(text));
+    }
+    match regex::translate(text, true) {
+        Ok(translated) => {
+            if translated.text != text {
+                comments.push(format!("Written otherwise in Python: {}.", shown(text)));
+                document.renamed(&pattern_key(flow, &translated.text), text);
+            }
+            Ok(raw_string(&translated.text))
+        }
+        Err(why) => node.refuse(format!("the pattern {} cannot be translated: {why}", shown(text))),
+    }
+}
+
+/// What names a pattern of a flow in the table of what had to change.
+pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
+    format!("{flow}\n{pattern}")
+}

@@ -1,0 +1,444 @@
+//! Values written as Python writes them: `'text'`, `[1, 2]`, `{'a': None}`, `True`.
+//!
+//! A careful reader of literals, not an evaluator: what is no literal (a name, a sum, a call) has no
+//! value, and neither has what JSON could not hold in its place, but that a tuple, a set, bytes or a
+//! dict with other keys than texts inside a list or dict is told apart: no message equals those.
+
+use serde_json::{Map, Number, Value as Json};
+
+/// Lists and dicts inside one another.
+const MAX_DEPTH: usize = 60;
+
+/// A value as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Literal {
+    /// One that JSON can hold.
+    Json(Json),
+    /// A list with something in it that JSON cannot hold.
+    OddList,
+    /// A dict with something in it that JSON cannot hold.
+    OddDict,
+    /// A tuple, a set, bytes, or a number without end.
+    Other,
+}
+
+/// The value that `text` is the literal of; `None` when it is no literal.
+pub(super) fn read(text: &str) -> Option<Literal> {
+    let mut reader = Reader { text: text.trim_start_matches([' ', '\t']), at: 0, depth: 0 };
+    let value = reader.items(&[])?;
+    reader.space();
+    reader.rest().is_empty().then_some(value)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn space(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']).len();
+    }
+
+    fn eat(&mut self, wanted: &str) -> bool {
+        self.space();
+        let found = self.rest().starts_with(wanted);
+        self.at += if found { wanted.len() } else { 0 };
+        found
+    }
+
+    /// One value, or several with commas between them, which are a tuple; `ends` closes them.
+    fn items(&mut self, ends: &[&str]) -> Option<Literal> {
+        let first = self.value()?;
+        let mut tuple = false;
+        while self.eat(",") {
+            tuple = true;
+            self.space();
+            if self.rest().is_empty() || ends.iter().any(|end| self.rest().starts_with(end)) {
+                break;
+            }
+            self.value()?;
+        }
+        Some(if tuple { Literal::Other } else { first })
+    }
+
+    fn value(&mut self) -> Option<Literal> {
+        self.space();
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let value = match self.rest().chars().next()? {
+            '[' => self.list(),
+            '{' => self.dict(),
+            '(' => {
+                self.at += 1;
+                if self.eat(")") {
+                    Some(Literal::Other)
+                } else {
+                    let value = self.items(&[")"])?;
+                    self.eat(")").then_some(value)
+                }
+            }
+            '+' | '-' | '.' | '0'..='9' => self.number(),
+            '\'' | '"' => self.strings(),
+            _ => self.word(),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn list(&mut self) -> Option<Literal> {
+        self.at += 1;
+        let (mut items, mut odd) = (Vec::new(), false);
+        loop {
+            if self.eat("]") {
+                break;
+            }
+            match self.value()? {
+                Literal::Json(item) => items.push(item),
+                _ => odd = true,
+            }
+            if !self.eat(",") {
+                if self.eat("]") {
+                    break;
+                }
+                return None;
+            }
+        }
+        Some(if odd { Literal::OddList } else { Literal::Json(Json::Array(items)) })
+    }
+
+    /// A dict, or a set.
+    fn dict(&mut self) -> Option<Literal> {
+        self.at += 1;
+        let (mut map, mut odd, mut set) = (Map::new(), false, None);
+        loop {
+            if self.eat("}") {
+                break;
+            }
+            let key = self.value()?;
+            let is_set = !self.eat(":");
+            if *set.get_or_insert(is_set) != is_set {
+                return None;
+            }
+            // What cannot be hashed is no key and no element.
+            if matches!(
+                key,
+                Literal::OddList | Literal::OddDict | Literal::Json(Json::Array(_) | Json::Object(_))
+            ) {
+                return None;
+            }
+            if !is_set {
+                match (key, self.value()?) {
+                    // Of two equal keys the later counts.
+                    (Literal::Json(Json::String(key)), Literal::Json(value)) => drop(map.insert(key, value)),
+                    _ => odd = true,
+                }
+            }
+            if !self.eat(",") {
+                if self.eat("}") {
+                    break;
+                }
+                return None;
+            }
+        }
+        Some(match (set, odd) {
+            (Some(true), _) => Literal::Other,
+            (_, true) => Literal::OddDict,
+            _ => Literal::Json(Json::Object(map)),
+        })
+    }
+
+    /// A number with at most one sign; a sum of a number and an imaginary one is none JSON holds.
+    fn number(&mut self) -> Option<Literal> {
+        let negative = self.rest().starts_with('-');
+        if self.rest().starts_with(['-', '+']) {
+            self.at += 1;
+            self.space();
+        }
+        let word_char = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        let mut end = self.rest().find(|c| !word_char(c)).unwrap_or(self.rest().len());
+        let exponent = self.rest()[..end].ends_with(['e', 'E']) && !self.rest().starts_with("0x");
+        if exponent && self.rest()[end..].starts_with(['+', '-']) {
+            let tail = &self.rest()[end + 1..];
+            end += 1 + tail.find(|c| !word_char(c)).unwrap_or(tail.len());
+        }
+        let written = &self.rest()[..end];
+        let number = unsigned(written)?;
+        self.at += end;
+        Some(match number {
+            Unsigned::Whole(value) => {
+                let value = if negative { -value } else { value };
+                Literal::Json(match i64::try_from(value) {
+                    Ok(value) => value.into(),
+                    Err(_) => Number::from_f64(value as f64).map_or(Json::Null, Json::Number),
+                })
+            }
+            Unsigned::Float(value) => {
+                let value = if negative { -value } else { value };
+                Number::from_f64(value).map_or(Literal::Other, |number| Literal::Json(Json::Number(number)))
+            }
+        })
+    }
+
+    fn word(&mut self) -> Option<Literal> {
+        let end = self.rest().find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(self.rest().len());
+        let word = &self.rest()[..end];
+        let value = match word {
+            "True" => Literal::Json(true.into()),
+            "False" => Literal::Json(false.into()),
+            "None" => Literal::Json(Json::Null),
+            _ if self.rest()[end..].starts_with(['\'', '"']) => return self.strings(),
+            _ => return None,
+        };
+        self.at += end;
+        Some(value)
+    }
+
+    /// Strings side by side are one string.
+    fn strings(&mut self) -> Option<Literal> {
+        let (mut text, mut bytes) = (String::new(), None);
+        loop {
+            self.space();
+            let rest = self.rest();
+            let prefix = &rest[..rest.find(['\'', '"']).unwrap_or(rest.len())];
+            let next_is_string = rest.len() > prefix.len()
+                && matches!(prefix.to_ascii_lowercase().as_str(), "" | "r" | "u" | "b" | "br" | "rb");
+            if !next_is_string {
+                break;
+            }
+            let is_bytes = prefix.contains(['b', 'B']);
+            if *bytes.get_or_insert(is_bytes) != is_bytes {
+                return None;
+            }
+            self.at += prefix.len();
+            self.string(prefix.contains(['r', 'R']), &mut text)?;
+        }
+        match bytes {
+            Some(true) => Some(Literal::Other),
+            Some(false) => Some(Literal::Json(Json::String(text))),
+            None => None,
+        }
+    }
+
+    fn string(&mut self, raw: bool, text: &mut String) -> Option<()> {
+        let quote = &self.rest()[..1];
+        let triple = quote.repeat(3);
+        let (quote, long) =
+            if self.rest().starts_with(&triple) { (triple.as_str(), true) } else { (quote, false) };
+        self.at += quote.len();
+        loop {
+            let rest = self.rest();
+            if rest.starts_with(quote) {
+                self.at += quote.len();
+                return Some(());
+            }
+            let c = rest.chars().next()?;
+            self.at += c.len_utf8();
+            match c {
+                '\n' | '\r' if !long => return None,
+                '\\' if raw => {
+                    let next = self.rest().chars().next()?;
+                    self.at += next.len_utf8();
+                    text.push('\\');
+                    text.push(next);
+                }
+                '\\' => self.escape(text)?,
+                c => text.push(c),
+            }
+        }
+    }
+
+    fn escape(&mut self, text: &mut String) -> Option<()> {
+        let c = self.rest().chars().next()?;
+        self.at += c.len_utf8();
+        let plain = match c {
+            '\n' => return Some(()),
+            'a' => '\u{7}',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\u{b}',
+            '\\' | '\'' | '"' => c,
+            'x' => self.coded(2)?,
+            'u' => self.coded(4)?,
+            'U' => self.coded(8)?,
+            'N' => return None,
+            '0'..='7' => {
+                let more = self.rest().chars().take(2).take_while(|c| ('0'..='7').contains(c)).count();
+                let code = u32::from_str_radix(self.text.get(self.at - 1..self.at + more)?, 8).ok()?;
+                self.at += more;
+                char::from_u32(code)?
+            }
+            // Python keeps the backslash of what is no escape.
+            other => {
+                text.push('\\');
+                other
+            }
+        };
+        text.push(plain);
+        Some(())
+    }
+
+    fn coded(&mut self, digits: usize) -> Option<char> {
+        let code =
+            self.rest().get(..digits).filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        self.at += digits;
+        char::from_u32(u32::from_str_radix(code, 16).ok()?)
+    }
+}
+
+enum Unsigned {
+    Whole(i128),
+    Float(f64),
+}
+
+/// A number without its sign. Underscores stand between digits, and a whole decimal number does not
+/// begin with a zero.
+fn unsigned(written: &str) -> Option<Unsigned> {
+    let lower = written.to_ascii_lowercase();
+    let misplaced = lower.ends_with('_') || lower.starts_with('_') || lower.contains("__");
+    let by_digit = lower.match_indices('_').all(|(at, _)| {
+        let around = [lower.as_bytes().get(at.wrapping_sub(1)), lower.as_bytes().get(at + 1)];
+        around.iter().all(|byte| byte.is_some_and(|byte| byte.is_ascii_hexdigit() || b"xob".contains(byte)))
+    });
+    if misplaced || !by_digit {
+        return None;
+    }
+    let plain = lower.replace('_', "");
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = plain.strip_prefix(prefix) {
+            return i128::from_str_radix(digits, radix)
+                .ok()
+                .filter(|_| !digits.starts_with('+'))
+                .map(Unsigned::Whole);
+        }
+    }
+    if plain.bytes().all(|byte| byte.is_ascii_digit()) {
+        let leading_zero =
+            plain.len() > 1 && plain.starts_with('0') && plain.bytes().any(|byte| byte != b'0');
+        return match plain.parse::<i128>() {
+            _ if plain.is_empty() || leading_zero => None,
+            Ok(value) => Some(Unsigned::Whole(value)),
+            Err(_) => plain.parse().ok().map(Unsigned::Float),
+        };
+    }
+    let is_float = plain.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
+    let value = plain.parse().ok().filter(|_| is_float)?;
+    Some(Unsigned::Float(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Literal, read};
+    use serde_json::json;
+
+    #[test]
+    fn literals_have_their_value() {
+        for (text, value) in [
+            ("'hello'", json!("hello")),
+            ("\"it's\"", json!("it's")),
+            ("  'a' ", json!("a")),
+            ("'a' \"b\"", json!("ab")),
+            ("'''a\n'b' '''", json!("a\n'b' ")),
+            (r"'a\n\x41\u6587\'\q\101\0'", json!("a\nA文'\\qA\0")),
+            (r"r'\d\''", json!(r"\d\'")),
+            ("u'a'", json!("a")),
+            ("''", json!("")),
+            ("5", json!(5)),
+            (" -5 ", json!(-5)),
+            ("+5", json!(5)),
+            ("5.", json!(5.0)),
+            (".5", json!(0.5)),
+            ("5e0", json!(5.0)),
+            ("1E-7", json!(1e-7)),
+            ("1_000", json!(1000)),
+            ("0x1F", json!(31)),
+            ("00", json!(0)),
+            ("9007199254740993", json!(9007199254740993u64)),
+            ("True", json!(true)),
+            ("None", json!(null)),
+            ("(5)", json!(5)),
+            ("[1, 'a', [True, None,],]", json!([1, "a", [true, null]])),
+            ("[]", json!([])),
+            ("{'a': 1, \"b\": {'c': [-1.5]}}", json!({"a": 1, "b": {"c": [-1.5]}})),
+            ("{}", json!({})),
+        ] {
+            assert_eq!(read(text), Some(Literal::Json(value)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_json_cannot_hold_is_told_apart() {
+        for (text, value) in [
+            ("[(1, 2)]", Literal::OddList),
+            ("[b'a', {1}]", Literal::OddList),
+            ("{1: 2}", Literal::OddDict),
+            ("{'a': ()}", Literal::OddDict),
+            ("1, 2", Literal::Other),
+            ("()", Literal::Other),
+            ("(1,)", Literal::Other),
+            ("{1, 2}", Literal::Other),
+            ("b'a'", Literal::Other),
+            ("1e999", Literal::Other),
+        ] {
+            assert_eq!(read(text), Some(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_literal_has_no_value() {
+        for text in [
+            "",
+            " ",
+            "hello",
+            "hello world",
+            "'a'+'b'",
+            "f'a'",
+            "'a",
+            "str('a')",
+            "a.b",
+            "--5",
+            "007",
+            "5x",
+            "2*3",
+            "five",
+            "inf",
+            "nan",
+            "５",
+            "not True",
+            "true",
+            "null",
+            "[a]",
+            "[1",
+            "[1 2]",
+            "[,]",
+            "{**{'a': 1}}",
+            "{'a': 1, 2}",
+            "{[1]: 2}",
+            "{'a'}x",
+            "1__0",
+            "_1",
+            "1_",
+            "'a\nb'",
+            r"'\x4'",
+            "1.2.3",
+            "0x",
+            "1e",
+            "'a' b'b'",
+            "2024-01-01",
+            "- -5",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(read(&"[".repeat(100_000)), None);
+    }
+}

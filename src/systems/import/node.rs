@@ -1,0 +1,291 @@
+//! JSON with its path, so that whatever is refused can be named by its place.
+
+use serde_json::{Map, Value as Json};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// A step from a value to one inside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// What cannot be translated.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) message: String,
+    pub(super) steps: Vec<Step>,
+}
+
+impl Refusal {
+    /// The same, with the name of what it is about: the first of `keys` that `node` has.
+    pub(super) fn of(self, what: &str, node: &Node<'_>, keys: &[&str]) -> Refusal {
+        let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
+        let message = match name {
+            Some(name) => format!("{what} {}: {}", super::write::shown(name), self.message),
+            None => self.message,
+        };
+        Refusal { message, ..self }
+    }
+}
+
+/// What reading gives.
+pub(super) type Read<T> = Result<T, Refusal>;
+
+/// A JSON value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Node<'j> {
+    pub(super) value: &'j Json,
+    steps: Vec<Step>,
+}
+
+impl<'j> Node<'j> {
+    pub(super) fn root(value: &'j Json) -> Self {
+        Node { value, steps: Vec::new() }
+    }
+
+    fn child(&self, step: Step, value: &'j Json) -> Self {
+        let mut steps = self.steps.clone();
+        steps.push(step);
+        Node { value, steps }
+    }
+
+    pub(super) fn refuse<T>(&self, message: impl Into<String>) -> Read<T> {
+        Err(Refusal { message: message.into(), steps: self.steps.clone() })
+    }
+
+    /// The value as `wanted` says it must be, or the refusal that says so.
+    fn wanted<T>(&self, value: Option<T>, wanted: &str) -> Read<T> {
+        match value {
+            Some(value) => Ok(value),
+            None => self.refuse(format!("expected {wanted}, found {}", kind(self.value))),
+        }
+    }
+
+    /// The value as an object; `wanted` is what it stands for, such as "a route".
+    pub(super) fn object(&self, wanted: &str) -> Read<Object<'j>> {
+        let map = self.wanted(self.value.as_object(), &format!("{wanted}, an object"))?;
+        Ok(Object { node: self.clone(), map, used: RefCell::default() })
+    }
+
+    /// The elements of a list.
+    pub(super) fn list(&self, wanted: &str) -> Read<Vec<Node<'j>>> {
+        let list = self.wanted(self.value.as_array(), &format!("a list of {wanted}"))?;
+        Ok(list.iter().enumerate().map(|(at, value)| self.child(Step::Index(at), value)).collect())
+    }
+
+    pub(super) fn text(&self) -> Read<&'j str> {
+        self.wanted(self.value.as_str(), "a text")
+    }
+
+    /// The texts of a list.
+    pub(super) fn texts(&self) -> Read<Vec<&'j str>> {
+        self.list("texts")?.iter().map(Node::text).collect()
+    }
+
+    pub(super) fn bool(&self) -> Read<bool> {
+        self.wanted(self.value.as_bool(), "true or false")
+    }
+
+    /// A whole number; `2.0` is one.
+    pub(super) fn int(&self) -> Read<i64> {
+        let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
+        self.wanted(self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole)), "a whole number")
+    }
+
+    pub(super) fn number(&self) -> Read<&'j serde_json::Number> {
+        self.wanted(self.value.as_number(), "a number")
+    }
+}
+
+/// A JSON object that knows which of its keys were looked at.
+pub(super) struct Object<'j> {
+    pub(super) node: Node<'j>,
+    map: &'j Map<String, Json>,
+    used: RefCell<BTreeSet<String>>,
+}
+
+impl<'j> Object<'j> {
+    /// A member; one that is null counts as absent.
+    pub(super) fn get(&self, key: &str) -> Option<Node<'j>> {
+        self.raw(key).filter(|node| !node.value.is_null())
+    }
+
+    /// A member, null or not.
+    pub(super) fn raw(&self, key: &str) -> Option<Node<'j>> {
+        self.used.borrow_mut().insert(key.to_owned());
+        let value = self.map.get(key)?;
+        Some(self.node.child(Step::Key(key.to_owned()), value))
+    }
+
+    /// A member that must be there.
+    pub(super) fn need(&self, key: &str, of: &str) -> Read<Node<'j>> {
+        match self.get(key) {
+            Some(node) => Ok(node),
+            None => self.node.refuse(format!("{of} needs `{key}`")),
+        }
+    }
+
+    /// Every member, in the order of the keys.
+    pub(super) fn members(&self) -> Vec<(&'j str, Node<'j>)> {
+        self.map
+            .iter()
+            .map(|(key, value)| (key.as_str(), self.node.child(Step::Key(key.clone()), value)))
+            .collect()
+    }
+
+    /// The members that nobody looked at.
+    pub(super) fn rest(&self) -> Vec<(&'j str, Node<'j>)> {
+        let used = self.used.borrow();
+        self.members().into_iter().filter(|(key, _)| !used.contains(*key)).collect()
+    }
+
+    /// Refuses members that nobody looked at: where they would change what is decided.
+    pub(super) fn nothing_else(&self, of: &str) -> Read<()> {
+        match self.rest().first() {
+            Some((key, node)) => node.refuse(format!("{of} has no `{key}`")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A value's kind, with its article.
+pub(super) fn kind(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// A path as people write it: `routes[2].condition["odd key"]`.
+pub(super) fn dotted(steps: &[Step]) -> String {
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Step::Index(at) => path.push_str(&format!("[{at}]")),
+            Step::Key(key) if super::write::is_name(key) => {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(key);
+            }
+            Step::Key(key) => path.push_str(&format!("[{}]", super::write::string(key))),
+        }
+    }
+    path
+}
+
+/// Line and column, from 1, of the value that `steps` lead to in a text that is sound JSON.
+pub(super) fn locate(text: &str, steps: &[Step]) -> Option<(usize, usize)> {
+    let mut scan = Scan { text, at: 0 };
+    for step in steps {
+        scan.space();
+        match step {
+            Step::Index(index) => {
+                scan.at += 1;
+                for _ in 0..*index {
+                    scan.value()?;
+                    scan.space();
+                    scan.at += 1;
+                }
+            }
+            Step::Key(wanted) => loop {
+                scan.at += 1;
+                scan.space();
+                let start = scan.at;
+                scan.value()?;
+                let key: String = serde_json::from_str(text.get(start..scan.at)?).ok()?;
+                scan.space();
+                scan.at += 1;
+                if key == *wanted {
+                    break;
+                }
+                scan.value()?;
+                scan.space();
+                if scan.byte()? != b',' {
+                    return None;
+                }
+            },
+        }
+    }
+    scan.space();
+    let before = text.get(..scan.at)?;
+    let line = 1 + before.matches('\n').count();
+    Some((line, 1 + before.chars().rev().take_while(|c| *c != '\n').count()))
+}
+
+/// A walk over sound JSON that looks at no more than where values end.
+struct Scan<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Scan<'_> {
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while self.byte().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    /// Moves past one value.
+    fn value(&mut self) -> Option<()> {
+        self.space();
+        let mut depth = 0usize;
+        loop {
+            match self.byte()? {
+                b'"' => {
+                    self.at += 1;
+                    while self.byte()? != b'"' {
+                        self.at += if self.byte()? == b'\\' { 2 } else { 1 };
+                    }
+                    self.at += 1;
+                }
+                b'[' | b'{' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b']' | b'}' => {
+                    depth = depth.checked_sub(1)?;
+                    self.at += 1;
+                }
+                b',' | b':' if depth > 0 => self.at += 1,
+                byte if byte.is_ascii_whitespace() => self.at += 1,
+                _ => {
+                    let end = |byte: u8| byte.is_ascii_whitespace() || b",:]}".contains(&byte);
+                    while self.byte().is_some_and(|byte| !end(byte)) {
+                        self.at += 1;
+                    }
+                }
+            }
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found_by_their_path() {
+        let text = "{\"a\": [1, {\"b \\\" c\": [\n  \"x,]\", {}, 3\n]}],\n \"d\": null}";
+        let value: Json = serde_json::from_str(text).unwrap();
+        let root = Node::root(&value);
+        let object = root.object("it").unwrap();
+        let inner = object.get("a").unwrap().list("x").unwrap()[1].object("it").unwrap();
+        let list = inner.get("b \" c").unwrap().list("x").unwrap();
+        let place = |node: &Node| (dotted(&node.steps), locate(text, &node.steps).unwrap());
+        assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
+        assert_eq!(place(&object.raw("d").unwrap()), ("d".to_owned(), (3, 7)));
+        assert_eq!(place(&root), (String::new(), (1, 1)));
+    }
+}

@@ -1,0 +1,154 @@
+//! Message routes: `[{"name", "priority", "condition", "handler", "metadata"}, …]`, or an object with
+//! `routes` and perhaps the `default` handler.
+
+use super::condition::Facts;
+use super::node::{Node, Read};
+use super::write::{self, Document, Names, Statement, name, shown, string};
+
+/// Words that make a message urgent; the author's to change.
+const URGENT: [&str; 9] =
+    ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
+
+/// Reads the document.
+pub(super) fn document(root: &Node<'_>) -> Read<Document> {
+    let mut document = Document {
+        header: "Routes of a message router, imported from its JSON.\n\
+                 They are tried by priority, greatest first, then as they stand here; the first that holds is chosen."
+            .to_owned(),
+        ..Document::default()
+    };
+    let mut default = None;
+    let routes = if root.value.is_array() {
+        root.list("routes")?
+    } else {
+        let object = root.object("a list of routes, or an object with `routes`")?;
+        let routes = object.need("routes", "the document")?.list("routes")?;
+        if let Some(node) = object.get("default") {
+            default = Some(handler(&node)?);
+        }
+        for (key, node) in object.rest() {
+            document.keep(key, &node, "the document");
+        }
+        routes
+    };
+
+    let mut facts = Facts::default();
+    let mut names = Names::reserving(&["default", "none"]);
+    let mut read = Vec::new();
+    for node in &routes {
+        let route = route(node, &mut facts, &mut names, &mut document);
+        read.push(route.map_err(|refusal| refusal.of("route", node, &["name"]))?);
+    }
+    derived(&facts, &mut document);
+    for route in read {
+        let condition = facts.write(&route.condition, "  when ".len(), 4);
+        let Route { head, target, comments, docs, .. } = route;
+        let one_line = format!("{head} when {condition} -> {target}");
+        let body = if one_line.chars().count() <= 80 && !condition.contains('\n') {
+            one_line
+        } else {
+            format!("{head}\n  when {condition}\n  -> {target}")
+        };
+        document.statements.push(Statement { comments, docs, body, close: false });
+    }
+    if let Some(handler) = default {
+        let body = format!("default -> {handler}");
+        document.statements.push(Statement { body, ..Statement::default() });
+    }
+    document.never_empty("There was no route.");
+    Ok(document)
+}
+
+struct Route {
+    head: String,
+    condition: super::condition::Formula,
+    target: String,
+    comments: Vec<String>,
+    docs: String,
+}
+
+fn route(node: &Node<'_>, facts: &mut Facts, names: &mut Names, document: &mut Document) -> Read<Route> {
+    let object = node.object("a route")?;
+    let original = object.need("name", "a route")?;
+    if original.text()?.is_empty() {
+        return original.refuse("a route needs a name");
+    }
+    let written = names.take(original.text()?);
+    document.renamed(&written, original.text()?);
+    let mut comments = Vec::new();
+    if written != original.text()? {
+        comments.push(format!("Named {} in the original.", shown(original.text()?)));
+    }
+    let priority = object.get("priority").map(|node| node.int()).transpose()?.unwrap_or(0);
+    let target = handler(&object.need("handler", "a route")?)?;
+    let metadata = match object.get("metadata") {
+        Some(node) => metadata(&node)?,
+        None => String::new(),
+    };
+    let condition = facts.read(&object.need("condition", "a route")?)?;
+    comments.append(&mut facts.remarks);
+    let docs = object.get("description").map(|node| node.text()).transpose()?.unwrap_or_default().to_owned();
+    for (key, node) in object.rest() {
+        comments.push(format!("{key}: {}", write::value(node.value)));
+        document.notes.push(format!(
+            "`{key}` of the route {} means nothing here; it is kept as a comment",
+            shown(original.text()?)
+        ));
+    }
+    let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
+    Ok(Route {
+        head: format!("route {}{priority}", name(&written)),
+        condition,
+        target: format!("{target}{metadata}"),
+        comments,
+        docs,
+    })
+}
+
+/// A handler's name.
+fn handler(node: &Node<'_>) -> Read<String> {
+    match node.text()? {
+        text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
+            node.refuse(format!("{} cannot be a handler's name", shown(text)))
+        }
+        // After the arrow it would be a jump.
+        "goto" => Ok("`goto`".to_owned()),
+        text => Ok(name(text)),
+    }
+}
+
+fn metadata(node: &Node<'_>) -> Read<String> {
+    let Some(map) = node.value.as_object() else { return node.refuse("metadata are an object") };
+    if map.is_empty() {
+        return Ok(String::new());
+    }
+    let line = write::value(node.value);
+    if line.chars().count() <= 70 {
+        return Ok(format!(" {line}"));
+    }
+    let key = |key: &str| if write::is_name(key) { key.to_owned() } else { string(key) };
+    let entries: Vec<String> =
+        map.iter().map(|(name, json)| format!("    {}: {},\n", key(name), write::value(json))).collect();
+    Ok(format!(" {{\n{}  }}", entries.concat()))
+}
+
+/// What is computed from the message where the context does not say it.
+fn derived(facts: &Facts, document: &mut Document) {
+    let mut add = |comment: &str, body: String, close: bool| {
+        let comments = if comment.is_empty() { Vec::new() } else { vec![comment.to_owned()] };
+        document.statements.push(Statement { comments, body, close, ..Statement::default() });
+    };
+    if facts.length {
+        let comment = "The message's length in characters, where the context does not give one.";
+        add(comment, "let message_length = ctx.message_length ?? len(text)".to_owned(), false);
+    }
+    if facts.urgency {
+        let words: Vec<String> = URGENT.iter().map(|word| string(word)).collect();
+        let comment =
+            "What makes a message urgent, where the context does not say: change the list as you like.";
+        add(comment, format!("list urgent_words = {}", write::list(&words, 0)), false);
+        let body = "let urgency = ctx.urgency\n  \
+                    ?? [\"normal\", \"high\"][min(count term in urgent_words: text contains term ignoring case, 1)]";
+        add("", body.to_owned(), true);
+    }
+}
