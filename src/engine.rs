@@ -20,7 +20,7 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::schema::{self, Breach, Promises};
-use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId};
+use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId, TableKind};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::value::Value;
@@ -141,14 +141,17 @@ impl Rules {
 
     /// The names of the entries.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
-        self.set.program.tables.iter().map(|table| &*table.name)
+        let tables = self.set.program.tables.iter();
+        tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
     }
 
     /// The names of all handlers a decision may lead to: what a registry must hold.
     pub fn targets(&self) -> BTreeSet<&str> {
         let program = &self.set.program;
         let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
-        let routes = program.rules.iter().filter(|route| !route.disabled).map(|route| &route.outcome);
+        let chooses = |table: TableId| program.tables[table.index()].kind != TableKind::Requirements;
+        let routes = program.rules.iter().filter(|route| !route.disabled && chooses(route.table));
+        let routes = routes.map(|route| &route.outcome);
         routes
             .chain(defaults)
             .filter_map(|outcome| match outcome {
@@ -186,6 +189,21 @@ impl Rules {
     /// The bytecode, for tools.
     pub fn bytecode(&self) -> &Bytecode {
         &self.set.bytecode
+    }
+
+    /// The host functions, in the order the program declares them.
+    pub(crate) fn hosts(&self) -> &[Host] {
+        &self.set.hosts
+    }
+
+    /// Which engine decides.
+    pub(crate) fn tier(&self) -> Tier {
+        self.tier.chosen()
+    }
+
+    /// Lends this thread's working memory.
+    pub(crate) fn with_scratch<T>(run: impl FnOnce(&mut Scratch) -> T) -> T {
+        RuleSet::with_scratch(run)
     }
 
     /// The same rules decided by another engine.

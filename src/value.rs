@@ -80,8 +80,10 @@ pub enum Value<'a> {
     JsonList(&'a [Json]),
     /// A list computed during the decision; a missing element counts as null.
     List(&'a [Value<'a>]),
-    /// A dict or record.
+    /// A dict or record of the message or a constant.
     Dict(&'a Map<String, Json>),
+    /// A dict computed during the decision, its keys sorted; a missing value counts as null.
+    Entries(&'a [(&'a str, Value<'a>)]),
 }
 
 impl<'a> Value<'a> {
@@ -114,7 +116,7 @@ impl<'a> Value<'a> {
             Value::Str(_) => Kind::String,
             Value::DateTime(_) => Kind::DateTime,
             Value::JsonList(_) | Value::List(_) => Kind::List,
-            Value::Dict(_) => Kind::Dict,
+            Value::Dict(_) | Value::Entries(_) => Kind::Dict,
         })
     }
 
@@ -151,7 +153,20 @@ impl<'a> Value<'a> {
     pub fn field(self, name: &str) -> Value<'a> {
         match self {
             Value::Dict(map) => map.get(name).map_or(Value::Missing, Value::from_json),
+            Value::Entries(entries) => match entries.binary_search_by_key(&name, |(key, _)| key) {
+                Ok(at) => entries[at].1,
+                Err(_) => Value::Missing,
+            },
             _ => Value::Missing,
+        }
+    }
+
+    /// Whether a dict or record has the key, with whatever value; `None` on anything else.
+    pub fn has_key(self, name: &str) -> Option<bool> {
+        match self {
+            Value::Dict(map) => Some(map.contains_key(name)),
+            Value::Entries(entries) => Some(entries.binary_search_by_key(&name, |(key, _)| key).is_ok()),
+            _ => None,
         }
     }
 
@@ -159,7 +174,7 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn index(self, index: Value<'_>) -> Value<'a> {
         match (self, index) {
-            (Value::Dict(_), Value::Str(key)) => self.field(key),
+            (Value::Dict(_) | Value::Entries(_), Value::Str(key)) => self.field(key),
             (Value::JsonList(items), Value::Int(at)) => {
                 usize::try_from(at).ok().and_then(|at| items.get(at)).map_or(Value::Missing, Value::from_json)
             }
@@ -209,6 +224,9 @@ impl<'a> Value<'a> {
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => Json::Array(items.iter().map(|item| item.to_json()).collect()),
             Value::Dict(map) => Json::Object(map.clone()),
+            Value::Entries(entries) => Json::Object(
+                entries.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect(),
+            ),
         }
     }
 
@@ -271,6 +289,15 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
                 && a.iter().all(|(key, value)| {
                     b.get(key)
                         .is_some_and(|other| identical(Value::from_json(value), Value::from_json(other)))
+                })
+        }
+        (Value::Entries(a), Value::Entries(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|((k, x), (l, y))| k == l && identical(*x, *y))
+        }
+        (Value::Entries(entries), Value::Dict(map)) | (Value::Dict(map), Value::Entries(entries)) => {
+            entries.len() == map.len()
+                && entries.iter().all(|(key, value)| {
+                    map.get(*key).is_some_and(|other| identical(*value, Value::from_json(other)))
                 })
         }
         _ => match (left.elements(), right.elements()) {

@@ -11,6 +11,7 @@ mod misfit;
 mod operator;
 mod path;
 mod pattern;
+mod payload;
 mod read;
 mod statement;
 mod test;
@@ -128,14 +129,26 @@ struct Checker<'a> {
     /// Routes with a fault in them, which tests may still expect.
     failed_routes: HashSet<&'a str>,
     let_measures: Vec<Measure>,
+    /// What must be true for the names met in the rule at hand to be of their declared types.
+    noted: Vec<hir::Cond>,
 }
 
-/// A name bound by a quantifier or a `def`.
+/// A name bound by a quantifier, a `def` or a payload.
 #[derive(Clone)]
 struct Binding {
     name: Arc<str>,
     expr: hir::Expr,
     declared: Span,
+    /// Where the value stands in the judged object.
+    place: Option<hir::Place>,
+    /// Where its type says more than its kind: whether it is of that type.
+    guard: Option<hir::Cond>,
+}
+
+impl Binding {
+    fn new(name: Arc<str>, expr: hir::Expr, declared: Span) -> Binding {
+        Binding { name, expr, declared, place: None, guard: None }
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -154,6 +167,7 @@ impl<'a> Checker<'a> {
             vars: 0,
             failed_routes: HashSet::new(),
             let_measures: Vec::new(),
+            noted: Vec::new(),
         }
     }
 
@@ -170,6 +184,7 @@ impl<'a> Checker<'a> {
     fn forget_pass(&mut self) {
         self.definitions.clear();
         self.scope.clear();
+        self.noted.clear();
         self.let_measures.clear();
         self.fields.forget_slots();
     }
@@ -182,6 +197,7 @@ impl<'a> Checker<'a> {
             self.definitions.insert(&symbol.name.node, checked);
         }
         self.tables();
+        self.payloads();
         self.tests();
     }
 
@@ -259,7 +275,10 @@ impl<'a> Checker<'a> {
         let decides = |statement: &Statement| {
             matches!(
                 statement.kind,
-                StatementKind::Route(_) | StatementKind::Default { .. } | StatementKind::Table { .. }
+                StatementKind::Route(_)
+                    | StatementKind::Default { .. }
+                    | StatementKind::Table { .. }
+                    | StatementKind::Payload(_)
             )
         };
         let mut found = self.loaded.diagnostics.iter().chain(diagnostics.iter());

@@ -126,6 +126,10 @@ pub struct Symbols<'a> {
     pub handlers: Names<'a, (&'a [ast::Field], &'a str)>,
     /// `table`.
     pub tables: Names<'a, TableDecl<'a>>,
+    /// `payload`, with its doc comment.
+    pub payloads: Names<'a, (&'a ast::Payload, &'a str)>,
+    /// `group`.
+    pub groups: Names<'a, &'a ast::Group>,
     visible: HashMap<FileId, HashSet<FileId>>,
     broken: HashSet<&'a str>,
 }
@@ -138,6 +142,8 @@ impl<'a> Symbols<'a> {
             types: Names::new(),
             handlers: Names::new(),
             tables: Names::new(),
+            payloads: Names::new(),
+            groups: Names::new(),
             visible: HashMap::new(),
             broken: HashSet::new(),
         };
@@ -205,6 +211,12 @@ impl<'a> Symbols<'a> {
             StatementKind::Table { name, statements } => {
                 let table = TableDecl { statements, docs: &statement.docs };
                 self.tables.declare("table", name, table, diagnostics);
+            }
+            StatementKind::Payload(payload) => {
+                self.payloads.declare("payload", &payload.name, (payload, &statement.docs), diagnostics);
+            }
+            StatementKind::Group(group) => {
+                self.groups.declare("group", &group.name, group, diagnostics);
             }
             _ => {}
         }

@@ -1,5 +1,12 @@
 //! The syntax tree: what the author wrote, with places, before any name or type is known.
 
+mod payload;
+
+pub use payload::{
+    Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice, Payload,
+    Place, RuleItem,
+};
+
 use crate::diag::Code;
 use crate::ops::{Modifiers, Op};
 use crate::span::{Span, Spanned};
@@ -109,6 +116,10 @@ pub enum StatementKind {
     },
     /// `test "name" { given text = "x"  expect route }`
     Test(Test),
+    /// `payload respond rank 9 { response: string not blank }`
+    Payload(Payload),
+    /// `group node(kind: string) { … }`: rules that payloads include.
+    Group(Group),
 }
 
 /// The elements of a `list` statement.

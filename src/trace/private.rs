@@ -244,13 +244,15 @@ fn cut(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > TEXT_LIMIT),
         Value::Dict(map) => Some(map.len()).filter(|&length| length > ITEM_LIMIT),
+        Value::Entries(entries) => Some(entries.len()).filter(|&length| length > ITEM_LIMIT),
         other => other.list_len().filter(|&length| length > ITEM_LIMIT),
     };
     (cut_value(value, DEPTH_LIMIT), length)
 }
 
 fn cut_value(value: Value<'_>, depth: usize) -> Json {
-    if depth == 0 && matches!(value, Value::JsonList(_) | Value::List(_) | Value::Dict(_)) {
+    if depth == 0 && matches!(value, Value::JsonList(_) | Value::List(_) | Value::Dict(_) | Value::Entries(_))
+    {
         return Json::from("…");
     }
     match value {
@@ -259,6 +261,13 @@ fn cut_value(value: Value<'_>, depth: usize) -> Json {
             map.iter()
                 .take(ITEM_LIMIT)
                 .map(|(key, value)| (cut_text(key), cut_value(Value::from_json(value), depth - 1)))
+                .collect::<Map<String, Json>>(),
+        ),
+        Value::Entries(entries) => Json::Object(
+            entries
+                .iter()
+                .take(ITEM_LIMIT)
+                .map(|(key, value)| (cut_text(key), cut_value(*value, depth - 1)))
                 .collect::<Map<String, Json>>(),
         ),
         other => match other.elements() {

@@ -37,7 +37,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 _ => Tri::Unknown,
             },
             Check::HasKey(string) => match (left, chunk.strings.get(string as usize)) {
-                (Value::Dict(map), Some(key)) => map.contains_key(&**key).into(),
+                (left, Some(key)) => left.has_key(key).map_or(Tri::Unknown, Tri::from),
                 _ => Tri::Unknown,
             },
             Check::Members(id) => self.members(pred, id, left),

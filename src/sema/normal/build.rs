@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::meaning;
 use crate::ops::{Cost, Meaning, Op, Quantity, TestMode};
 use crate::sema::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, Term, Var, VarId,
+    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, TableKind, Term, Var, VarId,
 };
 use crate::span::Span;
 use crate::ty::KindSet;
@@ -48,8 +48,9 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
             let place = route.condition.span;
             let literal = matches!(route.condition.kind, CondKind::Const(_));
             match builder.normal.cond(cond) {
+                // What a field's type rules out makes many a requirement constant: no news.
                 NCond::Const(false) => {
-                    if !literal && !explained {
+                    if !literal && !explained && table.kind != TableKind::Requirements {
                         let message = format!("the condition of `{}` can never hold", route.name);
                         builder.diagnostics.push(Diagnostic::new(Code::NeverMatches, place, message).help(
                             "its parts are constant and contradict it; remove the route or write `disabled`",
@@ -57,7 +58,11 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                     }
                     continue;
                 }
-                NCond::Const(true) if hiding.is_none() && !matches!(route.outcome, Outcome::Goto(_)) => {
+                NCond::Const(true)
+                    if hiding.is_none()
+                        && table.kind != TableKind::Requirements
+                        && !matches!(route.outcome, Outcome::Goto(_)) =>
+                {
                     hiding = Some(place);
                 }
                 _ => {

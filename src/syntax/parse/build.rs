@@ -279,7 +279,7 @@ fn keys(cx: &Cx<'_>, pair: Pair<'_, Rule>) -> Vec<Ident> {
 }
 
 /// The fields of `fields` or `params`.
-fn fields(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Field>> {
+pub(super) fn fields(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Field>> {
     pair.into_inner().filter(|pair| pair.as_rule() == Rule::field).map(|pair| field(cx, pair)).collect()
 }
 
@@ -340,7 +340,7 @@ fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
     Ok(Expr { kind, span: cx.span(&pair) })
 }
 
-fn priority(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Spanned<i64>> {
+pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Spanned<i64>> {
     let mut negative = None;
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -389,7 +389,9 @@ pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ide
     let word = |index: usize| cx.sigs.get(index).filter(|_| index < end).map(|sig| sig.token);
     let keyword = word(first)?.text(cx.text);
     let at = match keyword {
-        "handler" | "list" | "let" | "def" | "type" | "route" | "table" => first + 1,
+        "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "payload" | "group" => {
+            first + 1
+        },
         "extern" => first + 2,
         _ => return None,
     };
