@@ -7,15 +7,18 @@
 //! | `files` | which files a verb works on, and compiling them |
 //! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
 //! | `lines`, `summary`, `progress` | what `run` needs besides deciding |
-//! | `check` `run` `why` `test` `explain` | a verb each |
+//! | `check` `run` `why` `test` `explain` `schema` | a verb each |
+//! | `judge` | `run --decision`: payloads |
 
 mod check;
 mod explain;
 mod files;
+mod judge;
 mod lines;
 mod progress;
 mod report;
 mod run;
+mod schema;
 mod snippet;
 mod summary;
 mod term;
@@ -55,6 +58,7 @@ enum Verb {
     Why(why::Args),
     Test(test::Args),
     Explain(explain::Args),
+    Schema(schema::Args),
     Completions(CompletionsArgs),
 }
 
@@ -127,6 +131,7 @@ pub fn main() -> ExitCode {
         Verb::Why(args) => why::run(&args, &term, &mut out),
         Verb::Test(args) => test::run(&args, &term, &mut out),
         Verb::Explain(args) => explain::run(&args, &term, &mut out),
+        Verb::Schema(args) => schema::run(&args, &term, &mut out),
         Verb::Completions(args) => completions(&args, &mut out),
     };
     let result = result.and_then(|status| out.flush().map(|()| status));

@@ -23,7 +23,7 @@ use crate::schema::{self, Breach, Promises};
 use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId, TableKind};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
-use crate::value::Value;
+use crate::value::{Tri, Value};
 use crate::vm::{self, Scratch, Vm};
 use bumpalo::Bump;
 use decision::Extras;
@@ -314,6 +314,19 @@ impl<'r> Entry<'r> {
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 
+    /// The targets a decision may still lead to, given what is known of the message: those of routes
+    /// that hold or whose condition is unknown, up to the first that surely holds. A jump counts as
+    /// all that its table may lead to. Sorted, each once.
+    pub fn possible(&self, message: &Json) -> Vec<&'r str> {
+        let bump = Bump::new();
+        let rules = self.rules;
+        let mut evaluator = Evaluator::new(&rules.program, message, &bump, HostCalls::new(&rules.hosts));
+        let mut found = BTreeSet::new();
+        let mut seen = vec![false; rules.program.tables.len()];
+        rules.possible(&mut evaluator, self.table, &mut seen, &mut found);
+        found.into_iter().collect()
+    }
+
     /// How the decision comes about. Fields marked `@private` are masked unless `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let bump = Bump::new();
@@ -384,6 +397,36 @@ impl RuleSet {
                 None => finish(&mut Vm::json(&self.bytecode, &self.hosts, message, scratch), table),
             }),
         }
+    }
+
+    /// Collects the targets a table may lead to, and tells whether it surely leads to one.
+    fn possible<'e, 'r: 'e>(
+        &'r self,
+        evaluator: &mut Evaluator<'e>,
+        table: TableId,
+        seen: &mut [bool],
+        found: &mut BTreeSet<&'r str>,
+    ) -> bool {
+        // What a table may lead to does not depend on the way to it.
+        if std::mem::replace(&mut seen[table.index()], true) {
+            return false;
+        }
+        let info = &self.program.tables[table.index()];
+        let mut follow = |evaluator: &mut Evaluator<'e>, outcome: &'r Outcome, seen: &mut [bool]| match outcome {
+            Outcome::Handler { name, .. } => {
+                found.insert(name);
+                true
+            }
+            Outcome::Goto(table) => self.possible(evaluator, *table, seen, found),
+        };
+        for id in &info.order {
+            let rule = &self.program.rules[id.index()];
+            let truth = evaluator.cond(&rule.condition);
+            if truth != Tri::False && follow(evaluator, &rule.outcome, seen) && truth.holds() {
+                return true;
+            }
+        }
+        info.default.as_ref().is_some_and(|outcome| follow(evaluator, outcome, seen))
     }
 
     fn all_that_hold(&self, tier: Tier, table: TableId, message: &Json) -> Vec<RuleId> {

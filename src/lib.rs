@@ -53,6 +53,7 @@ pub mod sema;
 pub mod source;
 pub mod span;
 pub mod syntax;
+pub mod systems;
 pub mod text;
 pub mod trace;
 pub mod ty;

@@ -205,6 +205,14 @@ impl<'a> Checker<'a> {
         Ok(checked_at(Expr { kind, ty: Ty::ANY, optional, span }, ty))
     }
 
+    /// The field that a slot reads, read at another type.
+    fn read_anew(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
+        let slot = self.fields.path(id).clone();
+        let slot = self.fields.rooted_slot(slot.root, slot.path, wanted.kinds, slot.private);
+        let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
+        Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
+    }
+
     /// The slot of a field of what is itself read from a binding: one look instead of two.
     pub(super) fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
@@ -289,10 +297,11 @@ impl<'a> Checker<'a> {
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME) =>
             {
-                let slot = self.fields.path(id).clone();
-                let slot = self.fields.rooted_slot(slot.root, slot.path, wanted.kinds, slot.private);
-                let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
-                Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
+                self.read_anew(id, wanted, &value, span)
+            }
+            // What a payload declares may be looked at as what it is instead.
+            ExprKind::Slot(id) if self.fields.path(id).root.is_some() => {
+                self.read_anew(id, wanted, &value, span)
             }
             _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
             _ => {
