@@ -412,13 +412,14 @@ impl RuleSet {
             return false;
         }
         let info = &self.program.tables[table.index()];
-        let mut follow = |evaluator: &mut Evaluator<'e>, outcome: &'r Outcome, seen: &mut [bool]| match outcome {
-            Outcome::Handler { name, .. } => {
-                found.insert(name);
-                true
-            }
-            Outcome::Goto(table) => self.possible(evaluator, *table, seen, found),
-        };
+        let mut follow =
+            |evaluator: &mut Evaluator<'e>, outcome: &'r Outcome, seen: &mut [bool]| match outcome {
+                Outcome::Handler { name, .. } => {
+                    found.insert(name);
+                    true
+                }
+                Outcome::Goto(table) => self.possible(evaluator, *table, seen, found),
+            };
         for id in &info.order {
             let rule = &self.program.rules[id.index()];
             let truth = evaluator.cond(&rule.condition);

@@ -19,8 +19,8 @@ use crate::host::HostCalls;
 use crate::meaning;
 use crate::ops::{Meaning, TestMode};
 use crate::sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, RuleId, SlotId, TableId, Term,
-    Var, VarId,
+    Cond, CondKind, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, RuleId, Slot, SlotId,
+    TableId, Term, Var, VarId,
 };
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
@@ -290,6 +290,18 @@ impl<'a> Evaluator<'a> {
             None => slot.load(self.message),
             Some(root) => {
                 self.roots.get(root.id.index()).map_or(Value::Missing, |value| slot.load_from(*value))
+            }
+        }
+    }
+
+    /// What stands where a slot reads, of whatever kind.
+    pub(crate) fn raw(&self, id: SlotId) -> Value<'a> {
+        let slot = &self.program.slots[id.index()];
+        let any = Slot { kinds: crate::ty::KindSet::ALL, ..slot.clone() };
+        match &slot.root {
+            None => any.load(self.message),
+            Some(root) => {
+                self.roots.get(root.id.index()).map_or(Value::Missing, |value| any.load_from(*value))
             }
         }
     }

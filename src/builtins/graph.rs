@@ -59,7 +59,8 @@ impl Graph {
             })
             .collect();
         let (from, to) = (from.as_str()?, to.as_str()?);
-        let end = |edge: Value<'_>, key: &str| edge.field(key).as_str().and_then(|name| ids.get(name).copied());
+        let end =
+            |edge: Value<'_>, key: &str| edge.field(key).as_str().and_then(|name| ids.get(name).copied());
         let edges = edges.elements()?.filter_map(|edge| end(edge, from).zip(end(edge, to))).collect();
         Some(Graph { nodes, count: ids.len(), edges })
     }

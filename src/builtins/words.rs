@@ -25,11 +25,8 @@ const WEB: &[&str] = &["http", "https", "ws", "wss", "ftp"];
 pub(super) fn url_host<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     let [Value::Str(text)] = args else { return Value::Missing };
     // Browsers drop blanks at the ends, and tabs and line ends anywhere.
-    let text: String = text
-        .trim_matches(|c: char| c <= ' ')
-        .chars()
-        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
-        .collect();
+    let text: String =
+        text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     match host(&text) {
         Some(host) => Value::Str(bump.alloc_str(&host)),
         None => Value::Missing,
@@ -64,7 +61,8 @@ mod tests {
 
     #[test]
     fn hosts_are_read_as_browsers_read_them() {
-        let check = |text: &str, expected: Option<&str>| assert_eq!(host(text).as_deref(), expected, "{text}");
+        let check =
+            |text: &str, expected: Option<&str>| assert_eq!(host(text).as_deref(), expected, "{text}");
         check("https://Sub.Example.com:8443/p?q=1", Some("sub.example.com"));
         check("http://user:pass@example.com", Some("example.com"));
         check("https://example.com@evil.com/", Some("evil.com"));

@@ -94,7 +94,8 @@ fn read(path: &Path) -> Result<Json, Stop> {
     let bytes =
         std::fs::read(path).map_err(|error| Stop::usage(format!("`{name}` cannot be read: {error}")))?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let object = json::parse_object_bytes(bytes)
-        .map_err(|error| Stop::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code())))?;
+    let object = json::parse_object_bytes(bytes).map_err(|error| {
+        Stop::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code()))
+    })?;
     Ok(Json::Object(object))
 }

@@ -31,10 +31,12 @@ mod judgement;
 mod path;
 mod run;
 mod schema;
+mod why;
 
 pub use arbitrate::{Arbitration, arbitrate};
 pub use judgement::{Applied, Judgement, Outcome, Violation};
 pub use schema::schema;
+pub use why::Why;
 
 use crate::diag::nearest;
 use crate::engine::Rules;
@@ -204,7 +206,7 @@ impl Judge {
     /// Judges a payload.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
-        let found = run::run(&self.rules, kind, &self.input, payload);
+        let found = run::run(&self.rules, kind, &self.input, payload, false);
         if found.is_empty() {
             return Judgement::accepted(kind);
         }
@@ -215,9 +217,15 @@ impl Judge {
         if applied.is_empty() {
             return Judgement::rejected(kind, violations);
         }
-        let remaining = sorted(run::run(&self.rules, kind, &self.input, &corrected));
+        let remaining = sorted(run::run(&self.rules, kind, &self.input, &corrected, false));
         let remaining = remaining.into_iter().map(Found::into_violation).collect();
         Judgement::mended(kind, violations, applied, remaining, corrected)
+    }
+
+    /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
+    pub fn why(&self, payload: &Json) -> Vec<Why> {
+        let found = sorted(run::run(&self.rules, self.payload(), &self.input, payload, true));
+        found.into_iter().map(Why::of).collect()
     }
 
     /// Judges the text of a payload.
@@ -241,7 +249,9 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
 
 /// By rule, then place, each once.
 fn sorted(mut found: Vec<Found>) -> Vec<Found> {
-    found.sort_by(|a, b| (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path)));
+    found.sort_by(|a, b| {
+        (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))
+    });
     found.dedup_by(|a, b| a.violation.rule == b.violation.rule && a.violation.path == b.violation.path);
     found
 }

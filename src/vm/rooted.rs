@@ -84,7 +84,9 @@ impl<'a> Rooted<'a> {
     fn load(&mut self, slot: usize, info: &Slot, version: u64) -> usize {
         let value = match &info.root {
             None => info.load(self.message),
-            Some(root) => self.roots.get(root.id.index()).map_or(Value::Missing, |root| info.load_from(*root)),
+            Some(root) => {
+                self.roots.get(root.id.index()).map_or(Value::Missing, |root| info.load_from(*root))
+            }
         };
         // A slot of an earlier element makes room for this one.
         let kept = self.scratch.stamps.get(slot).filter(|stamp| stamp.version > self.start);

@@ -10,8 +10,8 @@ use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{
-    self, BindingId, Block, Cond, CondKind, Each, Expr, ExprKind, Operand, Place, Predicate,
-    Requirement, Root, RuleId, Step, Table, TableId, TableKind,
+    self, BindingId, Block, Cond, CondKind, Each, Expr, ExprKind, Operand, Place, Predicate, Requirement,
+    Root, RuleId, Step, Table, TableId, TableKind,
 };
 use crate::span::Span;
 use crate::syntax::ast::{self, Item, ItemKind, Notice};
@@ -84,8 +84,9 @@ impl<'a> Checker<'a> {
                 let diagnostic = Diagnostic::new(Code::UnknownPayload, fallback.span, message);
                 let diagnostic = match near {
                     Some(near) => diagnostic.did_you_mean(fallback.span, Some(&near)),
-                    None => diagnostic
-                        .help(format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node)),
+                    None => {
+                        diagnostic.help(format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node))
+                    }
                 };
                 let _: Checked<()> = self.report_unknown(&fallback.node, diagnostic);
             }
@@ -205,9 +206,7 @@ impl<'a> Checker<'a> {
                 ItemKind::Field(field) => self.field_rules(field, site, builder, block),
                 ItemKind::Rule(rule) => {
                     let place = rule.place.as_ref().map_or("", |place| self.text(place.path.span));
-                    let same = |(id, span): &&(&str, Span)| {
-                        *id == rule.id.node && self.text(*span) == place
-                    };
+                    let same = |(id, span): &&(&str, Span)| *id == rule.id.node && self.text(*span) == place;
                     if let Some((_, first)) = rules.iter().find(same) {
                         let message = format!("the rule `{}` stands here twice for one place", rule.id.node);
                         let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
@@ -249,13 +248,13 @@ impl<'a> Checker<'a> {
         self.noted.clear();
         let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
         let condition = self.cond(&rule.condition);
+        let mut parts = std::mem::take(&mut self.noted);
         let place = match &rule.place {
             Some(place) => self.place(place),
             None => Ok(site.place.clone()),
         };
         let correction = self.correction(&rule.notice);
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
-        let mut parts: Vec<Cond> = self.noted.drain(..).collect();
         parts.extend(guard);
         parts.push(if rule.forbid { condition } else { not(condition) });
         let said = Said {
@@ -384,6 +383,7 @@ impl<'a> Checker<'a> {
         builder: &mut Builder,
         block: &mut Block,
     ) -> Checked<()> {
+        self.noted.clear();
         let expr = match self.value(value) {
             Ok(expr) => expr,
             Err(Reported) => {
@@ -394,12 +394,19 @@ impl<'a> Checker<'a> {
                 return Err(Reported);
             }
         };
+        let guard = self.noted_guard(name.span);
         let place = self.place_of(value);
         let expr = self.held(&name.node, expr, name.span, builder, block);
         let mut binding = Binding::new(name.node.as_str().into(), expr, name.span);
-        binding.place = place;
+        (binding.place, binding.guard) = (place, guard);
         self.scope.push(binding);
         Ok(())
+    }
+
+    /// What must be true for the names met since the last time to be of their declared types.
+    fn noted_guard(&mut self, span: Span) -> Option<Cond> {
+        let noted = std::mem::take(&mut self.noted);
+        (!noted.is_empty()).then(|| and(noted, span))
     }
 
     /// Gives a value a binding of its own, unless it is as good as one.
@@ -468,6 +475,7 @@ impl<'a> Checker<'a> {
         let guard = each.guard.as_ref().map(|guard| self.cond(guard)).transpose();
         let before = builder.guards.len();
         builder.guards.extend(guarded);
+        builder.guards.append(&mut self.noted);
         let mut inner = self.block(&format!("{}[]", self.one_line(each.list.span)), each.list.span);
         if let Ok(guard) = guard {
             builder.guards.extend(guard);

@@ -6,7 +6,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::meaning;
 use crate::ops::{Cost, Meaning, Op, Quantity, TestMode};
 use crate::sema::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, TableKind, Term, Var, VarId,
+    Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, TableKind, Term, Var,
+    VarId,
 };
 use crate::span::Span;
 use crate::ty::KindSet;

@@ -389,9 +389,7 @@ pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ide
     let word = |index: usize| cx.sigs.get(index).filter(|_| index < end).map(|sig| sig.token);
     let keyword = word(first)?.text(cx.text);
     let at = match keyword {
-        "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "payload" | "group" => {
-            first + 1
-        },
+        "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "payload" | "group" => first + 1,
         "extern" => first + 2,
         _ => return None,
     };

@@ -7,8 +7,8 @@ use super::{Grammar, Reader, Rule, allow_calls, expr, fail};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{
-    Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits,
-    Notice, Payload, Place, RuleItem, StatementKind,
+    Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
+    Payload, Place, RuleItem, StatementKind,
 };
 use crate::syntax::lex::TokenKind;
 use pest::Parser;

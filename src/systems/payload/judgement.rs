@@ -186,7 +186,8 @@ impl Judgement {
             let _ = writeln!(text, "Send the whole payload again with these repaired.");
         }
         if !self.corrections.is_empty() {
-            let verdict = if open.is_empty() { "was accepted after these corrections" } else { "was also corrected" };
+            let verdict =
+                if open.is_empty() { "was accepted after these corrections" } else { "was also corrected" };
             let _ = writeln!(text, "The {} payload {verdict}:", self.kind);
             for correction in &self.corrections {
                 let what = match correction.kind {

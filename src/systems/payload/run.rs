@@ -6,7 +6,11 @@ use crate::bytecode::Bytecode;
 use crate::engine::{Rules, Tier};
 use crate::eval::Evaluator;
 use crate::host::{Host, HostCalls};
-use crate::sema::hir::{self, BindingId, Block, Correction, Each, Expr, ExprKind, Payload, Place, Program, RuleId};
+use crate::sema::hir::{
+    self, BindingId, Block, Correction, Each, Expr, ExprKind, Payload, Place, Program, RuleId,
+};
+use crate::source::SourceMap;
+use crate::trace::{TraceNode, Tracer};
 use crate::value::Value;
 use crate::vm::{Rooted, RootedScratch, Scratch, Vm};
 use bumpalo::Bump;
@@ -19,6 +23,8 @@ pub(super) struct Found {
     pub violation: Violation,
     pub steps: Vec<OwnStep>,
     pub mend: Option<Mend>,
+    /// How the rule's condition came to hold, when that was asked for.
+    pub trace: Option<TraceNode>,
 }
 
 /// What mends a violation.
@@ -40,7 +46,7 @@ thread_local! {
 }
 
 /// Every violation, in the order of the rules.
-pub(super) fn run(rules: &Rules, kind: &Payload, input: &Json, payload: &Json) -> Vec<Found> {
+pub(super) fn run(rules: &Rules, kind: &Payload, input: &Json, payload: &Json, traced: bool) -> Vec<Found> {
     if !payload.is_object() {
         return vec![Found {
             violation: Violation::new(
@@ -51,6 +57,7 @@ pub(super) fn run(rules: &Rules, kind: &Payload, input: &Json, payload: &Json) -
             ),
             steps: Vec::new(),
             mend: None,
+            trace: None,
         }];
     }
     let mut home = ROOTED.with(RefCell::take).unwrap_or_default();
@@ -65,6 +72,7 @@ pub(super) fn run(rules: &Rules, kind: &Payload, input: &Json, payload: &Json) -
             code: rules.bytecode(),
             hosts: rules.hosts(),
             reference: rules.tier() == Tier::Reference,
+            sources: traced.then(|| rules.sources()),
             bump,
             scratch,
             slots: Rooted::new(&program.slots, input, count, cells),
@@ -87,6 +95,7 @@ struct Run<'a, 's> {
     code: &'a Bytecode,
     hosts: &'a [Host],
     reference: bool,
+    sources: Option<&'a SourceMap>,
     bump: &'a Bump,
     scratch: &'s mut Scratch,
     slots: Rooted<'a>,
@@ -181,6 +190,7 @@ impl<'a> Run<'a, '_> {
             Some(correction) if exact => self.mend(correction),
             _ => None,
         };
+        let trace = self.sources.map(|sources| Tracer::new(self.evaluator(), sources, false).rule(rule));
         let mut message = requirement.message.to_string();
         if requirement.shows_value
             && let Some(value) = path::at(self.payload, &path)
@@ -196,6 +206,7 @@ impl<'a> Run<'a, '_> {
             ),
             steps: path::owned(&path),
             mend,
+            trace,
         });
     }
 

@@ -66,9 +66,25 @@ impl<'a> Checker<'a> {
     }
 
     fn constant_of(&mut self, value: &'a ast::Expr) -> Option<Json> {
+        if !self.looks_constant(value) {
+            return None;
+        }
         match self.value(value).ok()?.as_const()? {
             Const::Json(json) => Some((**json).clone()),
             Const::DateTime(_) => None,
+        }
+    }
+
+    /// Whether no name in an expression can be one of the message or of the payload: names that are
+    /// looked up before they are in scope would be taken for fields of the message.
+    fn looks_constant(&self, value: &ast::Expr) -> bool {
+        match &value.kind {
+            ast::ExprKind::Literal(_) => true,
+            ast::ExprKind::Name(name) => self.symbols.definition(value.span.file, name).is_some(),
+            ast::ExprKind::List(items) => items.iter().all(|item| self.looks_constant(item)),
+            ast::ExprKind::Record(entries) => entries.iter().all(|(_, value)| self.looks_constant(value)),
+            ast::ExprKind::Unary(_, inner) => self.looks_constant(inner),
+            _ => false,
         }
     }
 
@@ -245,20 +261,19 @@ impl<'a> Checker<'a> {
             });
             parts.push(match self.elements_fit(&typed, &ty, span) {
                 None => missing(typed.clone(), span),
-                Some(fit) => {
-                    Cond { kind: CondKind::Or(vec![missing(typed.clone(), span), not(fit)]), span }
-                }
+                Some(fit) => Cond { kind: CondKind::Or(vec![missing(typed.clone(), span), not(fit)]), span },
             });
-            let said = said(format!("`{name}` must be {}", kind_of(&shape, field.nullable)), true, removal.clone());
+            let said =
+                said(format!("`{name}` must be {}", kind_of(&shape, field.nullable)), true, removal.clone());
             self.require(&rule_id("type"), parts, place.clone(), said, span, site, builder, block)?;
         }
         if let Some(span) = field.not_blank {
             if !ty.kinds.overlaps(KindSet::STRING) {
                 let message = format!("`not blank` is about texts, and `{name}` is {}", ty.with_article());
-                return self.report(
-                    Diagnostic::new(Code::LimitType, span, message)
-                        .help("for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`"),
-                );
+                return self
+                    .report(Diagnostic::new(Code::LimitType, span, message).help(
+                        "for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`",
+                    ));
             }
             let kind = ExprKind::Call(Function::Nonblank, vec![typed.clone()]);
             let text = Expr { kind, ty: Ty::STRING, optional: true, span };
@@ -384,8 +399,12 @@ impl<'a> Checker<'a> {
             let clamp = if limits.clamp {
                 if !inclusive {
                     return self.report(
-                        Diagnostic::new(Code::ClampWithoutRange, span, "a range without its end has no greatest value to clamp to")
-                            .help("write it with `..=`"),
+                        Diagnostic::new(
+                            Code::ClampWithoutRange,
+                            span,
+                            "a range without its end has no greatest value to clamp to",
+                        )
+                        .help("write it with `..=`"),
                     );
                 }
                 let call = |function: Function, args: Vec<Expr>| Expr {

@@ -3,7 +3,7 @@
 use super::super::{Binding, Checked, Checker};
 use super::{Builder, Site};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{Block, BindingId, Expr, Place};
+use crate::sema::hir::{BindingId, Block, Expr, Place};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident};
 use std::sync::Arc;
@@ -137,22 +137,21 @@ impl<'a> Checker<'a> {
                         .help(format!("add `{}: …`", param.name)),
                 );
             };
+            self.noted.clear();
             let value = self.value(&arg.value)?;
-            let value = self.argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
+            let guard = self.noted_guard(arg.name.span);
+            let value =
+                self.argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
             let place = match &arg.place {
                 Some(place) => Some(self.place(place)?),
                 None => self.place_of(&arg.value),
             };
             let expr = self.held(&param.name, value, arg.name.span, builder, block);
-            bound.push(self.parameter(&param.name, expr, place, arg.name.span));
+            let mut binding = Binding::new(param.name.clone(), expr, arg.name.span);
+            (binding.place, binding.guard) = (place, guard);
+            bound.push(binding);
         }
         Ok(bound)
-    }
-
-    fn parameter(&self, name: &Arc<str>, expr: Expr, place: Option<Place>, span: Span) -> Binding {
-        let mut binding = Binding::new(name.clone(), expr, span);
-        binding.place = place;
-        binding
     }
 
     /// The place of an element, as the object of a group's fields.
