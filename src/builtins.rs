@@ -166,7 +166,7 @@ functions! {
         r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
     JsonSize "json_size" ("x": K::ALL) false -> Kinds(K::INT), Scan, shape::json_size,
         "How many bytes the value has as JSON without blanks, in UTF-8.",
-        r#"json_size(ctx.data) == 11"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
+        r#"json_size(ctx.data) == 18"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
     Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated,
         "The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\".",
         r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on

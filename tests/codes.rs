@@ -242,6 +242,7 @@ const RANGES: &[(&str, &str)] = &[
     ("E04", "Literals and patterns"),
     ("E05", "Statements"),
     ("E06", "Messages to decide"),
+    ("E07", "Payloads"),
     ("W00", "Warnings: characters"),
     ("W01", "Warnings: names"),
     ("W02", "Warnings: rules that do nothing"),

@@ -163,20 +163,20 @@ fn fields_are_held_against_their_declarations() {
 fn groups_are_types_of_objects_and_of_elements() {
     use Outcome::{AcceptCorrected, Reject};
     let rules = r#"
-      group leaf { name: string not blank  
+      group leaf { name: string not blank
                    closed remove }
-      group branch { leaves: list<leaf> }
+      group limb { leaves: list<leaf> }
       payload p { top: leaf
-                  branches: list<branch> }"#;
+                  branches: list<limb> }"#;
     check(
         rules,
         json!({"top": {"name": ""}, "branches": [{"leaves": [{"name": "a"}, 3, {}]}, {"leaves": 1}, []]}),
         &[
-            "branch.leaves.type $.branches[1].leaves",
-            "branch.type $.branches[2]",
             "leaf.name.empty $.top.name",
             "leaf.name.required $.branches[0].leaves[2].name",
             "leaf.type $.branches[0].leaves[1]",
+            "limb.leaves.type $.branches[1].leaves",
+            "limb.type $.branches[2]",
         ],
         Reject,
     );
