@@ -4,7 +4,6 @@ use super::super::{Binding, Checked, Checker};
 use super::{Builder, Site};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::sema::hir::{BindingId, Block, Expr, Place};
-use crate::span::Span;
 use crate::syntax::ast::{self, Ident};
 use std::sync::Arc;
 
