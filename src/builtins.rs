@@ -161,8 +161,7 @@ impl std::fmt::Debug for FnInfo {
 fn len<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
     let length = match args {
         [Value::Str(text)] => text.chars().count(),
-        [Value::Dict(map)] => map.len(),
-        [other] => match other.list_len() {
+        [other] => match other.list_len().or(other.dict_len()) {
             Some(length) => length,
             None => return Value::Missing,
         },

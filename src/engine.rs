@@ -20,16 +20,16 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::schema::{self, Breach, Promises};
-use crate::sema::hir::{Expect, Outcome, Program, RuleId, TableId, TableKind};
+use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKind};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
-use crate::trace::{SkippedCondition, Tracer};
+use crate::trace::{self, SkippedCondition, Tracer};
 use crate::value::Value;
 use crate::vm::{self, Scratch, Vm};
 use bumpalo::Bump;
 use decision::Extras;
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -65,6 +65,17 @@ impl std::fmt::Debug for Rules {
 pub struct UnknownEntry {
     name: String,
     hint: String,
+}
+
+impl UnknownEntry {
+    fn new(name: &str, known: &[&str]) -> UnknownEntry {
+        let hint = match (nearest(name, known.iter().copied()), known) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, []) => "there are none of its kind".to_owned(),
+            (None, known) => format!("the entries are {}", known.join(", ")),
+        };
+        UnknownEntry { name: name.to_owned(), hint }
+    }
 }
 
 impl Rules {
@@ -118,7 +129,7 @@ impl Rules {
         self.table(TableId(0))
     }
 
-    fn table(&self, table: TableId) -> Entry<'_> {
+    pub(crate) fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.set, tier: self.tier.chosen(), table }
     }
 
@@ -131,11 +142,22 @@ impl Rules {
             Some(table) => Ok(self.table(table)),
             None => {
                 let names: Vec<&str> = self.entries().collect();
-                let hint = match nearest(name, names.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("the entries are {}", names.join(", ")),
-                };
-                Err(UnknownEntry { name: name.to_owned(), hint })
+                Err(UnknownEntry::new(name, &names))
+            }
+        }
+    }
+
+    /// The entry of that name and kind.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn entry_of_kind(&self, name: &str, kind: TableKind) -> Result<Entry<'_>, UnknownEntry> {
+        let of_kind = |table: &&Table| table.kind == kind;
+        match self.set.program.table_named(name) {
+            Some(table) if self.set.program.tables[table.index()].kind == kind => Ok(self.table(table)),
+            _ => {
+                let tables = self.set.program.tables.iter().filter(of_kind);
+                Err(UnknownEntry::new(name, &tables.map(|table| &*table.name).collect::<Vec<_>>()))
             }
         }
     }
@@ -157,6 +179,19 @@ impl Rules {
                 _ => None,
             })
             .collect()
+    }
+
+    /// The message as a log may show it: the values of `@private` fields masked.
+    pub fn masked_message(&self, message: &Json) -> Json {
+        trace::masked_message(&self.set.program, message)
+    }
+
+    /// A chosen handler's arguments as a log may show them: what comes from `@private` fields masked.
+    pub fn masked_args(&self, chosen: Option<Chosen>, given: &Map<String, Json>) -> Map<String, Json> {
+        match chosen.and_then(|chosen| chosen.outcome(&self.set.program)) {
+            Some(outcome) => trace::masked_args(&self.set.program, outcome, given),
+            None => given.clone(),
+        }
     }
 
     /// The warnings found on compiling.
@@ -276,6 +311,33 @@ impl<'r> Entry<'r> {
     pub fn is_empty(&self) -> bool {
         let table = &self.rules.program.tables[self.table.index()];
         table.order.is_empty() && table.default.is_none()
+    }
+
+    /// Its table's number, in [`Rules::program`].
+    pub fn id(&self) -> TableId {
+        self.table
+    }
+
+    /// The names of all handlers a decision by this entry may lead to, jumps followed.
+    pub fn targets(&self) -> BTreeSet<&'r str> {
+        let program = &self.rules.program;
+        let (mut targets, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![self.table]);
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let table = &program.tables[id.index()];
+            let routes = table.order.iter().map(|route| &program.rules[route.index()]);
+            let outcomes = routes.filter(|route| !route.disabled).map(|route| &route.outcome);
+            for outcome in outcomes.chain(&table.default) {
+                match outcome {
+                    Outcome::Handler { name, .. } => drop(targets.insert(&**name)),
+                    Outcome::Goto(inner) => open.push(*inner),
+                    _ => {}
+                }
+            }
+        }
+        targets
     }
 
     /// Decides for a message.

@@ -175,12 +175,13 @@ impl<'a> Evaluator<'a> {
                 Destination::Node(id) => Some(vec![id.to_string()]),
                 Destination::Named(value) => match self.expr(value) {
                     Value::Str(id) => Some(vec![id.to_owned()]),
-                    list => list
-                        .elements()
-                        .map(|ids| ids.filter_map(|id| id.as_str().map(str::to_owned)).collect()),
+                    list => {
+                        let ids = list.elements().into_iter().flatten();
+                        Some(ids.filter_map(|id| id.as_str().map(str::to_owned)).collect())
+                    }
                 },
             };
-            // What names no node that is there goes to every next node.
+            // A next node that is not there: to every one.
             let all = || next.clone().unwrap_or_else(|| vec![NEXT.to_owned()]);
             nodes.extend(named.unwrap_or_else(all));
         }

@@ -91,17 +91,24 @@ impl<'a> HostCalls<'a> {
 
 /// The text of a caught panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", text.unwrap_or("no message"))
+    format!("panicked: {}", panic_message(panic))
 }
 
-/// Copies a result into the decision's arena. Results are scalars or lists of them (the checker
-/// sees to it); a dict is missing.
+/// What was said when it panicked.
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message")
+}
+
+/// Copies a result into the decision's arena.
 fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
     match json {
         Json::String(text) => Value::Str(bump.alloc_str(text)),
         Json::Array(items) => Value::list_in(bump, items.iter().map(|item| adopt(item, bump))),
-        Json::Object(_) | Json::Null => Value::Missing,
+        Json::Object(map) => {
+            Value::record_in(bump, map.iter().map(|(key, value)| (&*bump.alloc_str(key), adopt(value, bump))))
+        }
+        Json::Null => Value::Missing,
         Json::Bool(_) | Json::Number(_) => match Value::from_json(json) {
             Value::Bool(value) => Value::Bool(value),
             Value::Int(value) => Value::Int(value),

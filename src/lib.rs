@@ -32,11 +32,15 @@
 //! `Send + Sync` and cheap to clone; [`Decision`] is the answer. Diagnostics are plain data
 //! ([`Diagnostic`]), and so is an [`Explanation`].
 //!
+//! With the feature `runtime`, which is on unless turned off, the module `systems` holds a router that
+//! runs async handlers for decisions and a typed event bus; both need tokio.
+//!
 //! The other modules are the compiler's own rooms, public for tools built on it; `ARCHITECTURE.md`
 //! is their map.
 
 pub mod builtins;
 pub mod bytecode;
+pub mod classifier;
 pub mod decision;
 pub mod diag;
 pub mod engine;
@@ -48,6 +52,7 @@ pub mod loader;
 pub mod meaning;
 pub mod modifiers;
 pub mod ops;
+pub mod request;
 pub mod schema;
 pub mod sema;
 pub mod source;

@@ -146,10 +146,7 @@ pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
 
 /// `has_key`
 pub fn has_key(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
-    match (left, right) {
-        (Value::Dict(map), Value::Str(key)) => map.contains_key(key).into(),
-        _ => Tri::Unknown,
-    }
+    right.as_str().and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
 }
 
 /// `is missing`

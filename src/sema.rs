@@ -4,4 +4,5 @@
 pub mod check;
 pub mod hir;
 pub mod normal;
+pub mod request;
 pub mod resolve;

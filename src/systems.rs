@@ -1,5 +1,26 @@
-//! The systems that run on the one language and engine: reading what they were written in before,
-//! and holding the engine against their cases.
+//! The systems over the one engine. None has an evaluator of its own: each brings messages to the
+//! compiled rules and acts on what they decide.
+//!
+//! | module | what it holds | feature |
+//! |---|---|---|
+//! | [`import`] | other systems' JSON to `.rules` files: routes, choices, flows | |
+//! | [`conformance`] | cases with expected results, held against the engines | |
+//! | [`prompt`] | what a language model is told of the flows, and the tool it answers by | |
+//! | [`route`] | a rule set with a handler for each of its targets, swapped while serving; the decision log | `runtime` |
+//! | [`events`] | a typed event bus with middleware and bounded queues | `runtime` |
+//! | [`workflow`] | graphs of nodes whose outputs go where a `router` says | `runtime` |
+//! | [`http`] | calls to the outside under limits: flows, language models | `http` |
 
 pub mod conformance;
+#[cfg(feature = "runtime")]
+pub mod events;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod import;
+pub mod prompt;
+#[cfg(feature = "runtime")]
+pub mod route;
+#[cfg(feature = "runtime")]
+mod task;
+#[cfg(feature = "runtime")]
+pub mod workflow;

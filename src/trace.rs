@@ -10,6 +10,7 @@ mod data;
 mod operand;
 mod private;
 mod quote;
+mod request;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ pub use data::{
     DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,
     SkippedCondition, TableTrace, TraceNode,
 };
-pub use private::MASK;
+pub use private::{MASK, masked_args, masked_message};
 pub use quote::{Place, Source};
 
 use crate::decision::{Choice, Chosen};

@@ -80,8 +80,10 @@ pub enum Value<'a> {
     JsonList(&'a [Json]),
     /// A list computed during the decision; a missing element counts as null.
     List(&'a [Value<'a>]),
-    /// A dict or record.
+    /// A dict or record of the message or a constant.
     Dict(&'a Map<String, Json>),
+    /// A record computed during the decision, each key once; a missing field counts as null.
+    Record(&'a [(&'a str, Value<'a>)]),
 }
 
 impl<'a> Value<'a> {
@@ -114,7 +116,7 @@ impl<'a> Value<'a> {
             Value::Str(_) => Kind::String,
             Value::DateTime(_) => Kind::DateTime,
             Value::JsonList(_) | Value::List(_) => Kind::List,
-            Value::Dict(_) => Kind::Dict,
+            Value::Dict(_) | Value::Record(_) => Kind::Dict,
         })
     }
 
@@ -151,15 +153,45 @@ impl<'a> Value<'a> {
     pub fn field(self, name: &str) -> Value<'a> {
         match self {
             Value::Dict(map) => map.get(name).map_or(Value::Missing, Value::from_json),
+            Value::Record(fields) => {
+                fields.iter().find(|(key, _)| *key == name).map_or(Value::Missing, |(_, value)| *value)
+            }
             _ => Value::Missing,
         }
+    }
+
+    /// Whether a dict or record has the key, be it null; `None` on anything else.
+    pub fn has_key(self, key: &str) -> Option<bool> {
+        match self {
+            Value::Dict(map) => Some(map.contains_key(key)),
+            Value::Record(fields) => Some(fields.iter().any(|(other, _)| *other == key)),
+            _ => None,
+        }
+    }
+
+    /// The number of keys of a dict or record.
+    pub fn dict_len(self) -> Option<usize> {
+        match self {
+            Value::Dict(map) => Some(map.len()),
+            Value::Record(fields) => Some(fields.len()),
+            _ => None,
+        }
+    }
+
+    /// The keys and values of a dict or record; `None` on anything else.
+    pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Value<'a>)>> {
+        self.dict_len()?;
+        let json = if let Value::Dict(map) = self { Some(map) } else { None };
+        let fields: &[(&str, Value)] = if let Value::Record(fields) = self { fields } else { &[] };
+        let json = json.into_iter().flatten().map(|(key, value)| (key.as_str(), Value::from_json(value)));
+        Some(json.chain(fields.iter().copied()))
     }
 
     /// `list[i]` or `dict[key]`; out of range, absent or of the wrong kind is missing.
     #[must_use]
     pub fn index(self, index: Value<'_>) -> Value<'a> {
         match (self, index) {
-            (Value::Dict(_), Value::Str(key)) => self.field(key),
+            (Value::Dict(_) | Value::Record(_), Value::Str(key)) => self.field(key),
             (Value::JsonList(items), Value::Int(at)) => {
                 usize::try_from(at).ok().and_then(|at| items.get(at)).map_or(Value::Missing, Value::from_json)
             }
@@ -209,7 +241,17 @@ impl<'a> Value<'a> {
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => Json::Array(items.iter().map(|item| item.to_json()).collect()),
             Value::Dict(map) => Json::Object(map.clone()),
+            Value::Record(fields) => {
+                Json::Object(fields.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect())
+            }
         }
+    }
+
+    /// Copies a record into the decision's arena.
+    pub fn record_in(bump: &'a Bump, fields: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Value<'a> {
+        let mut record = bumpalo::collections::Vec::new_in(bump);
+        record.extend(fields);
+        Value::Record(record.into_bump_slice())
     }
 
     /// Copies a list into the decision's arena.
@@ -266,11 +308,10 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
         (Value::DateTime(a), Value::Str(b)) | (Value::Str(b), Value::DateTime(a)) => {
             parse_datetime(b) == Some(a)
         }
-        (Value::Dict(a), Value::Dict(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|(key, value)| {
-                    b.get(key)
-                        .is_some_and(|other| identical(Value::from_json(value), Value::from_json(other)))
+        (Value::Dict(_) | Value::Record(_), Value::Dict(_) | Value::Record(_)) => {
+            left.dict_len() == right.dict_len()
+                && left.entries().into_iter().flatten().all(|(key, value)| {
+                    right.has_key(key) == Some(true) && identical(value, right.field(key))
                 })
         }
         _ => match (left.elements(), right.elements()) {
@@ -322,6 +363,23 @@ mod tests {
         check(json!([1, 2]), json!([2, 1]), Tri::False);
         check(json!([true]), json!([1]), Tri::False);
         check(json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}), Tri::True);
+    }
+
+    #[test]
+    fn a_computed_record_is_like_a_dict() {
+        let bump = Bump::new();
+        let record = Value::record_in(&bump, [("a", Value::Int(1)), ("b", Value::Missing)]);
+        let json = json!({"b": null, "a": 1.0});
+        let dict = Value::from_json(&json);
+        assert_eq!((equal(record, dict), equal(dict, record)), (Tri::True, Tri::True));
+        assert_eq!(equal(record, Value::record_in(&bump, [("a", Value::Int(1))])), Tri::False);
+        assert_eq!(
+            (record.has_key("b"), record.has_key("c"), record.dict_len()),
+            (Some(true), Some(false), Some(2))
+        );
+        assert!(matches!(record.index(Value::Str("a")), Value::Int(1)));
+        assert!(record.field("b").is_missing() && record.field("c").is_missing());
+        assert_eq!(record.to_json(), json!({"a": 1, "b": null}));
     }
 
     #[test]

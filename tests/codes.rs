@@ -242,11 +242,13 @@ const RANGES: &[(&str, &str)] = &[
     ("E04", "Literals and patterns"),
     ("E05", "Statements"),
     ("E06", "Messages to decide"),
+    ("E08", "Request analysis"),
     ("W00", "Warnings: characters"),
     ("W01", "Warnings: names"),
     ("W02", "Warnings: rules that do nothing"),
     ("W03", "Warnings: values"),
     ("W04", "Warnings: choices and flows"),
+    ("W06", "Warnings: request analysis"),
 ];
 
 fn index() -> String {

@@ -296,6 +296,28 @@ fn wording_of_errors_in_types() {
 }
 
 #[test]
+fn wording_of_errors_in_request_analysis() {
+    assert_wording(
+        "request",
+        &[
+            "route refunds when request.intent == \"refund\" -> h",
+            "intent refund { }\nroute refunds when request.intent == \"refund\" -> h",
+            "intent refund keywords [\"refund\"]",
+            "intent refund { keyword [\"refund\"] }",
+            "entity order = r\"order (?<id>[0-9]+)\"",
+            "entity order matches r\"[0-9]+\"\nroute one when request.entities.oder is present -> h",
+            "lexicon anger { \"furious\" }",
+            "lexicon anger { \"furious\": 8 }\nroute one when request.anger > 1 -> h",
+            "route one when request.urgncy > 0.5 -> h",
+            "route one when request.method == \"GET\" -> h",
+            "input { body: string }\nroute one when request.urgency > 0.5 -> h",
+            "let context_score = ctx.n > 3\nroute one when request.context_score > 0.5 -> h",
+            "intent refund { examples [\"money back\"] }\nroute one when request.intent == \"refnud\" -> h",
+        ],
+    );
+}
+
+#[test]
 fn wording_of_warnings() {
     assert_wording(
         "warnings",

@@ -3,7 +3,8 @@
 //!
 //! Ranges: `E00xx` files and characters · `E01xx` the shape of the text · `E02xx` names · `E03xx`
 //! types · `E04xx` literals and patterns · `E05xx` statements · `E06xx` messages to decide ·
-//! `W00xx` characters · `W01xx` names · `W02xx` rules that do nothing · `W03xx` values.
+//! `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that do nothing ·
+//! `W03xx` values · `W06xx` request analysis.
 
 use serde::{Serialize, Serializer};
 
@@ -126,6 +127,14 @@ codes! {
     MessageNotUtf8 = "E0606", "a message is not UTF-8";
     MessageTooLong = "E0607", "a message is too long";
 
+    NotAnalysed = "E0801", "a part of `request` that nothing declares";
+    NoText = "E0802", "`request` has no text to be about";
+    RequestTaken = "E0803", "`request` means two things";
+    LexiconName = "E0804", "a lexicon cannot have this name";
+    WeightRange = "E0805", "a weight is out of range";
+    NothingToFind = "E0806", "an intent, entity or lexicon has nothing to look for";
+    ContextScore = "E0807", "the context score is no number";
+
     BidiInString = "W0001", "a bidirectional control character in a string";
     MixedScript = "W0002", "a name mixes look-alike scripts";
     UnusedAllow = "W0003", "an `allow` that silences nothing";
@@ -140,6 +149,8 @@ codes! {
     BranchNeverChosen = "W0403", "a branch that is never chosen";
     PatternHidden = "W0404", "a keyword pattern is hidden by an earlier one";
     CatchesExample = "W0405", "a keyword flow catches an example of an intent flow";
+    UnknownIntent = "W0601", "a comparison with an intent that is not declared";
+    EntityAlwaysFound = "W0602", "an entity that is found in every text";
 }
 
 impl Code {

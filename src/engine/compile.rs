@@ -126,11 +126,7 @@ impl Compiler {
         if !fails(&diagnostics) {
             let (normal, warnings) = normal::build(&program);
             diagnostics.extend(warnings);
-            let hosts = if self.unlinked {
-                Vec::new()
-            } else {
-                self.registry.link(&program.externs, &mut diagnostics)
-            };
+            let hosts = self.registry.link(&program, self.unlinked, &mut diagnostics);
             match bytecode::lower(&program, &normal) {
                 Ok(code) => match bytecode::verify(&code) {
                     Ok(()) => compiled = Some((normal, code, hosts)),
@@ -180,12 +176,7 @@ fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
         _ => None,
     };
     match place {
-        Some(place) => Diagnostic::new(
-            Code::RegexTooLarge,
-            place,
-            "this regular expression is too large when compiled",
-        )
-        .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`"),
+        Some(place) => check::regex_too_large(place),
         None => too_complex(error),
     }
 }

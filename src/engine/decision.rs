@@ -167,7 +167,7 @@ impl<'r> Decision<'r> {
         self.extras.as_deref().map_or(Duration::ZERO, |extras| extras.host_time)
     }
 
-    pub(super) fn choice(&self) -> &Choice {
+    pub(crate) fn choice(&self) -> &Choice {
         &self.choice
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::host::{Host, HostFn};
-use crate::sema::hir::Extern;
+use crate::request;
+use crate::sema::hir::{Extern, Program};
 use crate::ty::{Kind, KindSet};
 use crate::value::{Value, format_datetime};
 use serde_json::Value as Json;
@@ -177,9 +178,30 @@ impl Registry {
         self.functions.insert(name.to_owned(), registered);
     }
 
-    /// The functions in the order of their declarations; what is missing or differs is reported.
-    pub(super) fn link(&self, externs: &[Extern], diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
-        externs.iter().filter_map(|declared| self.link_one(declared, diagnostics)).collect()
+    /// The functions in the order of their declarations, those of the request analysis included;
+    /// what is missing or differs is reported. With `unlinked` the program's functions are not looked
+    /// for, and their results are missing.
+    pub(super) fn link(
+        &self,
+        program: &Program,
+        unlinked: bool,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Host> {
+        let mut link = |declared: &Extern| {
+            let (name, result) = (declared.name.clone(), declared.result.kinds);
+            match declared.feature {
+                Some(feature) => match request::function(&program.analysis, feature) {
+                    Ok(function) => Some(Host { name, result, function }),
+                    Err(diagnostic) => {
+                        diagnostics.push(diagnostic);
+                        None
+                    }
+                },
+                None if unlinked => Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)) }),
+                None => self.link_one(declared, diagnostics),
+            }
+        };
+        program.externs.iter().filter_map(&mut link).collect()
     }
 
     fn link_one(&self, declared: &Extern, diagnostics: &mut Vec<Diagnostic>) -> Option<Host> {

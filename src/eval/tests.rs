@@ -387,7 +387,13 @@ fn host_functions_are_asked_last_and_once() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let mut f = Fixture::new();
     let span = f.span("known");
-    f.program.externs.push(Extern { name: "known".into(), params: vec![], result: Ty::BOOL, span });
+    f.program.externs.push(Extern {
+        name: "known".into(),
+        params: vec![],
+        result: Ty::BOOL,
+        feature: None,
+        span,
+    });
     let mut asked = || {
         let left = f.expr("known()", ExprKind::Extern(ExternId(0), vec![]), Ty::BOOL);
         let mode = TestMode::default();

@@ -14,9 +14,12 @@ mod operator;
 mod path;
 mod pattern;
 mod read;
+mod request;
 mod statement;
 mod test;
 mod types;
+
+pub(crate) use pattern::regex_too_large;
 
 use crate::diag::{Code, Diagnostic};
 use crate::loader::Loaded;
@@ -135,6 +138,7 @@ struct Checker<'a> {
     lenient: bool,
     /// Inside a router: the author's name for a field of the message, and the field's.
     alias: Option<(&'a str, &'static str)>,
+    analysed: request::Analysed<'a>,
 }
 
 /// A name bound by a quantifier or a `def`.
@@ -163,6 +167,7 @@ impl<'a> Checker<'a> {
             let_measures: Vec::new(),
             lenient: false,
             alias: None,
+            analysed: request::Analysed::default(),
         }
     }
 
@@ -180,16 +185,19 @@ impl<'a> Checker<'a> {
         self.definitions.clear();
         self.scope.clear();
         self.let_measures.clear();
+        self.analysed = request::Analysed::default();
         self.fields.forget_slots();
     }
 
     /// Checks every definition, route, default and test once.
     fn pass(&mut self, order: &[&'a crate::sema::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
+        self.declare_analysis();
         for symbol in order {
             let checked = self.definition(symbol.name, &symbol.node).ok();
             self.definitions.insert(&symbol.name.node, checked);
         }
+        self.fill_analysis();
         self.tables();
         self.choices_and_routers();
         self.flows();
@@ -290,6 +298,7 @@ impl<'a> Checker<'a> {
                     .push(Diagnostic::new(Code::Unused, name.span, message).help("remove it, or use it"));
             }
         }
+        self.unused_analysis(diagnostics);
     }
 
     /// The size of a term with every `let` put in; an error when it is too much.

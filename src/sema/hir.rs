@@ -4,6 +4,7 @@
 
 use crate::builtins::Function;
 use crate::ops::{Op, TestMode};
+use crate::sema::request::{Analysis, Feature};
 use crate::span::Span;
 use crate::ty::{KindSet, Record, Ty};
 use crate::value::Value;
@@ -71,6 +72,8 @@ pub struct Program {
     pub tests: Vec<Test>,
     /// The regular expressions, with whether they ignore case, and where each was first written.
     pub patterns: HashMap<(Arc<str>, bool), Span>,
+    /// What `request` gives.
+    pub analysis: Analysis,
 }
 
 /// The name of the entry that holds the routes outside any table.
@@ -128,7 +131,7 @@ pub struct Let {
     pub span: Span,
 }
 
-/// A host function's declaration.
+/// A host function's declaration, or a use of one that the engine itself offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extern {
     /// Its name.
@@ -137,6 +140,8 @@ pub struct Extern {
     pub params: Vec<(Arc<str>, Ty)>,
     /// Its result's type.
     pub result: Ty,
+    /// Which of the engine's own functions it is; `None` for one of the embedding program.
+    pub feature: Option<Feature>,
     /// Where the name is declared.
     pub span: Span,
 }
@@ -254,7 +259,7 @@ pub enum Destination {
     At(u32),
     /// To the node of that id.
     Node(Arc<str>),
-    /// To the node or nodes whose ids stand in a value of the output.
+    /// To the node or nodes whose ids stand in a value of the output; to none without one.
     Named(Expr),
 }
 

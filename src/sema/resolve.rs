@@ -126,6 +126,12 @@ pub struct Symbols<'a> {
     pub handlers: Names<'a, (&'a [ast::Field], &'a str)>,
     /// `table`.
     pub tables: Names<'a, TableDecl<'a>>,
+    /// `intent`.
+    pub intents: Names<'a, &'a ast::Intent>,
+    /// `entity`.
+    pub entities: Names<'a, &'a ast::Entity>,
+    /// `lexicon`.
+    pub lexicons: Names<'a, &'a ast::Lexicon>,
     visible: HashMap<FileId, HashSet<FileId>>,
     broken: HashSet<&'a str>,
 }
@@ -138,6 +144,9 @@ impl<'a> Symbols<'a> {
             types: Names::new(),
             handlers: Names::new(),
             tables: Names::new(),
+            intents: Names::new(),
+            entities: Names::new(),
+            lexicons: Names::new(),
             visible: HashMap::new(),
             broken: HashSet::new(),
         };
@@ -205,6 +214,15 @@ impl<'a> Symbols<'a> {
             StatementKind::Table { name, statements } => {
                 let table = TableDecl { statements, docs: &statement.docs };
                 self.tables.declare("table", name, table, diagnostics);
+            }
+            StatementKind::Intent(intent) => {
+                self.intents.declare("intent", &intent.name, intent, diagnostics);
+            }
+            StatementKind::Entity(entity) => {
+                self.entities.declare("entity", &entity.name, entity, diagnostics);
+            }
+            StatementKind::Lexicon(lexicon) => {
+                self.lexicons.declare("lexicon", &lexicon.name, lexicon, diagnostics);
             }
             _ => {}
         }
@@ -280,6 +298,11 @@ fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
     match &expr.kind {
         ExprKind::Literal(_) => {}
         ExprKind::Name(name) => names.push(name),
+        // `request.context_score` is the definition of that name.
+        ExprKind::Field(base, name) if name.node == "context_score" => {
+            names.push(&name.node);
+            names_in(base, names);
+        }
         ExprKind::Field(base, _) | ExprKind::As(base, _) | ExprKind::Unary(_, base) => names_in(base, names),
         ExprKind::Presence { operand, .. } => names_in(operand, names),
         ExprKind::Index(base, index) => {

@@ -1,5 +1,9 @@
 //! The syntax tree: what the author wrote, with places, before any name or type is known.
 
+mod request;
+
+pub use request::{Entity, Intent, Lexicon, Weight};
+
 use crate::diag::Code;
 use crate::ops::{Modifiers, Op};
 use crate::span::{Span, Spanned};
@@ -115,6 +119,12 @@ pub enum StatementKind {
     Flow(Flow),
     /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
     Router(Router),
+    /// `intent refund { keywords ["refund"] examples ["I want my money back"] }`
+    Intent(Intent),
+    /// `entity order matches r"order (?<id>[0-9]+)"`
+    Entity(Entity),
+    /// `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`
+    Lexicon(Lexicon),
 }
 
 /// A `choice` statement.

@@ -11,6 +11,7 @@ mod literal;
 mod operand;
 mod operators;
 mod phrase;
+mod request;
 mod scan;
 #[cfg(test)]
 mod tests;

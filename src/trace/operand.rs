@@ -221,6 +221,9 @@ impl<'a> Tracer<'a, '_> {
             ExprKind::Slot(id) => self.why_slot_missing(*id),
             ExprKind::Var(id) => self.why_var_missing(*id, expr),
             ExprKind::Field(base, _) | ExprKind::Index(base, _) => {
+                if let Some(why) = self.why_not_found(expr) {
+                    return why;
+                }
                 let value = self.eval.expr(base);
                 let wanted = match &expr.kind {
                     ExprKind::Index(_, index) => {
@@ -236,7 +239,7 @@ impl<'a> Tracer<'a, '_> {
                         let length = value.list_len().unwrap_or(0);
                         format!("{} has no such element: the list has {length}", self.text(expr.span))
                     }
-                    Value::Dict(_) => format!("{} is missing", self.text(expr.span)),
+                    Value::Dict(_) | Value::Record(_) => format!("{} is missing", self.text(expr.span)),
                     _ => self.not_of(base, value, wanted),
                 }
             }
@@ -268,6 +271,9 @@ impl<'a> Tracer<'a, '_> {
                     if self.eval.expr(arg).is_missing() {
                         return self.why_missing(arg);
                     }
+                }
+                if let Some(why) = self.why_not_found(expr) {
+                    return why;
                 }
                 let name = &program.externs[id.index()].name;
                 let failures = &self.eval.hosts.failures;

@@ -4,9 +4,9 @@
 
 use super::Operand;
 use crate::sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, Operand as HirOperand, Program, Slot, Term, VarId,
+    Cond, CondKind, Expr, ExprKind, LetId, Operand as HirOperand, Outcome, Program, Slot, Term, VarId,
 };
-use crate::ty::{Inner, Ty};
+use crate::ty::{Inner, Kind, Record, Ty};
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -208,8 +208,51 @@ fn holds_private(ty: &Ty) -> bool {
     match &ty.inner {
         Inner::Unknown => false,
         Inner::Element(element) => holds_private(element),
-        Inner::Fields(record) => record.fields.iter().any(|field| field.private || holds_private(&field.ty)),
+        Inner::Fields(record) => any_private(record),
     }
+}
+
+fn any_private(record: &Record) -> bool {
+    record.fields.iter().any(|field| field.private || holds_private(&field.ty))
+}
+
+/// A message with the values of its `@private` fields masked, at its full length.
+pub fn masked_message(program: &Program, message: &Json) -> Json {
+    match (&program.input, message) {
+        (Some(input), Json::Object(map)) if any_private(input) => masked_fields(map.clone(), input),
+        // No message of the declared shape: nobody knows what lies in it.
+        (Some(input), _) if any_private(input) => Json::from(MASK),
+        _ => message.clone(),
+    }
+}
+
+/// The arguments that a handler was given, with what comes from `@private` fields masked.
+pub fn masked_args(program: &Program, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
+    let Outcome::Handler { args, .. } = outcome else { return given.clone() };
+    let mut privacy = Privacy::new(program, false);
+    given
+        .iter()
+        .map(|(name, value)| {
+            let shown = match args.iter().find(|argument| *argument.name == **name) {
+                Some(argument) => privacy.argument(Value::from_json(value), &argument.value),
+                // Nobody knows where it comes from.
+                None => Json::from(MASK),
+            };
+            (name.clone(), shown)
+        })
+        .collect()
+}
+
+fn masked_fields(map: Map<String, Json>, record: &Record) -> Json {
+    let fields = map.into_iter().map(|(key, value)| {
+        let value = match record.get(&key) {
+            Some(field) if field.private => Json::from(MASK),
+            Some(field) => masked(value, &field.ty),
+            None => value,
+        };
+        (key, value)
+    });
+    Json::Object(fields.collect())
 }
 
 /// Masks what the type says is private. A value of another shape than the type's is masked whole:
@@ -220,18 +263,7 @@ fn masked(json: Json, ty: &Ty) -> Json {
     }
     match (json, &ty.inner) {
         (Json::Null, _) => Json::Null,
-        (Json::Object(map), Inner::Fields(record)) => Json::Object(
-            map.into_iter()
-                .map(|(key, value)| {
-                    let value = match record.get(&key) {
-                        Some(field) if field.private => Json::from(MASK),
-                        Some(field) => masked(value, &field.ty),
-                        None => value,
-                    };
-                    (key, value)
-                })
-                .collect(),
-        ),
+        (Json::Object(map), Inner::Fields(record)) => masked_fields(map, record),
         (Json::Object(map), Inner::Element(element)) => {
             Json::Object(map.into_iter().map(|(key, value)| (key, masked(value, element))).collect())
         }
@@ -246,29 +278,28 @@ fn masked(json: Json, ty: &Ty) -> Json {
 fn cut(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > TEXT_LIMIT),
-        Value::Dict(map) => Some(map.len()).filter(|&length| length > ITEM_LIMIT),
-        other => other.list_len().filter(|&length| length > ITEM_LIMIT),
+        other => other.list_len().or(other.dict_len()).filter(|&length| length > ITEM_LIMIT),
     };
     (cut_value(value, DEPTH_LIMIT), length)
 }
 
 fn cut_value(value: Value<'_>, depth: usize) -> Json {
-    if depth == 0 && matches!(value, Value::JsonList(_) | Value::List(_) | Value::Dict(_)) {
+    if depth == 0 && value.kind().is_some_and(|kind| matches!(kind, Kind::List | Kind::Dict)) {
         return Json::from("…");
     }
     match value {
         Value::Str(text) => Json::from(cut_text(text)),
-        Value::Dict(map) => Json::Object(
-            map.iter()
-                .take(ITEM_LIMIT)
-                .map(|(key, value)| (cut_text(key), cut_value(Value::from_json(value), depth - 1)))
-                .collect::<Map<String, Json>>(),
-        ),
-        other => match other.elements() {
-            Some(elements) => {
+        other => match (other.elements(), other.entries()) {
+            (Some(elements), _) => {
                 Json::Array(elements.take(ITEM_LIMIT).map(|element| cut_value(element, depth - 1)).collect())
             }
-            None => other.to_json(),
+            (None, Some(entries)) => Json::Object(
+                entries
+                    .take(ITEM_LIMIT)
+                    .map(|(key, value)| (cut_text(key), cut_value(value, depth - 1)))
+                    .collect::<Map<String, Json>>(),
+            ),
+            (None, None) => other.to_json(),
         },
     }
 }

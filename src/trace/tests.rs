@@ -173,7 +173,13 @@ fn private_values_show_nowhere() {
     });
     f.input(vec![("user", user.clone(), false), ("friends", Ty::list(user.clone()), false)]);
     let span = f.span("check");
-    f.program.externs.push(Extern { name: "check".into(), params: vec![], result: Ty::BOOL, span });
+    f.program.externs.push(Extern {
+        name: "check".into(),
+        params: vec![],
+        result: Ty::BOOL,
+        feature: None,
+        span,
+    });
     let mut routes = vec![f.field("user.phone", Op::Gt, json!(1)), f.field("user.phone", Op::Eq, json!("1"))];
     // Computed from it.
     let phone = f.slot("user.phone", KindSet::STRING);

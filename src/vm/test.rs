@@ -36,10 +36,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
                 _ => Tri::Unknown,
             },
-            Check::HasKey(string) => match (left, chunk.strings.get(string as usize)) {
-                (Value::Dict(map), Some(key)) => map.contains_key(&**key).into(),
-                _ => Tri::Unknown,
-            },
+            Check::HasKey(string) => {
+                let key = chunk.strings.get(string as usize);
+                key.and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
+            }
             Check::Members(id) => self.members(pred, id, left),
             Check::Generic => self.generic(pred, left),
         }

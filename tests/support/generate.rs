@@ -67,6 +67,7 @@ pub struct Generator<'r> {
     hosts: bool,
     /// Whether the program has an `input`.
     declared: bool,
+    analysis: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -108,6 +109,13 @@ const INPUT: &str = "input {
 }
 ";
 
+const ANALYSIS: &str = r#"intent show { keywords ["show", "文件"] examples ["show my files"] }
+intent ab "letters" { examples ["ab a", "C++"] }
+entity number matches r"(?<digits>\d+)(?<unit>[a-z])?"
+entity named matches any [r"文\w*", r"\bs\w+"] ignoring case
+lexicon heat { "a": 0.2, "show": 0.5, "件": 0.6 }
+"#;
+
 impl<'r> Generator<'r> {
     /// A random program.
     pub fn program(random: &'r mut Random) -> Generated {
@@ -121,6 +129,7 @@ impl<'r> Generator<'r> {
             lists: Vec::new(),
             hosts: false,
             declared: false,
+            analysis: false,
         };
         this.write()
     }
@@ -140,6 +149,10 @@ impl<'r> Generator<'r> {
             self.out.push_str(
                 "extern fn is_long(t: string) -> bool\nextern fn score(t: string, n: int) -> float\n",
             );
+        }
+        if self.random.chance(15) {
+            self.analysis = true;
+            self.out.push_str(ANALYSIS);
         }
         for at in 0..self.random.below(3) {
             let kind = if self.random.chance(60) { Kind::Text } else { Kind::Int };
@@ -397,6 +410,12 @@ impl<'r> Generator<'r> {
         {
             return name;
         }
+        if self.analysis
+            && self.random.chance(15)
+            && let Some(analysed) = self.analysed(kind)
+        {
+            return analysed.to_owned();
+        }
         if depth > 0 && self.random.chance(35) {
             return self.computed(kind, depth - 1);
         }
@@ -409,6 +428,21 @@ impl<'r> Generator<'r> {
             [] => self.constant(kind),
             fields => self.random.pick(fields).to_owned(),
         }
+    }
+
+    /// A value of the request analysis.
+    fn analysed(&mut self, kind: Kind) -> Option<&'static str> {
+        Some(match kind {
+            Kind::Text => self.random.pick(&[
+                "request.intent",
+                "request.entities.number.digits",
+                "request.entities[\"named\"].match",
+                "request.keywords[0]",
+            ]),
+            Kind::Float => self.random.pick(&["request.intent_score", "request.urgency", "request.heat"]),
+            Kind::Int => "len(request.keywords)",
+            _ => return None,
+        })
     }
 
     /// A variable, parameter or `let` of the kind.

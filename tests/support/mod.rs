@@ -3,3 +3,5 @@
 
 pub mod generate;
 pub mod random;
+#[cfg(feature = "http")]
+pub mod server;

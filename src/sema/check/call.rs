@@ -56,6 +56,7 @@ impl<'a> Checker<'a> {
             name: name.node.as_str().into(),
             params,
             result: ty,
+            feature: None,
             span: name.span,
         });
         Ok(Declared::Extern(id))

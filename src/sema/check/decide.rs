@@ -244,6 +244,11 @@ impl<'a> Checker<'a> {
                 self.add_rule(table, &rule, condition, outcome, case.span);
             }
         }
+        if router.cases.iter().all(|case| case.condition.is_some()) {
+            let condition = Cond { kind: CondKind::Const(true), span: name.span };
+            let outcome = Outcome::Next { destinations: vec![Destination::All], loopback: false };
+            self.add_rule(table, "otherwise", condition, outcome, name.span);
+        }
         self.alias = None;
         self.fields.implicit = None;
     }

@@ -182,7 +182,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn name(&mut self, name: &str, span: Span) -> Checked<Term> {
+    pub(super) fn name(&mut self, name: &str, span: Span) -> Checked<Term> {
         if let Some(binding) = self.scope.iter().rev().find(|binding| &*binding.name == name) {
             return Ok(Term::Expr(Expr { span, ..binding.expr.clone() }));
         }

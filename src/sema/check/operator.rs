@@ -28,6 +28,7 @@ impl<'a> Checker<'a> {
         let (left, right) = self.fit(row, binary, left, right)?;
         let mode = self.mode(row, &binary.modifiers, &left, &right, span);
         self.keywords_fit(row.op, mode, &right)?;
+        self.intents_exist(&left, &right);
         let test = Predicate {
             op: Some(binary.op.node),
             negated: binary.negated,

@@ -66,6 +66,9 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn message_path(&mut self, path: &Path, span: Span) -> Checked<Expr> {
+        if self.is_request(path) {
+            return self.request_path(path, span);
+        }
         let names = &path.names;
         let declared = self.fields.roots().is_some_and(|roots| roots.get(&names[0]).is_some());
         if self.symbols.is_broken(&names[0]) && !declared {
@@ -179,7 +182,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A field of a value that is no message path: an element's, say.
-    fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
+    pub(super) fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
         let (ty, optional) = match &base.ty.inner {
             Inner::Fields(record) => match record.get(&name.node) {
                 Some(field) => (field.ty.clone(), base.optional || field.optional),
@@ -239,7 +242,8 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Expr> {
         let wanted = self.ty(ty)?;
-        let undeclared = self.constant_path(operand).filter(|_| self.fields.inferred());
+        let undeclared =
+            self.constant_path(operand).filter(|path| self.fields.inferred() && !self.is_request(path));
         if let Some(path) = undeclared {
             // Finding the path notes that what is above it is a record.
             let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
@@ -294,6 +298,21 @@ pub(super) struct Path {
 impl Path {
     pub(super) fn of(name: &str, span: Span) -> Path {
         Path { names: vec![name.into()], places: vec![(span, true)] }
+    }
+
+    /// The first name.
+    pub(super) fn root(&self) -> &str {
+        self.names.first().map_or("", |name| name)
+    }
+
+    /// Where the first name stands.
+    pub(super) fn start(&self) -> Span {
+        self.places[0].0
+    }
+
+    /// The name at an index and where it stands.
+    pub(super) fn part(&self, at: usize) -> Option<(&str, Span)> {
+        self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (&**name, *place))
     }
 
     fn push(&mut self, name: &str, span: Span, plain: bool) {

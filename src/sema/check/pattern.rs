@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
+    pub(super) fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
         let key = (Arc::<str>::from(pattern), fold);
         if self.program.patterns.contains_key(&key) {
             return Ok(());
@@ -89,6 +89,12 @@ impl<'a> Checker<'a> {
                 .help("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
         )
     }
+}
+
+/// The finding about a regular expression that needs too much memory.
+pub(crate) fn regex_too_large(place: Span) -> Diagnostic {
+    Diagnostic::new(Code::RegexTooLarge, place, "this regular expression is too large when compiled")
+        .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`")
 }
 
 /// A regular expression for a message, cut if it is long.

@@ -208,6 +208,9 @@ impl<'a> Checker<'a> {
             let StatementKind::Settings { entries } = &statement.kind else { continue };
             let mut settings = self.settings_of(statement.span.file);
             for (name, value) in entries {
+                if self.analysis_setting(name, value) {
+                    continue;
+                }
                 let word = match &value.kind {
                     ExprKind::Name(word) => word.as_str(),
                     ExprKind::Literal(ast::Literal::String(word)) => word.as_str(),
@@ -227,9 +230,9 @@ impl<'a> Checker<'a> {
                     (other, _) => {
                         let message = format!("there is no setting `{other}`");
                         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
-                        self.diagnostics.push(match nearest(other, ["case", "normalize"]) {
+                        self.diagnostics.push(match nearest(other, SETTINGS) {
                             Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
-                            None => diagnostic.help("the settings are `case` and `normalize`"),
+                            None => diagnostic.help(format!("the settings are {}", SETTINGS.join(", "))),
                         });
                     }
                 }
@@ -238,12 +241,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn wrong_setting(&mut self, span: Span, name: &str, values: &str) {
+    pub(super) fn wrong_setting(&mut self, span: Span, name: &str, values: &str) {
         let message = format!("the setting `{name}` has no such value");
         self.diagnostics
             .push(Diagnostic::new(Code::UnknownSetting, span, message).help(format!("`{name}` is {values}")));
     }
 }
+
+/// Every setting.
+const SETTINGS: [&str; 5] = ["case", "normalize", "intent_threshold", "intent_margin", "stop_words"];
 
 /// How many parts a type has with the named ones put in.
 fn type_size(written: &TypeExpr, sizes: &HashMap<&str, u64>) -> u64 {

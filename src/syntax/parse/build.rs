@@ -1,7 +1,7 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
 use super::cut::{self, Sig};
-use super::{Rule, decide, expr, literal, operand, scan};
+use super::{Rule, decide, expr, literal, operand, request, scan};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{
@@ -186,6 +186,9 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Statemen
         Rule::choice_statement => return decide::choice(cx, pair).map(StatementKind::Choice),
         Rule::flow_statement => return decide::flow(cx, pair).map(StatementKind::Flow),
         Rule::router_statement => return decide::router(cx, pair).map(StatementKind::Router),
+        Rule::intent_statement => return request::intent(cx, pair).map(StatementKind::Intent),
+        Rule::entity_statement => return request::entity(cx, pair).map(StatementKind::Entity),
+        Rule::lexicon_statement => return request::lexicon(cx, pair).map(StatementKind::Lexicon),
         _ => {}
     }
     let mut parts = Parts::default();
@@ -395,9 +398,8 @@ pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ide
     let word = |index: usize| cx.sigs.get(index).filter(|_| index < end).map(|sig| sig.token);
     let keyword = word(first)?.text(cx.text);
     let at = match keyword {
-        "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "choice" | "flow" | "router" => {
-            first + 1
-        }
+        "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "choice" | "flow" | "router"
+        | "intent" | "entity" | "lexicon" => first + 1,
         "extern" => first + 2,
         _ => return None,
     };

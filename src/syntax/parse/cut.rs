@@ -42,9 +42,9 @@ pub(super) static STATEMENTS: &[StatementWord] = &[
     row("flow", Some(Rule::flow_statement), false),
     row("payload", None, false),
     row("router", Some(Rule::router_statement), false),
-    row("intent", None, false),
-    row("entity", None, false),
-    row("lexicon", None, false),
+    row("intent", Some(Rule::intent_statement), false),
+    row("entity", Some(Rule::entity_statement), false),
+    row("lexicon", Some(Rule::lexicon_statement), false),
 ];
 
 /// The words that start a clause; like those of [`STATEMENTS`] they end an expression.
@@ -287,7 +287,8 @@ impl<'a> Cutter<'a> {
                 let word = self.text(before);
                 let names = [
                     "route", "let", "def", "list", "handler", "type", "table", "when", "goto", "priority",
-                    "fn", "extern", "choice", "flow", "router", "branch", "payload",
+                    "fn", "extern", "choice", "flow", "router", "branch", "payload", "intent", "entity",
+                    "lexicon",
                 ];
                 let starts = self.current.as_ref().is_some_and(|current| current.first == before);
                 // Only the statement's own word, not a name spelled like it.
@@ -477,7 +478,7 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
         None if token.kind == TokenKind::Word => diagnostic.help(
             "statements start with `import`, `input`, `handler`, `list`, `let`, `def`, `extern`, `settings`, \
-             `type`, `route`, `default`, `table`, `choice`, `flow`, `router` or `test`",
+             `type`, `route`, `default`, `table`, `choice`, `flow`, `router`, `intent`, `entity`, `lexicon` or `test`",
         ),
         None => diagnostic.help("a statement starts with a word such as `route` or `let`"),
     }

@@ -72,7 +72,9 @@ impl Failure<'_, '_> {
 
     /// Whether only pieces of an expression would do: a value is missing.
     fn value_wanted(&self) -> bool {
-        self.expected.iter().all(|rule| phrase::is_piece(*rule))
+        // A string or brace alone is a part of the statement, not the start of a value.
+        let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
+        self.expected.iter().all(|rule| phrase::is_piece(*rule)) && !self.expected.iter().all(own)
     }
 
     fn expected_found(&self) -> Diagnostic {
@@ -146,6 +148,11 @@ impl Failure<'_, '_> {
             }
             Rule::default_statement => "`default -> default_handler`",
             Rule::table_statement => "`table billing { … }`",
+            Rule::intent_statement => {
+                "`intent refund { keywords [\"refund\"] examples [\"I want my money back\"] }`"
+            }
+            Rule::entity_statement => "`entity order matches r\"order (?<id>[0-9]+)\"`",
+            Rule::lexicon_statement => "`lexicon anger { \"furious\": 0.8, \"annoyed\": 0.4 }`",
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
             _ => return None,
         })

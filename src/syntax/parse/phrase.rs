@@ -56,6 +56,11 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::flow_id => "a flow id",
         R::router_case => "`when`",
         R::destinations | R::destination => "a next node",
+        R::kw_entity => "`entity`",
+        R::kw_matches => "`matches`",
+        R::kw_ignoring | R::kw_case | R::ignoring_case => "`ignoring case`",
+        R::kw_lexicon => "`lexicon`",
+        R::weight => "a word and its weight",
         R::open_paren => "`(`",
         R::close_paren => "`)`",
         R::open_bracket => "`[`",
@@ -107,6 +112,9 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::choice_statement
         | R::flow_statement
         | R::router_statement
+        | R::intent_statement
+        | R::entity_statement
+        | R::lexicon_statement
         | R::test_statement => "a statement",
         R::WHITESPACE
         | R::word_start

@@ -55,7 +55,13 @@ impl Gen {
         this.build.slot("b", KindSet::DATETIME);
         let span = crate::span::Span::new(crate::span::FileId(0), 0, 0);
         let result = crate::ty::Ty::ANY;
-        this.build.program.externs.push(Extern { name: "f".into(), params: Vec::new(), result, span });
+        this.build.program.externs.push(Extern {
+            name: "f".into(),
+            params: Vec::new(),
+            result,
+            feature: None,
+            span,
+        });
         this
     }
 

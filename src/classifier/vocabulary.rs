@@ -1,0 +1,190 @@
+//! How much each feature weighs, and how a text becomes a vector.
+//!
+//! Weights are TF-IDF: `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))` for a feature that is *n* times in the text and in *d*
+//! of *s* sentences, where the sentences of the prior ([`super::common`]) are counted in. Each group of features has the
+//! length 1, and so has the whole. A feature outside the vocabulary weighs like one that is in no sentence: it
+//! has no place in the vector, but its share of the length.
+
+use super::common::{PRIOR_COMMON, PRIOR_SENTENCES};
+use super::features::{Feature, GROUPS};
+use hashbrown::HashMap;
+
+/// The most features of a vocabulary: 2¹⁵. The most frequent are kept.
+pub const MAX_FEATURES: usize = 1 << 15;
+
+/// The numbers of features with their weights, each once.
+pub type Vector = Vec<(u32, f32)>;
+
+type Map<V> = HashMap<u64, V, foldhash::fast::FixedState>;
+
+/// Counts in how many sentences each feature is.
+#[derive(Debug, Default)]
+pub struct Counting {
+    sentences: u32,
+    found: Map<(u32, bool)>,
+}
+
+impl Counting {
+    /// Adds a sentence by its features, sorted.
+    pub fn add(&mut self, features: &[Feature]) {
+        self.sentences += 1;
+        for same in features.chunk_by(|a, b| a.hash == b.hash) {
+            self.found.entry(same[0].hash).or_insert((0, same[0].common)).0 += 1;
+        }
+    }
+
+    /// The vocabulary.
+    pub fn finish(self) -> Vocabulary {
+        let mut found: Vec<(u64, (u32, bool))> = self.found.into_iter().collect();
+        // Of equally frequent ones the hash decides: by chance, yet the same everywhere, and fair to the intents
+        // declared last.
+        found.sort_unstable_by_key(|&(hash, (count, _))| (std::cmp::Reverse(count), hash));
+        found.truncate(MAX_FEATURES);
+        let idf = |count: u32, common: bool| {
+            let prior = if common { PRIOR_COMMON } else { 0.0 };
+            let sentences = f64::from(self.sentences) + PRIOR_SENTENCES;
+            (1.0 + ln((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
+        };
+        Vocabulary {
+            weights: found.iter().map(|&(_, (count, common))| idf(count, common)).collect(),
+            unknown: [idf(0, false), idf(0, true)],
+            numbers: found.iter().zip(0..).map(|(&(hash, _), number)| (hash, number)).collect(),
+        }
+    }
+}
+
+/// The features that are known, and what they weigh.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    numbers: Map<u32>,
+    /// By number.
+    weights: Vec<f32>,
+    /// The weight of an unknown feature, and of an unknown common one.
+    unknown: [f32; 2],
+}
+
+impl Vocabulary {
+    /// How many features it has.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// Roughly how many bytes it takes.
+    pub fn memory(&self) -> usize {
+        self.numbers.allocation_size() + size_of_val(self.weights.as_slice())
+    }
+
+    /// The vector of a text by its features, sorted; replaces what is in `out`. At most 1 long.
+    pub fn vector(&self, features: &[Feature], out: &mut Vector) {
+        out.clear();
+        let mut squares = [0.0_f32; GROUPS];
+        // Known features keep their group until the lengths are known; a number has bits to spare.
+        for same in features.chunk_by(|a, b| a.hash == b.hash) {
+            let Feature { hash, group, common } = same[0];
+            let number = self.numbers.get(&hash);
+            let idf = number.map_or(self.unknown[usize::from(common)], |&n| self.weights[n as usize]);
+            let weight = if same.len() == 1 { idf } else { idf * (1.0 + ln(same.len() as f64) as f32) };
+            squares[group as usize] += weight * weight;
+            if let Some(&number) = number {
+                out.push((number << GROUP_BITS | group as u32, weight));
+            }
+        }
+        let groups = squares.iter().filter(|&&square| square > 0.0).count() as f32;
+        let scales = squares.map(|square| 1.0 / (square * groups).sqrt());
+        for (number, weight) in out {
+            *weight *= scales[(*number & GROUP_MASK) as usize];
+            *number >>= GROUP_BITS;
+        }
+    }
+}
+
+const GROUP_BITS: u32 = 2;
+const GROUP_MASK: u32 = (1 << GROUP_BITS) - 1;
+const _: () = assert!(GROUPS <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
+
+/// The natural logarithm of a positive, finite, normal `x`, the same on every platform, which `f64::ln` is not
+/// bound to be. Wrong by a few units in the last place at most.
+fn ln(x: f64) -> f64 {
+    // x = m · 2^e with m in [1/√2, √2), and ln m = 2 artanh((m - 1) / (m + 1)).
+    const MANTISSA: u64 = (1 << 52) - 1;
+    let bits = x.to_bits();
+    let (mut m, mut e) = (f64::from_bits(bits & MANTISSA | 1023 << 52), (bits >> 52) as i64 - 1023);
+    if m > std::f64::consts::SQRT_2 {
+        (m, e) = (m / 2.0, e + 1);
+    }
+    let t = (m - 1.0) / (m + 1.0);
+    let series = (0..=10).rev().fold(0.0, |sum, k| sum * (t * t) + 1.0 / f64::from(2 * k + 1));
+    2.0 * t * series + e as f64 * std::f64::consts::LN_2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::features::{Keywords, Reader};
+    use super::*;
+
+    #[test]
+    fn the_logarithm_is_one() {
+        for i in 1..20_000 {
+            for x in [f64::from(i), f64::from(i) / 128.0, 1.0 / f64::from(i)] {
+                assert!((ln(x) - x.ln()).abs() <= 4e-15 * x.ln().abs().max(1.0), "{x}: {} {}", ln(x), x.ln());
+            }
+        }
+        assert_eq!(ln(1.0), 0.0);
+    }
+
+    fn vocabulary(sentences: &[&str]) -> Vocabulary {
+        let mut counting = Counting::default();
+        for sentence in sentences {
+            counting.add(Reader::default().read(sentence, &Keywords::default()));
+        }
+        counting.finish()
+    }
+
+    fn length(vocabulary: &Vocabulary, text: &str) -> f32 {
+        let mut vector = Vec::new();
+        vocabulary.vector(Reader::default().read(text, &Keywords::default()), &mut vector);
+        assert!(vector.iter().all(|&(number, _)| (number as usize) < vocabulary.len()), "{text}");
+        vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt()
+    }
+
+    #[test]
+    fn vectors_have_the_length_of_what_is_known() {
+        let known = vocabulary(&["open the red door", "红色的门"]);
+        for (text, from, to) in [
+            ("open the red door", 0.9999, 1.0001),
+            ("open the red door open the red door", 0.9, 1.0001),
+            ("红色的门", 0.9999, 1.0001),
+            ("open the window", 0.2, 0.8),
+            ("zzz", 0.0, 0.0),
+            ("", 0.0, 0.0),
+        ] {
+            let length = length(&known, text);
+            assert!((from..=to).contains(&length), "{text}: {length}");
+        }
+    }
+
+    #[test]
+    fn rare_features_weigh_more_and_common_words_less() {
+        let known = vocabulary(&["pay the bill", "pay the rent", "pay the price"]);
+        let alone = |text| length(&known, &format!("{text} zzz qqq"));
+        assert!(alone("bill") > alone("pay"));
+        assert!(alone("pay") > alone("the"));
+    }
+
+    #[test]
+    fn the_vocabulary_is_bounded() {
+        let sentences: Vec<String> = (0..40_000).map(|i| format!("often w{i}")).collect();
+        let sentences: Vec<&str> = sentences.iter().map(String::as_str).collect();
+        let known = vocabulary(&sentences);
+        assert_eq!(known.len(), MAX_FEATURES);
+        assert!(length(&known, "often") > 0.7, "the frequent ones are kept");
+        let kept =
+            (0..40_000).filter(|i| length(&known, &format!("qqq w{i}")) > length(&known, "qqq w")).count();
+        assert!(kept > 1000, "{kept}");
+    }
+}

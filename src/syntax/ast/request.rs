@@ -1,0 +1,46 @@
+//! The statements that say what is looked for in a message's text: `intent`, `entity`, `lexicon`.
+
+use super::{Expr, Ident};
+use crate::span::{Span, Spanned};
+
+/// An `intent` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intent {
+    /// Its name, which `request.intent` gives.
+    pub name: Ident,
+    /// What it is about, in a sentence.
+    pub description: Option<Spanned<String>>,
+    /// Each `keywords`: a list in place, or the name of one.
+    pub keywords: Vec<Expr>,
+    /// Each `examples`: a list in place, or the name of one.
+    pub examples: Vec<Expr>,
+}
+
+/// An `entity` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entity {
+    /// Its name, which `request.entities` has as a field.
+    pub name: Ident,
+    /// The expressions that find it, tried in order.
+    pub patterns: Vec<Expr>,
+    /// The words `ignoring case`.
+    pub ignoring_case: Option<Span>,
+}
+
+/// A `lexicon` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lexicon {
+    /// Its name, which `request` has as a field.
+    pub name: Ident,
+    /// Its words.
+    pub entries: Vec<Weight>,
+}
+
+/// `"urgent": 0.8`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weight {
+    /// What is looked for.
+    pub word: Spanned<String>,
+    /// What it adds to the score.
+    pub weight: Spanned<f64>,
+}

@@ -1,0 +1,196 @@
+//! The one client of all callers: the list of hosts, the limits and the retries hold for every call.
+
+use super::error::{HttpError, HttpFailure};
+use super::hosts::AllowedHosts;
+use super::limits::Limits;
+use super::request::{Body, Request, Response};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::retry;
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+use std::error::Error;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use thiserror::Error as ThisError;
+use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
+
+/// Bytes read of an answer that is no success; more than an error keeps, so that a secret in it is whole
+/// and can be masked.
+const ERROR_BYTES: usize = 16 << 10;
+
+/// Makes calls within [`Limits`] to [`AllowedHosts`]. Cloning is cheap and shares the connections.
+///
+/// Certificates are checked against those the operating system trusts when the first client is made. Calls
+/// want a tokio runtime with time and input/output.
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    client: reqwest::Client,
+    hosts: AllowedHosts,
+    limits: Limits,
+}
+
+/// The client could not be set up.
+#[derive(Debug, ThisError)]
+#[error("the HTTP client could not be set up: {why}")]
+pub struct SetupError {
+    why: String,
+}
+
+impl HttpClient {
+    /// A client.
+    ///
+    /// # Errors
+    /// When the encryption of the platform cannot be set up.
+    pub fn new(hosts: AllowedHosts, limits: Limits) -> Result<HttpClient, SetupError> {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(ENCRYPTION.clone().map_err(SetupError::new)?)
+            .user_agent(concat!("rulec/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::none())
+            .referer(false)
+            .no_proxy()
+            .retry(retry::never())
+            .build()
+            .map_err(SetupError::new)?;
+        Ok(HttpClient { client, hosts, limits })
+    }
+
+    /// The same client, connections included, under other limits.
+    pub fn with_limits(&self, limits: Limits) -> HttpClient {
+        HttpClient { limits, ..self.clone() }
+    }
+
+    /// Whether an address may be called, without calling it: what a configuration is checked with when it
+    /// is loaded.
+    ///
+    /// # Errors
+    /// [`HttpFailure::BadUrl`] and [`HttpFailure::HostNotAllowed`].
+    pub fn check(&self, request: &Request) -> Result<(), HttpError> {
+        self.admit(request).map(|_| ())
+    }
+
+    fn admit(&self, request: &Request) -> Result<Url, HttpError> {
+        let refused = |failure| HttpError::new(request.call(), 0, Duration::ZERO, failure);
+        self.hosts.admit(&request.url).map_err(refused)
+    }
+
+    /// Makes a call, and again where a retry may help.
+    ///
+    /// # Errors
+    /// Every [`HttpFailure`] but [`HttpFailure::NotJson`].
+    pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
+        let url = self.admit(request)?;
+        let started = Instant::now();
+        let mut attempts = 0;
+        loop {
+            let (time, overall) = self.limits.time_for_attempt(started.elapsed());
+            attempts += 1;
+            let failure = match self.attempt(request, &url, Instant::now() + time).await {
+                Ok((status, body)) => {
+                    let (call, secret) = (request.call(), request.secret.clone());
+                    let elapsed = started.elapsed();
+                    return Ok(Response { call, status, body, attempts, elapsed, secret });
+                }
+                Err(Stop::Failed(failure)) => failure,
+                Err(Stop::Late) => HttpFailure::Timeout { limit: self.limits.limit(overall), overall },
+            };
+            match self.limits.pause(attempts, started.elapsed()) {
+                Some(pause) if failure.passes() => sleep(pause).await,
+                _ => return Err(HttpError::new(request.call(), attempts, started.elapsed(), failure)),
+            }
+        }
+    }
+
+    async fn attempt(&self, request: &Request, url: &Url, deadline: Instant) -> Result<(u16, Body), Stop> {
+        let mut call =
+            self.client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            call = call.body(body.clone());
+        }
+        let mut answer = timeout_at(deadline, call.send()).await.map_err(|_| Stop::Late)??;
+        let status = answer.status();
+        let mut bytes = Vec::new();
+        if !status.is_success() {
+            // The status counts, whatever becomes of the text.
+            let _ = timeout_at(deadline, read(&mut answer, ERROR_BYTES, &mut bytes)).await;
+            let text = request.quote(&String::from_utf8_lossy(&bytes));
+            return Err(HttpFailure::Status { status: status.as_u16(), text }.into());
+        }
+        let limit = self.limits.max_body();
+        let complete =
+            timeout_at(deadline, read(&mut answer, limit, &mut bytes)).await.map_err(|_| Stop::Late)??;
+        if !complete {
+            return Err(HttpFailure::BodyTooLarge { limit }.into());
+        }
+        let label: Option<&HeaderValue> = answer.headers().get(CONTENT_TYPE);
+        Ok((status.as_u16(), Body::read(label, &bytes)))
+    }
+}
+
+/// Reads a body; false when it is longer than the limit, which is then what was read of it.
+async fn read(answer: &mut reqwest::Response, limit: usize, bytes: &mut Vec<u8>) -> reqwest::Result<bool> {
+    while let Some(chunk) = answer.chunk().await? {
+        let room = limit - bytes.len();
+        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// How an attempt ended without an answer.
+enum Stop {
+    Late,
+    Failed(HttpFailure),
+}
+
+impl From<HttpFailure> for Stop {
+    fn from(failure: HttpFailure) -> Stop {
+        Stop::Failed(failure)
+    }
+}
+
+impl From<reqwest::Error> for Stop {
+    fn from(error: reqwest::Error) -> Stop {
+        let why = root(&error);
+        Stop::Failed(if error.is_builder() {
+            HttpFailure::BadUrl { why }
+        } else {
+            HttpFailure::Connection { why }
+        })
+    }
+}
+
+/// What stands at the bottom of a chain of errors; those above say only in which layer it happened.
+fn root(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}
+
+impl SetupError {
+    fn new(error: impl Error) -> SetupError {
+        SetupError { why: error.to_string() }
+    }
+}
+
+/// Reading the certificates takes a while, so it is done once in a process, with the first client.
+static ENCRYPTION: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(encryption);
+
+/// The encryption of https. On a machine without certificates (a bare container) http still works, and
+/// https fails when it is used.
+fn encryption() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(ring::default_provider());
+    let config =
+        || ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
+    let verified = match config()?.with_platform_verifier() {
+        Ok(verified) => verified,
+        Err(_) => config()?.with_root_certificates(RootCertStore::empty()),
+    };
+    Ok(verified.with_no_client_auth())
+}

@@ -1,0 +1,169 @@
+//! The hosts that may be called: the only way from an address as text to an address that is sent to.
+
+use super::error::HttpFailure;
+use thiserror::Error;
+use url::{Host, Url};
+
+/// The hosts the author lists. An entry is a host (every port of it) or `host:port` (that port only);
+/// there are no wildcards. The empty list allows nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedHosts {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    host: Host<String>,
+    port: Option<u16>,
+}
+
+/// An entry of the list that is neither a host nor `host:port`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{entry}` in the list of allowed hosts is no host; write a bare host or `host:port`, without scheme, path and wildcard"
+)]
+pub struct HostError {
+    entry: String,
+}
+
+impl HostError {
+    /// The entry as the author wrote it.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+}
+
+impl AllowedHosts {
+    /// Reads the entries. Case and the spelling of an address or of an international name do not matter.
+    ///
+    /// # Errors
+    /// The first entry that is neither a host nor `host:port`.
+    pub fn new<S: AsRef<str>>(entries: impl IntoIterator<Item = S>) -> Result<Self, HostError> {
+        let read = |entry: S| {
+            let text = entry.as_ref();
+            Entry::read(text).ok_or_else(|| HostError { entry: text.to_owned() })
+        };
+        Ok(AllowedHosts { entries: entries.into_iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    /// The address as it will be called.
+    ///
+    /// # Errors
+    /// [`HttpFailure::BadUrl`] and [`HttpFailure::HostNotAllowed`].
+    pub(super) fn admit(&self, url: &str) -> Result<Url, HttpFailure> {
+        let url = parse(url)?;
+        let port = url.port_or_known_default();
+        let listed = url.host().is_some_and(|host| {
+            let host = host.to_owned();
+            self.entries
+                .iter()
+                .any(|entry| entry.host == host && (entry.port.is_none() || entry.port == port))
+        });
+        if listed { Ok(url) } else { Err(HttpFailure::HostNotAllowed { host: authority(&url) }) }
+    }
+}
+
+impl Entry {
+    fn read(text: &str) -> Option<Entry> {
+        // The colons of an IPv6 address stand inside brackets.
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+                (host, Some(port.parse().ok().filter(|_| digits)?))
+            }
+            _ => (text, None),
+        };
+        let wild = host.contains('*');
+        Some(Entry { host: Host::parse(host).ok().filter(|_| !wild)?, port })
+    }
+}
+
+/// An address that may be called if its host is listed: absolute, http or https, without a user's name.
+pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
+    let bad = |why: &str| Err(HttpFailure::BadUrl { why: why.to_owned() });
+    match Url::parse(text) {
+        Err(error) => bad(&error.to_string()),
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => bad("only http and https are called"),
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            bad("it holds a user name or password; send them as a header")
+        }
+        Ok(url) => Ok(url),
+    }
+}
+
+/// `host` or `host:port`, the way the list would name it.
+fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn admits_what_is_listed() {
+        let hosts =
+            ["API.example.com", "localhost:8080", "[::1]:80", "10.0.0.1", "bücher.example", "x.example:443"];
+        let hosts = AllowedHosts::new(hosts).unwrap();
+        for (url, allowed) in [
+            ("https://api.example.com/x", true),
+            ("http://api.EXAMPLE.com:81", true),
+            ("http://api.example.com./", false),
+            ("http://sub.api.example.com/", false),
+            ("http://api.example.com.evil.example/", false),
+            ("http://evil.example/api.example.com", false),
+            ("http://evil.example?api.example.com", false),
+            ("http://evil.example\\@api.example.com", false),
+            ("http://localhost:8080/", true),
+            ("http://localhost/", false),
+            ("http://localhost:8081/", false),
+            ("http://[::1]/", true),
+            ("http://[0:0::1]:80/", true),
+            ("https://[::1]/", false),
+            ("http://10.0.0.1/", true),
+            ("http://0x0a.1/", true),
+            ("http://10.0.0.2/", false),
+            ("http://xn--bcher-kva.example/", true),
+            ("https://x.example/", true),
+            ("http://x.example/", false),
+        ] {
+            let refused = matches!(hosts.admit(url), Err(HttpFailure::HostNotAllowed { .. }));
+            assert_eq!(hosts.admit(url).is_ok(), allowed, "{url}");
+            assert_eq!(refused, !allowed, "{url}");
+        }
+        assert!(AllowedHosts::default().admit("http://localhost/").is_err());
+    }
+
+    #[test]
+    fn refuses_bad_addresses() {
+        let hosts = AllowedHosts::new(["h"]).unwrap();
+        for url in [
+            "",
+            "/x",
+            "h/x",
+            "h:80",
+            "ftp://h/",
+            "file:///h",
+            "http://",
+            "http://h:99999/",
+            "http://u@h/",
+            "http://u:p@h/",
+            "http://:p@h/",
+        ] {
+            assert!(matches!(hosts.admit(url), Err(HttpFailure::BadUrl { .. })), "{url}");
+        }
+    }
+
+    #[test]
+    fn refuses_bad_entries() {
+        for entry in [
+            "", " ", "http://h", "h/x", "*.h", "*", "h:", "h:x", "h:+1", "h:70000", ":80", "::1", "u@h",
+            "h h", "h?", "h#",
+        ] {
+            let error = AllowedHosts::new(["ok", entry]).unwrap_err();
+            assert_eq!(error.entry(), entry);
+            assert!(error.to_string().contains(&format!("`{entry}`")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What is sent and what comes back, independent of the library that carries it.
+
+use super::error::{Call, HttpError, HttpFailure, keep};
+use super::secret::Secret;
+use reqwest::Method;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use std::fmt;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Headers that belong to the connection. Setting them would bend a call to another host, or garble it.
+const RESERVED: [&str; 8] =
+    ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/// One call to make: method, address, headers and a JSON body.
+#[derive(Clone)]
+pub struct Request {
+    pub(super) method: Method,
+    pub(super) url: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<Vec<u8>>,
+    pub(super) secret: Option<Secret>,
+}
+
+/// A header that cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the header `{name}` cannot be sent: {why}")]
+pub struct HeaderError {
+    name: String,
+    why: &'static str,
+}
+
+impl HeaderError {
+    /// The header.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is wrong with it.
+    pub fn why(&self) -> &str {
+        self.why
+    }
+}
+
+impl Request {
+    /// A GET without a body.
+    pub fn get(url: impl Into<String>) -> Request {
+        Request::new(Method::GET, url.into(), None)
+    }
+
+    /// A POST of JSON.
+    pub fn post(url: impl Into<String>, body: &Value) -> Request {
+        Request::new(Method::POST, url.into(), Some(body))
+    }
+
+    /// A call. A body is sent as JSON, under that content type unless a header names another.
+    pub(super) fn new(method: Method, url: String, body: Option<&Value>) -> Request {
+        let mut headers = HeaderMap::new();
+        if body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        Request { method, url, headers, body: body.map(|body| body.to_string().into_bytes()), secret: None }
+    }
+
+    /// Adds a header, in the place of one of the same name.
+    ///
+    /// # Errors
+    /// A name that is none or belongs to the connection, a value with a line break or another control
+    /// character.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Request, HeaderError> {
+        self.headers.insert(header_name(name)?, header_value(name, value)?);
+        Ok(self)
+    }
+
+    /// Adds `Authorization: Bearer …`. Where the server's answer repeats the secret, errors mask it.
+    ///
+    /// # Errors
+    /// A secret with a line break or another control character.
+    pub fn bearer(mut self, secret: &Secret) -> Result<Request, HeaderError> {
+        let mut value = header_value(AUTHORIZATION.as_str(), &format!("Bearer {}", secret.expose()))?;
+        value.set_sensitive(true);
+        self.headers.insert(AUTHORIZATION, value);
+        self.secret = Some(secret.clone());
+        Ok(self)
+    }
+
+    pub(super) fn call(&self) -> Call {
+        Call::new(self.method.as_str(), &self.url)
+    }
+
+    /// A text of the server as an error may keep it: without the secret, cut short.
+    pub(super) fn quote(&self, text: &str) -> String {
+        quote(self.secret.as_ref(), text)
+    }
+}
+
+fn quote(secret: Option<&Secret>, text: &str) -> String {
+    secret.map_or_else(|| keep(text), |secret| keep(&secret.mask(text)))
+}
+
+/// Shows no values: headers and bodies hold keys and private data.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = self.call();
+        let headers: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
+        f.debug_struct("Request")
+            .field("method", &call.method)
+            .field("url", &call.url)
+            .field("headers", &headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A header's name that a request may set.
+pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
+    let error = |why| HeaderError { name: name.to_owned(), why };
+    let parsed = HeaderName::try_from(name).map_err(|_| error("that is no header name"))?;
+    if RESERVED.contains(&parsed.as_str()) {
+        return Err(error("it belongs to the connection; leave it out"));
+    }
+    Ok(parsed)
+}
+
+/// A header's value; text beyond ASCII travels as UTF-8.
+pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, HeaderError> {
+    HeaderValue::from_bytes(value.as_bytes()).map_err(|_| HeaderError {
+        name: name.to_owned(),
+        why: "its value holds a line break or another control character",
+    })
+}
+
+/// The body of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// What was labelled as JSON, or not at all, and is JSON.
+    Json(Value),
+    /// Anything else, read as UTF-8 with what is none replaced. Empty for an answer without a body.
+    Text(String),
+}
+
+impl Body {
+    pub(super) fn read(content_type: Option<&HeaderValue>, bytes: &[u8]) -> Body {
+        let json = content_type.is_none_or(|label| label.to_str().is_ok_and(is_json));
+        match json.then(|| serde_json::from_slice(bytes)) {
+            Some(Ok(value)) => Body::Json(value),
+            _ => Body::Text(String::from_utf8_lossy(bytes).into_owned()),
+        }
+    }
+}
+
+/// Whether a content type is `…/json` or `…/…+json`.
+fn is_json(label: &str) -> bool {
+    let kind = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind.ends_with("/json") || kind.ends_with("+json")
+}
+
+/// The answer to a call, a success (2xx).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    pub(super) call: Call,
+    pub(super) status: u16,
+    pub(super) body: Body,
+    pub(super) attempts: u32,
+    pub(super) elapsed: Duration,
+    pub(super) secret: Option<Secret>,
+}
+
+impl Response {
+    /// The status code.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// How many attempts it took, at least 1.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// The time the call took, pauses included.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// The body as JSON, whatever it is labelled.
+    ///
+    /// # Errors
+    /// [`HttpFailure::NotJson`].
+    pub fn into_json(self) -> Result<Value, HttpError> {
+        let Response { call, body, attempts, elapsed, secret, .. } = self;
+        match body {
+            Body::Json(value) => Ok(value),
+            Body::Text(text) => serde_json::from_str(&text).map_err(|_| {
+                let text = quote(secret.as_ref(), &text);
+                HttpError::new(call, attempts, elapsed, HttpFailure::NotJson { text })
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn headers_are_refused() {
+        for (name, value, ok) in [
+            ("X-A", "plain", true),
+            ("X-A", "文", true),
+            ("X-A", "", true),
+            ("X-A", "a\r\nX-B: c", false),
+            ("X-A", "a\nb", false),
+            ("X-A", "a\u{0}b", false),
+            ("", "x", false),
+            ("X A", "x", false),
+            ("Host", "x", false),
+            ("content-length", "1", false),
+            ("Transfer-Encoding", "chunked", false),
+        ] {
+            let made = Request::get("http://h/").header(name, value);
+            assert_eq!(made.is_ok(), ok, "{name} {value:?}");
+            if let Err(error) = made {
+                assert_eq!(error.name(), name);
+            }
+        }
+        assert!(Request::get("http://h/").bearer(&Secret::new("a\nb")).is_err());
+    }
+
+    #[test]
+    fn debug_shows_no_values() {
+        let request = Request::post("http://h/x?q=private", &json!({"phone": "private"}));
+        let request = request.header("X-A", "private").unwrap().bearer(&Secret::new("private")).unwrap();
+        let shown = format!("{request:?}");
+        assert!(!shown.contains("private"), "{shown}");
+        assert!(shown.contains("x-a") && shown.contains("http://h/x"), "{shown}");
+    }
+
+    #[test]
+    fn bodies_are_read_by_their_label() {
+        let text = |text: &str| Body::Text(text.to_owned());
+        for (label, bytes, expected) in [
+            (Some("application/json"), "[1]", Body::Json(json!([1]))),
+            (Some("Application/JSON; charset=utf-8"), "[1]", Body::Json(json!([1]))),
+            (Some("application/problem+json"), "{}", Body::Json(json!({}))),
+            (None, "2", Body::Json(json!(2))),
+            (None, "", text("")),
+            (Some("application/json"), "[1", text("[1")),
+            (Some("text/plain"), "[1]", text("[1]")),
+        ] {
+            let label = label.map(HeaderValue::from_static);
+            assert_eq!(Body::read(label.as_ref(), bytes.as_bytes()), expected, "{label:?} {bytes}");
+        }
+        assert_eq!(Body::read(None, b"\xff"), text("\u{fffd}"));
+    }
+}

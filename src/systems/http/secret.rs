@@ -1,0 +1,46 @@
+//! A key that must not be printed: neither by `{:?}` nor inside the text of a server that repeats it.
+
+use std::fmt;
+
+/// What a secret is replaced with.
+const MASK: &str = "***";
+
+/// A secret text, such as an API key. It has no `Display`, and its `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes charge of a secret.
+    pub fn new(text: impl Into<String>) -> Self {
+        Secret(text.into())
+    }
+
+    /// The secret itself, for the header that carries it.
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The text with every occurrence of the secret masked.
+    pub(super) fn mask(&self, text: &str) -> String {
+        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, MASK) }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_shown() {
+        let secret = Secret::new("k-1");
+        assert_eq!(format!("{secret:?}"), "Secret(***)");
+        assert_eq!(secret.mask("bad key k-1, k-1"), "bad key ***, ***");
+        assert_eq!(Secret::new("").mask("ab"), "ab");
+    }
+}

@@ -1,0 +1,244 @@
+//! The endpoint of a call with placeholders: read and checked once, filled for every call.
+//!
+//! `{name}` is filled from the arguments of the call, `#name#` from the context of the conversation; a name
+//! is a letter or `_`, then letters, digits and `_`. Any other brace or `#` is itself, and `{{name}}` and
+//! `##name##` stand for `{name}` and `#name#` as text.
+//!
+//! - A placeholder that is a whole string of the body keeps its value's type. Inside a longer text, in a
+//!   header and in the address it is written as text: strings as they are, numbers and bools as in JSON, lists
+//!   and dicts as JSON without white space; null is an error there.
+//! - In the address the text is percent-encoded. A value cannot add a segment or a parameter, make a segment
+//!   empty, `.` or `..`, or choose the host.
+//! - Values are put in once and never scanned; keys and the names of headers are not filled.
+//! - A body is sent as JSON.
+
+mod error;
+mod text;
+mod url;
+
+pub use error::{FillError, FillReason, TemplateError};
+pub use text::{Placeholder, Source, Values};
+
+use super::request::{Request, header_name, header_value};
+use reqwest::Method;
+use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+use text::{Piece, Text, as_text};
+use url::UrlTemplate;
+
+/// The place of the address in messages.
+const PLACE_URL: &str = "url";
+
+/// A request with placeholders.
+#[derive(Clone, PartialEq)]
+pub struct Template {
+    method: Method,
+    url: UrlTemplate,
+    headers: Vec<(HeaderName, Text)>,
+    body: Option<Node>,
+}
+
+/// Shows no values: a header may be a token written out.
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let placeholders: Vec<_> = self.placeholders().iter().map(ToString::to_string).collect();
+        f.debug_struct("Template")
+            .field("request", &self.sample())
+            .field("placeholders", &placeholders)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A part of the body.
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Plain(Value),
+    Text(Text),
+    List(Vec<Node>),
+    Dict(Vec<(String, Node)>),
+}
+
+impl Template {
+    /// Reads an endpoint: `url`, and where wanted `method` (`POST` if there is a body, else `GET`), `headers`
+    /// (strings by name) and `body` (any JSON).
+    ///
+    /// # Errors
+    /// Whatever could not be sent with any values.
+    pub fn parse(endpoint: &Value) -> Result<Template, TemplateError> {
+        let wrong = |place: &str, wanted| TemplateError::Type { place: place.to_owned(), wanted };
+        let fields = endpoint.as_object().ok_or_else(|| wrong("endpoint", "a JSON object"))?;
+        if let Some(name) =
+            fields.keys().find(|name| !matches!(&name[..], "url" | "method" | "headers" | "body"))
+        {
+            return Err(TemplateError::UnknownField { name: name.clone() });
+        }
+        let text = |place| match fields.get(place) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(_) => Err(wrong(place, "a string")),
+        };
+        let url = UrlTemplate::parse(text(PLACE_URL)?.ok_or_else(|| wrong(PLACE_URL, "there, a string"))?)?;
+        let body = fields.get("body").filter(|body| !body.is_null()).map(Node::parse);
+        let method = match text("method")? {
+            Some(method) => read_method(method)?,
+            None if body.is_some() => Method::POST,
+            None => Method::GET,
+        };
+        let headers = match fields.get("headers") {
+            None => Vec::new(),
+            Some(Value::Object(headers)) => headers.iter().map(read_header).collect::<Result<_, _>>()?,
+            Some(_) => return Err(wrong("headers", "an object of strings")),
+        };
+        Ok(Template { method, url, headers, body })
+    }
+
+    /// The placeholders, in the order of `url`, `headers`, `body`; one that stands twice comes twice.
+    pub fn placeholders(&self) -> Vec<&Placeholder> {
+        let mut found: Vec<_> = self.url.text.placeholders().collect();
+        found.extend(self.headers.iter().flat_map(|(_, value)| value.placeholders()));
+        if let Some(body) = &self.body {
+            body.collect(&mut found);
+        }
+        found
+    }
+
+    /// The request with the values in their places.
+    ///
+    /// # Errors
+    /// The first placeholder that has no value, or one that cannot stand there.
+    pub fn fill(&self, values: Values<'_>) -> Result<Request, FillError> {
+        let url = self.url.fill(values)?;
+        let body = self.body.as_ref().map(|body| body.fill(values, "body")).transpose()?;
+        let mut request = Request::new(self.method.clone(), url, body.as_ref());
+        for (name, value) in &self.headers {
+            if let Some(value) = fill_header(name, value, values)? {
+                request.headers.insert(name, value);
+            }
+        }
+        Ok(request)
+    }
+
+    /// A request to the same host, for checks before there are values.
+    pub(super) fn sample(&self) -> Request {
+        Request::new(self.method.clone(), self.url.sample(), None)
+    }
+}
+
+impl Node {
+    fn parse(value: &Value) -> Node {
+        match value {
+            Value::String(text) => Node::Text(Text::parse(text)),
+            Value::Array(items) => Node::List(items.iter().map(Node::parse).collect()),
+            Value::Object(fields) => {
+                Node::Dict(fields.iter().map(|(key, value)| (key.clone(), Node::parse(value))).collect())
+            }
+            plain => Node::Plain(plain.clone()),
+        }
+    }
+
+    fn collect<'a>(&'a self, found: &mut Vec<&'a Placeholder>) {
+        match self {
+            Node::Plain(_) => {}
+            Node::Text(text) => found.extend(text.placeholders()),
+            Node::List(items) => items.iter().for_each(|item| item.collect(found)),
+            Node::Dict(fields) => fields.iter().for_each(|(_, field)| field.collect(found)),
+        }
+    }
+
+    fn fill(&self, values: Values<'_>, place: &str) -> Result<Value, FillError> {
+        Ok(match self {
+            Node::Plain(value) => value.clone(),
+            Node::Text(text) => match text.whole() {
+                Some(placeholder) => value_of(placeholder, values, place)?.clone(),
+                None => Value::String(fill_text(text, values, place)?),
+            },
+            Node::List(items) => {
+                let filled = items.iter().enumerate();
+                filled
+                    .map(|(i, item)| item.fill(values, &format!("{place}[{i}]")))
+                    .collect::<Result<_, _>>()?
+            }
+            Node::Dict(fields) => {
+                let filled = fields
+                    .iter()
+                    .map(|(key, field)| Ok((key.clone(), field.fill(values, &format!("{place}.{key}"))?)));
+                Value::Object(filled.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+}
+
+fn read_method(text: &str) -> Result<Method, TemplateError> {
+    let method = text.to_ascii_uppercase();
+    [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE]
+        .into_iter()
+        .find(|known| known.as_str() == method)
+        .ok_or_else(|| TemplateError::Method { method: text.to_owned() })
+}
+
+fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, Text), TemplateError> {
+    let place = format!("headers.{name}");
+    let Value::String(value) = value else {
+        return Err(TemplateError::Type { place, wanted: "a string" });
+    };
+    let bad = |why: &str| TemplateError::Header { place, why: why.to_owned() };
+    match (header_name(name), header_value(name, value)) {
+        (Ok(name), Ok(_)) => Ok((name, Text::parse(value))),
+        (Err(error), _) | (_, Err(error)) => Err(bad(error.why())),
+    }
+}
+
+/// The value of a placeholder that stands at `place`.
+fn value_of<'a>(placeholder: &Placeholder, values: Values<'a>, place: &str) -> Result<&'a Value, FillError> {
+    let wanted_from = placeholder.source;
+    let known = values.of(wanted_from);
+    known.get(&placeholder.name).ok_or_else(|| {
+        blame(
+            placeholder,
+            place,
+            FillReason::Unfilled { wanted_from, known: known.keys().cloned().collect() },
+        )
+    })
+}
+
+/// The text of a placeholder's value.
+fn text_of<'a>(
+    placeholder: &Placeholder,
+    values: Values<'a>,
+    place: &str,
+) -> Result<Cow<'a, str>, FillError> {
+    as_text(value_of(placeholder, values, place)?).ok_or_else(|| blame(placeholder, place, FillReason::Null))
+}
+
+fn fill_text(text: &Text, values: Values<'_>, place: &str) -> Result<String, FillError> {
+    let mut filled = String::new();
+    for piece in &text.pieces {
+        match piece {
+            Piece::Literal(literal) => filled.push_str(literal),
+            Piece::Placeholder(placeholder) => filled.push_str(&text_of(placeholder, values, place)?),
+        }
+    }
+    Ok(filled)
+}
+
+/// A header's value. The author's text was checked when it was read and each value is checked here, so that
+/// the whole always is a header's value.
+fn fill_header(name: &HeaderName, text: &Text, values: Values<'_>) -> Result<Option<HeaderValue>, FillError> {
+    let place = format!("headers.{name}");
+    for placeholder in text.placeholders() {
+        let value = text_of(placeholder, values, &place)?;
+        if header_value(name.as_str(), &value).is_err() {
+            return Err(blame(placeholder, &place, FillReason::HeaderValue));
+        }
+    }
+    Ok(header_value(name.as_str(), &fill_text(text, values, &place)?).ok())
+}
+
+fn blame(placeholder: &Placeholder, place: &str, reason: FillReason) -> FillError {
+    FillError { place: place.to_owned(), placeholder: placeholder.clone(), reason }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! Text with placeholders: finding them, and putting values in their place.
+
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Where a placeholder's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// `{name}`: the arguments of the call.
+    Argument,
+    /// `#name#`: the context of the conversation.
+    Context,
+}
+
+/// A placeholder of a template. Displays the way it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Placeholder {
+    pub(super) source: Source,
+    pub(super) name: String,
+}
+
+impl Placeholder {
+    /// Where its value comes from.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for Placeholder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Source::Argument => write!(f, "{{{}}}", self.name),
+            Source::Context => write!(f, "#{}#", self.name),
+        }
+    }
+}
+
+/// What placeholders are filled from.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    /// The arguments of the call.
+    pub arguments: &'a Map<String, Value>,
+    /// The context of the conversation.
+    pub context: &'a Map<String, Value>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn of(&self, source: Source) -> &'a Map<String, Value> {
+        match source {
+            Source::Argument => self.arguments,
+            Source::Context => self.context,
+        }
+    }
+}
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    Literal(String),
+    Placeholder(Placeholder),
+}
+
+/// A text cut at its placeholders. No two literals stand side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) pieces: Vec<Piece>,
+}
+
+impl Text {
+    /// Finds the placeholders. A brace or `#` that does not enclose a name is itself.
+    pub(super) fn parse(text: &str) -> Text {
+        let mut pieces = Vec::new();
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '#']) {
+            literal.push_str(&rest[..at]);
+            rest = &rest[at..];
+            if let Some(length) = escaped(rest) {
+                literal.push_str(&rest[1..length - 1]);
+                rest = &rest[length..];
+            } else if let Some((placeholder, length)) = placeholder(rest) {
+                if !literal.is_empty() {
+                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                }
+                pieces.push(Piece::Placeholder(placeholder));
+                rest = &rest[length..];
+            } else {
+                literal.push_str(&rest[..1]);
+                rest = &rest[1..];
+            }
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        Text { pieces }
+    }
+
+    /// The placeholder that is the whole text.
+    pub(super) fn whole(&self) -> Option<&Placeholder> {
+        match &self.pieces[..] {
+            [Piece::Placeholder(placeholder)] => Some(placeholder),
+            _ => None,
+        }
+    }
+
+    pub(super) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Placeholder(placeholder) => Some(placeholder),
+            Piece::Literal(_) => None,
+        })
+    }
+}
+
+/// The length of `{{name}}` or `##name##` at the start, which stands for `{name}` or `#name#` itself.
+fn escaped(text: &str) -> Option<usize> {
+    let (_, length) = enclosed(text, "{{", "}}").or_else(|| enclosed(text, "##", "##"))?;
+    Some(length)
+}
+
+/// The placeholder at the start, and its length.
+fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
+    let argument = enclosed(text, "{", "}").map(|found| (Source::Argument, found));
+    let (source, (name, length)) =
+        argument.or_else(|| enclosed(text, "#", "#").map(|found| (Source::Context, found)))?;
+    Some((Placeholder { source, name: name.to_owned() }, length))
+}
+
+/// A name between two marks at the start, and the length of all three. A name is a letter or `_`, then
+/// letters, digits and `_`: the `{2}` of a pattern and the `#1#` of a ticket are none.
+fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usize)> {
+    let inner = text.strip_prefix(open)?;
+    let end = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());
+    let (name, after) = inner.split_at(end);
+    let named = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (named && after.starts_with(close)).then_some((name, open.len() + end + close.len()))
+}
+
+/// A value inside a longer text: a string as it is, a number or bool the way JSON writes it, lists and dicts
+/// as JSON without white space. Null has no text.
+pub(super) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        other => Some(Cow::Owned(other.to_string())),
+    }
+}
+
+/// A text as a part of a URL: everything but letters, digits and `-._~` is percent-encoded, so that it
+/// cannot end the segment or parameter it stands in.
+pub(super) fn url_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Literals as they are, placeholders between angle brackets.
+    fn cut(text: &str) -> String {
+        let show = |piece: &Piece| match piece {
+            Piece::Literal(literal) => literal.clone(),
+            Piece::Placeholder(placeholder) => format!("<{placeholder}>"),
+        };
+        Text::parse(text).pieces.iter().map(show).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn placeholders_are_found() {
+        for (text, expected) in [
+            ("", ""),
+            ("plain", "plain"),
+            ("{a}", "<{a}>"),
+            ("#a#", "<#a#>"),
+            ("{客户_id}#电话#", "<{客户_id}>|<#电话#>"),
+            ("a{b}c#d#e", "a|<{b}>|c|<#d#>|e"),
+            ("{a}{a}", "<{a}>|<{a}>"),
+            ("#a#b#", "<#a#>|b#"),
+            ("{_}{_1}{a1}", "<{_}>|<{_1}>|<{a1}>"),
+            // No placeholders.
+            ("{\"a\":1}", "{\"a\":1}"),
+            ("{}{ a }{a b}{a.b}{a", "{}{ a }{a b}{a.b}{a"),
+            ("a}", "a}"),
+            (r"\d{3}#1#", r"\d{3}#1#"),
+            ("##", "##"),
+            ("# a# #b", "# a# #b"),
+            ("page#part", "page#part"),
+            // Escapes, and what looks like one.
+            ("{{a}}", "{a}"),
+            ("##a##", "#a#"),
+            ("x{{a}}y{b}", "x{a}y|<{b}>"),
+            ("{{a}", "{|<{a}>"),
+            ("{a}}", "<{a}>|}"),
+            ("{{a}}}", "{a}}"),
+            ("{{{a}}}", "{{a}}"),
+            ("##a#", "#|<#a#>"),
+            ("{{}}{{ a }}", "{{}}{{ a }}"),
+            ("{\"a\":{b}}", "{\"a\":|<{b}>|}"),
+        ] {
+            assert_eq!(cut(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_as_text() {
+        for (value, expected) in [
+            (json!("a \"b\""), Some("a \"b\"")),
+            (json!(12), Some("12")),
+            (json!(1.5), Some("1.5")),
+            (json!(true), Some("true")),
+            (json!([1, "a"]), Some("[1,\"a\"]")),
+            (json!({"a": null}), Some("{\"a\":null}")),
+            (json!(null), None),
+        ] {
+            assert_eq!(as_text(&value).as_deref(), expected);
+        }
+        assert_eq!(url_encoded("aZ0-._~ /?&=%#文"), "aZ0-._~%20%2F%3F%26%3D%25%23%E6%96%87");
+    }
+}

@@ -1,0 +1,193 @@
+//! What a language model is told: the intent flows it may pick from, and the tool it picks with.
+//! Plain text and JSON; nothing here calls anybody.
+
+use serde_json::{Value, json};
+
+/// The tool's name, which is also in the prompt.
+const FLOW_EXECUTOR: &str = "flow_executor";
+
+/// A tool with one parameter whose value is one of a list of ids: how a model is made to pick one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PickTool {
+    name: String,
+    description: String,
+    parameter: String,
+    parameter_description: String,
+    ids: Vec<String>,
+    required: bool,
+}
+
+impl PickTool {
+    /// A tool that the model must call. `options` are the ids with what each means; the meanings become
+    /// part of the parameter's description, an empty one is left out.
+    pub fn new<'a>(
+        name: &str,
+        description: &str,
+        parameter: &str,
+        options: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> PickTool {
+        let (ids, lines): (Vec<_>, Vec<_>) =
+            options.into_iter().map(|(id, meaning)| (id.to_owned(), item(id, meaning))).unzip();
+        PickTool {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameter: parameter.to_owned(),
+            parameter_description: format!("One of:\n{}", lines.join("\n")),
+            ids,
+            required: true,
+        }
+    }
+
+    /// The tool that executes a flow. The model calls it when a flow of the section fits (see
+    /// [`intent_prompt`]), and need not.
+    pub fn flow_executor<'a>(ids: impl IntoIterator<Item = &'a str>) -> PickTool {
+        PickTool {
+            name: FLOW_EXECUTOR.to_owned(),
+            description:
+                "Runs one business flow. Call it when what the user wants is what a flow of the Intent \
+                          Flows section does, and leave it alone when none fits."
+                    .to_owned(),
+            parameter: "flow_id".to_owned(),
+            parameter_description: "The id of the flow, as the Intent Flows section writes it.".to_owned(),
+            ids: ids.into_iter().map(str::to_owned).collect(),
+            required: false,
+        }
+    }
+
+    /// The same tool with another description, for an author who knows better what it does.
+    pub fn with_description(mut self, description: &str) -> PickTool {
+        self.description = description.to_owned();
+        self
+    }
+
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The parameter that carries the id.
+    pub fn parameter(&self) -> &str {
+        &self.parameter
+    }
+
+    /// The ids that may be picked.
+    pub fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    /// The tool the way the chat-completions interface takes it.
+    pub fn to_json(&self) -> Value {
+        let id = json!({"type": "string", "description": self.parameter_description, "enum": self.ids});
+        json!({
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": {
+                    "type": "object",
+                    "properties": {&self.parameter: id},
+                    "required": [self.parameter],
+                    "additionalProperties": false,
+                },
+            },
+        })
+    }
+
+    /// The `tool_choice` that goes with the tool: this very tool where the model must call it, else `auto`.
+    pub fn choice(&self) -> Value {
+        if self.required {
+            json!({"type": "function", "function": {"name": self.name}})
+        } else {
+            json!("auto")
+        }
+    }
+}
+
+/// The section of the prompt that lists the intent flows, one line for each; empty without flows. Keyword
+/// flows are found without a model and do not belong in it.
+pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
+    if flows.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<_> = flows.iter().map(|(id, description)| item(id, description)).collect();
+    format!(
+        "### Intent Flows\nIf one of these flows is what the user wants, call the tool `{FLOW_EXECUTOR}` with its id:\n{}\n",
+        lines.join("\n")
+    )
+}
+
+/// The tool `flow_executor` with the ids of the intent flows, as JSON.
+pub fn flow_executor_tool(ids: &[&str]) -> Value {
+    PickTool::flow_executor(ids.iter().copied()).to_json()
+}
+
+/// A line of a list: the id as code, then what it means.
+fn item(id: &str, meaning: &str) -> String {
+    let meaning = one_line(meaning).replace('`', "'");
+    let colon = if meaning.is_empty() { "" } else { ": " };
+    format!("- {}{colon}{meaning}", code(id))
+}
+
+/// A text as code. Around backticks the marks are longer than the longest run of them.
+fn code(text: &str) -> String {
+    let text = one_line(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    if longest == 0 {
+        return format!("`{text}`");
+    }
+    let marks = "`".repeat(longest + 1);
+    format!("{marks} {text} {marks}")
+}
+
+/// A text without line breaks and control characters, each run of white space one space.
+fn one_line(text: &str) -> String {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    text.split(blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_section_has_one_line_for_each_flow() {
+        let flows = [
+            ("refund", "give money back"),
+            ("odd", " two\n\n- `lines`:\r\n\u{2028}of\t文字\u{0} "),
+            ("a`b", "x"),
+            ("none", ""),
+        ];
+        let expected = "### Intent Flows\n\
+            If one of these flows is what the user wants, call the tool `flow_executor` with its id:\n\
+            - `refund`: give money back\n\
+            - `odd`: two - 'lines': of 文字\n\
+            - `` a`b ``: x\n\
+            - `none`\n";
+        assert_eq!(intent_prompt(&flows), expected);
+        assert_eq!(intent_prompt(&[]), "");
+    }
+
+    #[test]
+    fn the_flow_tool() {
+        let tool = flow_executor_tool(&["a", "b"]);
+        assert_eq!(tool["type"], "function");
+        assert_eq!(tool["function"]["name"], "flow_executor");
+        let parameters = &tool["function"]["parameters"];
+        assert_eq!(parameters["properties"]["flow_id"]["type"], "string");
+        assert_eq!(parameters["properties"]["flow_id"]["enum"], json!(["a", "b"]));
+        assert_eq!(parameters["required"], json!(["flow_id"]));
+        assert_eq!(parameters["additionalProperties"], false);
+        let tool = PickTool::flow_executor(["a"]).with_description("mine");
+        assert_eq!(tool.choice(), "auto");
+        assert_eq!(tool.to_json()["function"]["description"], "mine");
+    }
+
+    #[test]
+    fn a_tool_of_options() {
+        let tool = PickTool::new("choose", "why", "branch", [("yes", "they\nagree"), ("no", "")]);
+        let parameter = &tool.to_json()["function"]["parameters"]["properties"]["branch"];
+        assert_eq!(parameter["enum"], json!(["yes", "no"]));
+        assert_eq!(parameter["description"], "One of:\n- `yes`: they agree\n- `no`");
+        assert_eq!(tool.choice(), json!({"type": "function", "function": {"name": "choose"}}));
+    }
+}

@@ -1,0 +1,294 @@
+//! From nodes, processors and routers to a workflow that can run.
+
+use super::check::{self, Finding, Severity};
+use super::merge::{FirstValues, MergeStrategy};
+use super::node::{Node, NodeId};
+use super::processor::{ProcessError, Processor};
+use super::router::ConditionalRouter;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Steps a run may take when nothing else is said.
+const STEP_LIMIT: usize = 10_000;
+
+type Factory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
+
+/// A workflow ready to run. Cheap to clone; one may run many times, also at once.
+#[derive(Clone)]
+pub struct Workflow {
+    pub(super) plan: Arc<Plan>,
+}
+
+impl Workflow {
+    /// A builder for a workflow that begins at this node.
+    pub fn builder(start: impl Into<NodeId>) -> WorkflowBuilder {
+        WorkflowBuilder {
+            start: start.into(),
+            nodes: Vec::new(),
+            factories: HashMap::new(),
+            processors: HashMap::new(),
+            routers: HashMap::new(),
+            merge: Arc::new(FirstValues),
+            step_limit: STEP_LIMIT,
+        }
+    }
+
+    /// What was found suspicious when it was built, and, after
+    /// [`build_unchecked`](WorkflowBuilder::build_unchecked), what was wrong.
+    pub fn findings(&self) -> &[Finding] {
+        &self.plan.findings
+    }
+}
+
+impl fmt::Debug for Workflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.plan.steps.iter().map(|step| (&step.id, &step.next))).finish()
+    }
+}
+
+/// What the engine runs. Steps are numbered in the order their nodes were given.
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) numbers: HashMap<NodeId, usize>,
+    pub(super) start: usize,
+    pub(super) merge: Arc<dyn MergeStrategy>,
+    pub(super) step_limit: usize,
+    findings: Vec<Finding>,
+}
+
+/// A node with all that belongs to it.
+pub(super) struct Step {
+    pub(super) id: NodeId,
+    pub(super) next: Vec<NodeId>,
+    /// `None` for a parallel node.
+    pub(super) processor: Option<Arc<dyn Processor>>,
+    /// The router given in the builder.
+    given: Option<Arc<dyn ConditionalRouter>>,
+    pub(super) time_limit: Option<Duration>,
+    /// The targets of its declared loop-backs.
+    pub(super) loop_backs: HashSet<NodeId>,
+    /// Where its counted edges come from: one entry for each.
+    pub(super) incoming: Vec<NodeId>,
+}
+
+impl Step {
+    pub(super) fn is_parallel(&self) -> bool {
+        self.processor.is_none()
+    }
+
+    /// Who decides where its outputs go. A parallel node has no output of its own.
+    pub(super) fn router(&self) -> Option<&dyn ConditionalRouter> {
+        let processor = self.processor.as_ref()?;
+        self.given.as_deref().or_else(|| processor.router())
+    }
+}
+
+/// Collects what a workflow consists of.
+pub struct WorkflowBuilder {
+    start: NodeId,
+    nodes: Vec<Node>,
+    factories: HashMap<String, Factory>,
+    processors: HashMap<NodeId, Arc<dyn Processor>>,
+    routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
+    merge: Arc<dyn MergeStrategy>,
+    step_limit: usize,
+}
+
+impl WorkflowBuilder {
+    /// Adds a node.
+    #[must_use]
+    pub fn node(mut self, node: Node) -> Self {
+        self.nodes.push(node);
+        self
+    }
+
+    /// Adds nodes.
+    #[must_use]
+    pub fn nodes(mut self, nodes: impl IntoIterator<Item = Node>) -> Self {
+        self.nodes.extend(nodes);
+        self
+    }
+
+    /// Says how the processors for nodes of a kind are made. The factory is asked once per node.
+    #[must_use]
+    pub fn kind(
+        mut self,
+        kind: impl Into<String>,
+        factory: impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync + 'static,
+    ) -> Self {
+        self.factories.insert(kind.into(), Box::new(factory));
+        self
+    }
+
+    /// Gives one node its processor, whatever its kind.
+    #[must_use]
+    pub fn processor(mut self, node: impl Into<NodeId>, processor: Arc<dyn Processor>) -> Self {
+        self.processors.insert(node.into(), processor);
+        self
+    }
+
+    /// Says who decides where a node's outputs go.
+    #[must_use]
+    pub fn router(self, node: impl Into<NodeId>, router: impl ConditionalRouter + 'static) -> Self {
+        self.shared_router(node, Arc::new(router))
+    }
+
+    /// The same for a router that serves several nodes.
+    #[must_use]
+    pub fn shared_router(mut self, node: impl Into<NodeId>, router: Arc<dyn ConditionalRouter>) -> Self {
+        self.routers.insert(node.into(), router);
+        self
+    }
+
+    /// How inputs that meet at a node become one; [`FirstValues`] when nothing is said.
+    #[must_use]
+    pub fn merge(mut self, strategy: impl MergeStrategy + 'static) -> Self {
+        self.merge = Arc::new(strategy);
+        self
+    }
+
+    /// How many times processors may run in one run of the workflow; 10,000 when nothing is said.
+    #[must_use]
+    pub fn step_limit(mut self, steps: usize) -> Self {
+        self.step_limit = steps;
+        self
+    }
+
+    /// Builds the workflow and holds its graph against the rules.
+    ///
+    /// # Errors
+    /// What cannot run, or not as it is written. Suspicions are kept in [`Workflow::findings`].
+    pub fn build(self) -> Result<Workflow, BuildError> {
+        let workflow = self.assemble()?;
+        if workflow.findings().iter().any(|finding| finding.severity() == Severity::Error) {
+            return Err(BuildError { findings: workflow.findings().to_vec() });
+        }
+        Ok(workflow)
+    }
+
+    /// Builds the workflow and lets it run in spite of what is wrong with its graph.
+    ///
+    /// # Errors
+    /// No start, a node without a processor, two nodes of one name: there is nothing to run.
+    pub fn build_unchecked(self) -> Result<Workflow, BuildError> {
+        self.assemble()
+    }
+
+    fn assemble(mut self) -> Result<Workflow, BuildError> {
+        let mut findings = Vec::new();
+        let mut steps: Vec<Step> = Vec::with_capacity(self.nodes.len());
+        let mut numbers = HashMap::with_capacity(self.nodes.len());
+        for node in std::mem::take(&mut self.nodes) {
+            if numbers.contains_key(&node.id) {
+                findings.push(check::duplicate(&node.id));
+                continue;
+            }
+            numbers.insert(node.id.clone(), steps.len());
+            match self.step(node) {
+                Ok(step) => steps.push(step),
+                Err(finding) => {
+                    findings.push(finding);
+                    // Its number must stand for something; the workflow is not built anyway.
+                    steps.push(Step::empty());
+                }
+            }
+        }
+        let start = numbers.get(&self.start).copied();
+        if start.is_none() {
+            findings.push(check::unknown_start(&self.start));
+        }
+        let mut strangers: Vec<&NodeId> = self
+            .processors
+            .keys()
+            .chain(self.routers.keys())
+            .filter(|id| !numbers.contains_key(*id))
+            .collect();
+        strangers.sort();
+        strangers.dedup();
+        findings.extend(strangers.into_iter().map(check::unknown_node));
+        let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
+        count_incoming(&mut steps, &numbers);
+        let findings = check::graph(&steps, &numbers, start);
+        let (merge, step_limit) = (self.merge, self.step_limit);
+        Ok(Workflow { plan: Arc::new(Plan { steps, numbers, start, merge, step_limit, findings }) })
+    }
+
+    fn step(&self, node: Node) -> Result<Step, Finding> {
+        let processor = match (node.parallel, self.processors.get(&node.id), self.factories.get(&node.kind)) {
+            (true, _, _) => None,
+            (false, Some(processor), _) => Some(processor.clone()),
+            (false, None, Some(factory)) => {
+                Some(factory(&node).map_err(|error| check::no_processor(&node, Some(&error)))?)
+            }
+            (false, None, None) => return Err(check::no_processor(&node, None)),
+        };
+        let mut step = Step {
+            given: self.routers.get(&node.id).cloned(),
+            id: node.id,
+            next: node.next,
+            processor,
+            time_limit: node.time_limit_ms.map(Duration::from_millis),
+            loop_backs: HashSet::new(),
+            incoming: Vec::new(),
+        };
+        let routes = step.router().map(|router| router.routes(&step.next)).unwrap_or_default();
+        let declared = routes.iter().filter(|route| route.loopback);
+        step.loop_backs = declared.flat_map(|route| route.possible(&step.next)).collect();
+        Ok(step)
+    }
+}
+
+impl Step {
+    fn empty() -> Self {
+        Step {
+            id: "".into(),
+            next: Vec::new(),
+            processor: None,
+            given: None,
+            time_limit: None,
+            loop_backs: HashSet::new(),
+            incoming: Vec::new(),
+        }
+    }
+
+    /// A router is given that nobody will ask.
+    pub(super) fn has_idle_router(&self) -> bool {
+        self.is_parallel() && self.given.is_some()
+    }
+}
+
+/// Notes at each node where its counted edges come from.
+fn count_incoming(steps: &mut [Step], numbers: &HashMap<NodeId, usize>) {
+    let mut edges = Vec::new();
+    for step in &*steps {
+        let counted = step.next.iter().filter(|to| !step.loop_backs.contains(*to));
+        edges.extend(counted.filter_map(|to| Some((step.id.clone(), *numbers.get(to)?))));
+    }
+    for (from, to) in edges {
+        if let Some(step) = steps.get_mut(to) {
+            step.incoming.push(from);
+        }
+    }
+}
+
+/// A workflow that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", errors(findings))]
+pub struct BuildError {
+    findings: Vec<Finding>,
+}
+
+impl BuildError {
+    /// Everything that was found, suspicions too.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+}
+
+/// The errors among the findings, one a line.
+fn errors(findings: &[Finding]) -> String {
+    let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error);
+    errors.map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,324 @@
+//! What is wrong with a workflow before it runs, each fault with the nodes it concerns.
+
+mod graph;
+mod joins;
+
+use super::build::Step;
+use super::node::{Node, NodeId};
+use super::processor::ProcessError;
+use super::report::names;
+use super::router::{Route, Target};
+use graph::Graph;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Suspicious; the workflow is built.
+    Warning,
+    /// The workflow cannot run, or not as it is written.
+    Error,
+}
+
+/// What can be found wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Two nodes have one name.
+    DuplicateNode,
+    /// The start is no node.
+    UnknownStart,
+    /// A processor or a router is given for a node that does not exist.
+    UnknownNode,
+    /// A node has no processor, or its factory failed.
+    NoProcessor,
+    /// A next node does not exist.
+    UnknownNext,
+    /// A route names a node that does not exist.
+    UnknownTarget,
+    /// A route names a slot that the node does not have, so that it means every next node.
+    MissingTarget,
+    /// A parallel node stands directly under a parallel node.
+    NestedParallel,
+    /// A cycle has no edge that is declared a loop-back, so that it waits for itself.
+    CycleWithoutLoopBack,
+    /// A loop has no way out: one next node only, or loop-backs only.
+    LoopWithoutExit,
+    /// A join has an edge over which nothing can come.
+    JoinNeverFills,
+    /// A join is fed by branches that exclude each other.
+    ExclusiveJoin,
+    /// Nothing leads to a node.
+    Unreachable,
+    /// A route names a node that is not among the next nodes, so that no join counts the edge.
+    UnlistedTarget,
+    /// A node stands twice among the next nodes.
+    RepeatedNext,
+    /// A parallel node has no children.
+    EmptyParallel,
+    /// A router is given for a parallel node, which nobody asks.
+    IdleRouter,
+    /// A loop-back leads to a node from which no way leads back.
+    LoopBackOutsideLoop,
+    /// An edge is a loop-back by one route and not by another.
+    MixedLoopBack,
+}
+
+impl FindingKind {
+    /// Its stable name.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// What to do about it.
+    pub fn help(self) -> &'static str {
+        self.row().1
+    }
+
+    fn row(self) -> (&'static str, &'static str) {
+        use FindingKind::*;
+        match self {
+            DuplicateNode => ("duplicate-node", "rename one of them"),
+            UnknownStart => ("unknown-start", "start at a node of the workflow"),
+            UnknownNode => ("unknown-node", "add the node, or correct the name"),
+            NoProcessor => ("no-processor", "register its kind, or give the node a processor"),
+            UnknownNext => ("unknown-next", "add the node, or correct the name"),
+            UnknownTarget => ("unknown-target", "add the node, or correct the name in the router"),
+            MissingTarget => ("missing-target", "give the node that many next nodes, or route elsewhere"),
+            NestedParallel => ("nested-parallel", "list the inner children under the outer parallel node"),
+            CycleWithoutLoopBack => {
+                ("cycle-without-loopback", "let the router of the edge that closes it say `loopback`")
+            }
+            LoopWithoutExit => ("loop-without-exit", "give the node a second next node and a route to it"),
+            JoinNeverFills => ("join-never-fills", "remove the edge, or let something come over it"),
+            ExclusiveJoin => {
+                ("exclusive-join", "let one of the branches end elsewhere, or give each a node of its own")
+            }
+            Unreachable => ("unreachable", "lead an edge to it, or remove it"),
+            UnlistedTarget => ("unlisted-target", "add it to the node's next nodes"),
+            RepeatedNext => ("repeated-next", "list it once"),
+            EmptyParallel => ("empty-parallel", "give it children"),
+            IdleRouter => ("idle-router", "give the router to the node's children or to the node before it"),
+            LoopBackOutsideLoop => ("loopback-outside-loop", "leave out `loopback`: the edge closes no loop"),
+            MixedLoopBack => ("mixed-loopback", "use one edge for going on and another for looping back"),
+        }
+    }
+}
+
+/// Something wrong with a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    kind: FindingKind,
+    severity: Severity,
+    path: Vec<NodeId>,
+    message: String,
+}
+
+impl Finding {
+    fn error(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
+        Finding { kind, severity: Severity::Error, path, message }
+    }
+
+    fn warning(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
+        Finding { kind, severity: Severity::Warning, path, message }
+    }
+
+    /// Which fault it is.
+    pub fn kind(&self) -> FindingKind {
+        self.kind
+    }
+
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        self.severity
+    }
+
+    /// The nodes from the start to the place; for a cycle, once round it.
+    pub fn path(&self) -> &[NodeId] {
+        &self.path
+    }
+
+    /// What is wrong, in words.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        self.kind.help()
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = if self.severity == Severity::Error { "error" } else { "warning" };
+        write!(f, "{severity}[{}]: {}", self.kind.name(), self.message)?;
+        if self.path.len() > 1 {
+            let path: Vec<&str> = self.path.iter().map(NodeId::as_str).collect();
+            write!(f, "; path: {}", path.join(" → "))?;
+        }
+        write!(f, "; {}", self.help())
+    }
+}
+
+/// Two nodes of one name.
+pub(super) fn duplicate(id: &NodeId) -> Finding {
+    Finding::error(FindingKind::DuplicateNode, vec![id.clone()], format!("there are two nodes `{id}`"))
+}
+
+/// A start that is no node.
+pub(super) fn unknown_start(id: &NodeId) -> Finding {
+    let message = format!("the workflow starts at `{id}`, which is no node");
+    Finding::error(FindingKind::UnknownStart, vec![id.clone()], message)
+}
+
+/// A processor or router for nobody.
+pub(super) fn unknown_node(id: &NodeId) -> Finding {
+    let message = format!("a processor or router is given for `{id}`, which is no node");
+    Finding::error(FindingKind::UnknownNode, vec![id.clone()], message)
+}
+
+/// A node that nobody can process.
+pub(super) fn no_processor(node: &Node, error: Option<&ProcessError>) -> Finding {
+    let (id, kind) = (&node.id, &node.kind);
+    let message = match error {
+        Some(error) => format!("the processor of `{id}` cannot be made: {error}"),
+        None => format!("`{id}` has no processor: the kind `{kind}` is not registered"),
+    };
+    Finding::error(FindingKind::NoProcessor, vec![id.clone()], message)
+}
+
+/// Holds a graph against the rules.
+pub(super) fn graph(steps: &[Step], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
+    let graph = Graph::new(steps, numbers, start);
+    let mut findings = Vec::new();
+    for number in 0..steps.len() {
+        lists(&graph, number, &mut findings);
+        routes(&graph, number, &mut findings);
+    }
+    let cycles = graph.cycles();
+    let waits_for_itself = !cycles.is_empty();
+    for cycle in cycles {
+        let message = format!("no edge of the cycle of {} is declared a loop-back", names(&distinct(&cycle)));
+        findings.push(Finding::error(FindingKind::CycleWithoutLoopBack, cycle, message));
+    }
+    for number in graph.unreachable() {
+        let id = graph.id(number);
+        let message = format!("nothing leads from `{}` to `{id}`", graph.id(start));
+        findings.push(Finding::warning(FindingKind::Unreachable, vec![id], message));
+    }
+    // In a circle that waits for itself every join is unfillable; once is enough.
+    if !waits_for_itself {
+        joins::check(&graph, &mut findings);
+    }
+    findings
+}
+
+fn distinct(nodes: &[NodeId]) -> Vec<NodeId> {
+    let mut seen = HashSet::new();
+    nodes.iter().filter(|id| seen.insert(*id)).cloned().collect()
+}
+
+/// What a node's list of next nodes says.
+fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
+    let step = &graph.steps[number];
+    let (id, path) = (&step.id, || graph.path_to(number));
+    for (place, next) in step.next.iter().enumerate() {
+        let onward = || path().into_iter().chain([next.clone()]).collect();
+        if step.next[..place].contains(next) {
+            let message = format!("`{next}` stands more than once among the next nodes of `{id}`");
+            findings.push(Finding::warning(FindingKind::RepeatedNext, onward(), message));
+            continue;
+        }
+        match graph.number(next) {
+            None => {
+                let message = format!("`{id}` leads to `{next}`, which is no node");
+                findings.push(Finding::error(FindingKind::UnknownNext, onward(), message));
+            }
+            Some(child) if step.is_parallel() && graph.steps[child].is_parallel() => {
+                let message =
+                    format!("the parallel node `{next}` stands directly under the parallel node `{id}`");
+                findings.push(Finding::error(FindingKind::NestedParallel, onward(), message));
+            }
+            Some(_) => {}
+        }
+    }
+    if step.is_parallel() && step.next.is_empty() {
+        let message = format!("the parallel node `{id}` has no children");
+        findings.push(Finding::warning(FindingKind::EmptyParallel, path(), message));
+    }
+    if step.has_idle_router() {
+        let message = format!("the router of the parallel node `{id}` is never asked");
+        findings.push(Finding::warning(FindingKind::IdleRouter, path(), message));
+    }
+}
+
+/// What a node's router says.
+fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
+    let step = &graph.steps[number];
+    let Some(routes) = graph.routes(number) else { return };
+    let id = &step.id;
+    let mut add = |kind, severity, message| {
+        findings.push(Finding { kind, severity, path: graph.path_to(number), message });
+    };
+    let loops = routes.iter().any(|route| route.loopback);
+    let endless = loops && routes.iter().all(|route| route.loopback);
+    let only = step.next.as_slice();
+    if let [only] = only
+        && loops
+    {
+        let message = format!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
+        add(FindingKind::LoopWithoutExit, Severity::Error, message);
+    } else {
+        if endless {
+            let message = format!("every route of the loop `{id}` loops back");
+            add(FindingKind::LoopWithoutExit, Severity::Error, message);
+        }
+        if let Some(slot) = missing_slot(routes, step.next.len()) {
+            let has = step.next.len();
+            let message = format!("a route of `{id}` goes to `next[{slot}]`, but there are {has} next nodes");
+            add(FindingKind::MissingTarget, Severity::Error, message);
+        }
+    }
+    let mut named: Vec<&NodeId> = routes
+        .iter()
+        .flat_map(|route| &route.targets)
+        .filter_map(|target| if let Target::Node(node) = target { Some(node) } else { None })
+        .collect();
+    named.sort();
+    named.dedup();
+    for target in named {
+        if graph.number(target).is_none() {
+            let message = format!("a route of `{id}` goes to `{target}`, which is no node");
+            add(FindingKind::UnknownTarget, Severity::Error, message);
+        } else if !step.next.contains(target) {
+            let message = format!("a route of `{id}` goes to `{target}`, which is not among its next nodes");
+            add(FindingKind::UnlistedTarget, Severity::Warning, message);
+        }
+    }
+    let forward: HashSet<NodeId> =
+        routes.iter().filter(|route| !route.loopback).flat_map(|route| route.possible(&step.next)).collect();
+    let mut back: Vec<&NodeId> = step.loop_backs.iter().collect();
+    back.sort();
+    for target in back {
+        let Some(to) = graph.number(target) else { continue };
+        // With one next node the edge is both, and that has been said.
+        if forward.contains(target) && only.len() != 1 {
+            let message = format!("the edge from `{id}` to `{target}` is a loop-back by one route only");
+            add(FindingKind::MixedLoopBack, Severity::Warning, message);
+        }
+        if !graph.leads(to, number) {
+            let message = format!("`{id}` loops back to `{target}`, from where no way leads to `{id}` again");
+            add(FindingKind::LoopBackOutsideLoop, Severity::Warning, message);
+        }
+    }
+}
+
+/// The first slot that a route names and the node does not have.
+fn missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
+    let named = routes.iter().flat_map(|route| &route.targets);
+    named
+        .filter_map(|target| if let Target::Next(slot) = target { Some(*slot) } else { None })
+        .find(|s| *s >= slots)
+}

@@ -1,0 +1,188 @@
+//! The workflow as petgraph sees it: nodes by number, and the edges that outputs can take.
+
+use super::super::build::Step;
+use super::super::node::NodeId;
+use super::super::router::{Route, Target};
+use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::algo::{astar, has_path_connecting, kosaraju_scc};
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::{Bfs, Dfs, EdgeFiltered};
+use std::collections::{HashMap, HashSet};
+use std::iter::successors;
+
+/// An edge is a loop-back, or not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edge {
+    Forward,
+    Back,
+}
+
+/// A workflow's graph.
+pub(super) struct Graph<'s> {
+    pub(super) steps: &'s [Step],
+    numbers: &'s HashMap<NodeId, usize>,
+    pub(super) start: usize,
+    /// What each router may answer; `None` where there is none.
+    routes: Vec<Option<Vec<Route>>>,
+    /// Every edge that an output can take.
+    edges: DiGraph<(), Edge>,
+    /// The node before each one that can be reached, on a shortest way from the start.
+    before: HashMap<usize, usize>,
+}
+
+impl<'s> Graph<'s> {
+    pub(super) fn new(steps: &'s [Step], numbers: &'s HashMap<NodeId, usize>, start: usize) -> Self {
+        let routes: Vec<Option<Vec<Route>>> =
+            steps.iter().map(|step| step.router().map(|router| router.routes(&step.next))).collect();
+        let mut edges = DiGraph::with_capacity(steps.len(), steps.len());
+        for _ in steps {
+            edges.add_node(());
+        }
+        let mut graph = Graph { steps, numbers, start, routes, edges, before: HashMap::new() };
+        for (from, step) in steps.iter().enumerate() {
+            // petgraph visits the edge that was added last first; ways are to be tried as listed.
+            for to in graph.targets(from).into_iter().rev() {
+                let edge = if step.loop_backs.contains(&steps[to].id) { Edge::Back } else { Edge::Forward };
+                graph.edges.update_edge(NodeIndex::new(from), NodeIndex::new(to), edge);
+            }
+        }
+        let mut bfs = Bfs::new(&graph.edges, NodeIndex::new(start));
+        while let Some(node) = bfs.next(&graph.edges) {
+            for to in graph.edges.neighbors(node).filter(|to| to.index() != start) {
+                graph.before.entry(to.index()).or_insert(node.index());
+            }
+        }
+        graph
+    }
+
+    pub(super) fn id(&self, number: usize) -> NodeId {
+        self.steps[number].id.clone()
+    }
+
+    pub(super) fn number(&self, id: &NodeId) -> Option<usize> {
+        self.numbers.get(id).copied()
+    }
+
+    /// What the router of a node may answer.
+    pub(super) fn routes(&self, number: usize) -> Option<&[Route]> {
+        self.routes[number].as_deref()
+    }
+
+    /// The nodes that one route leads to.
+    pub(super) fn led_by(&self, number: usize, route: &Route) -> Vec<usize> {
+        route.possible(&self.steps[number].next).iter().filter_map(|id| self.number(id)).collect()
+    }
+
+    /// The nodes an output of this node can go to.
+    pub(super) fn targets(&self, number: usize) -> Vec<usize> {
+        match self.routes(number) {
+            None => self.steps[number].next.iter().filter_map(|id| self.number(id)).collect(),
+            Some(routes) => routes.iter().flat_map(|route| self.led_by(number, route)).collect(),
+        }
+    }
+
+    pub(super) fn is_reached(&self, number: usize) -> bool {
+        number == self.start || self.before.contains_key(&number)
+    }
+
+    pub(super) fn unreachable(&self) -> impl Iterator<Item = usize> {
+        (0..self.steps.len()).filter(|number| !self.is_reached(*number))
+    }
+
+    /// Some router that runs reads its targets from its output: which, only a run can tell.
+    pub(super) fn has_open_routes(&self) -> bool {
+        let open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
+        let mut reached = (0..self.steps.len()).filter(|number| self.is_reached(*number));
+        reached.any(|number| self.routes(number).is_some_and(|routes| routes.iter().any(open)))
+    }
+
+    /// Outputs of `from` can come to `to`, or it is the same node.
+    pub(super) fn leads(&self, from: usize, to: usize) -> bool {
+        has_path_connecting(&self.edges, NodeIndex::new(from), NodeIndex::new(to), None)
+    }
+
+    /// The shortest way from the start to a node; the node alone when there is none.
+    pub(super) fn path_to(&self, number: usize) -> Vec<NodeId> {
+        let way = successors(Some(number), |number| self.before.get(number).copied());
+        let mut path: Vec<NodeId> = way.map(|number| self.id(number)).collect();
+        path.reverse();
+        path
+    }
+
+    /// For each knot of nodes that wait for each other, one way round it, its first node repeated.
+    pub(super) fn cycles(&self) -> Vec<Vec<NodeId>> {
+        let mut waits = DiGraph::<(), ()>::with_capacity(self.steps.len(), self.steps.len());
+        for _ in self.steps {
+            waits.add_node(());
+        }
+        for (from, step) in self.steps.iter().enumerate() {
+            let listed = step.next.iter().filter_map(|id| self.number(id));
+            for to in listed.chain(self.targets(from)) {
+                if !step.loop_backs.contains(&self.steps[to].id) {
+                    waits.update_edge(NodeIndex::new(from), NodeIndex::new(to), ());
+                }
+            }
+        }
+        // Not Tarjan's: petgraph's recurses, and a chain of nodes may be long.
+        let mut found: Vec<Vec<usize>> = kosaraju_scc(&waits)
+            .into_iter()
+            .filter(|knot| knot.len() > 1 || knot.iter().any(|node| waits.contains_edge(*node, *node)))
+            .filter_map(|knot| {
+                let first = knot.iter().copied().min()?;
+                let ways = waits.neighbors(first).filter_map(|second| {
+                    astar(&waits, second, |node| node == first, |_| 1, |_| 0).map(|(_, path)| path)
+                });
+                let shortest = ways.min_by_key(Vec::len)?;
+                Some([first].into_iter().chain(shortest).map(NodeIndex::index).collect())
+            })
+            .collect();
+        found.sort();
+        found.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
+    }
+
+    /// The nodes that can be reached without a loop-back, themselves included.
+    pub(super) fn forward_from(&self, sources: &[usize]) -> HashSet<usize> {
+        let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == Edge::Forward);
+        let mut found = HashSet::new();
+        for source in sources {
+            let mut dfs = Dfs::new(&forward, NodeIndex::new(*source));
+            while let Some(node) = dfs.next(&forward) {
+                found.insert(node.index());
+            }
+        }
+        found
+    }
+
+    /// The nodes that may run, or receive over one edge, more than once: a loop-back leads to them,
+    /// a route or a parallel node names them twice or without their counting it, or what is so feeds
+    /// them. Every other node runs once at most.
+    pub(super) fn repeated(&self) -> HashSet<usize> {
+        let mut found = Vec::new();
+        for (from, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reached(*number)) {
+            found.extend(step.loop_backs.iter().filter_map(|id| self.number(id)));
+            let unlisted = |to: &usize| !step.next.contains(&self.steps[*to].id);
+            found.extend(self.targets(from).into_iter().filter(unlisted));
+            let answers: Vec<Vec<usize>> = match self.routes(from) {
+                Some(routes) => routes.iter().map(|route| self.led_by(from, route)).collect(),
+                None if step.is_parallel() => vec![self.targets(from)],
+                None => Vec::new(),
+            };
+            for mut answer in answers {
+                answer.sort_unstable();
+                found.extend(answer.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
+            }
+            // A parallel node runs its child whatever else the child waits for.
+            for child in self.targets(from).into_iter().filter(|_| step.is_parallel()) {
+                if self.steps[child].incoming.len() > 1 {
+                    found.extend(self.targets(child));
+                }
+            }
+        }
+        self.forward_from(&found)
+    }
+
+    /// Which nodes every way from the start to a node passes.
+    pub(super) fn dominators(&self) -> Dominators<NodeIndex> {
+        simple_fast(&self.edges, NodeIndex::new(self.start))
+    }
+}

@@ -1,0 +1,71 @@
+//! How the inputs that met at a node become one.
+
+use super::node::NodeId;
+use serde_json::{Map, Value};
+
+/// One input that has arrived at a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrival {
+    /// The node that delivered it.
+    pub from: NodeId,
+    /// What it delivered.
+    pub value: Value,
+}
+
+/// Merges the inputs of a join. It is asked only where more than one input has met: a single input
+/// is passed on as it is.
+pub trait MergeStrategy: Send + Sync {
+    /// One input of many, in the order they arrived.
+    fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
+}
+
+/// The default: `branch_0`, `branch_1` … hold the inputs whole, and beside them each key has the
+/// first value that arrived for it. A key of an input that is itself called `branch_N` gives way.
+///
+/// Where a join lies in a loop, a processor that hands on all it was given hands on the branches of
+/// the rounds before too, and they double each round: let one of them answer with fields of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FirstValues;
+
+impl MergeStrategy for FirstValues {
+    fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
+        let mut merged = Map::new();
+        for Arrival { value, .. } in &inputs {
+            for (key, item) in value.as_object().into_iter().flatten() {
+                if !merged.contains_key(key) {
+                    merged.insert(key.clone(), item.clone());
+                }
+            }
+        }
+        for (number, Arrival { value, .. }) in inputs.into_iter().enumerate() {
+            merged.insert(format!("branch_{number}"), value);
+        }
+        Value::Object(merged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn branches_stand_whole_and_the_first_value_of_a_key_wins() {
+        let cases = [
+            (
+                vec![json!({"x": 1, "y": null}), json!({"x": 2, "y": 3, "z": 4})],
+                json!({"branch_0": {"x": 1, "y": null}, "branch_1": {"x": 2, "y": 3, "z": 4},
+                       "x": 1, "y": null, "z": 4}),
+            ),
+            (vec![json!("text"), json!({"a": 1})], json!({"branch_0": "text", "branch_1": {"a": 1}, "a": 1})),
+            (
+                vec![json!({"branch_1": "old", "branch_7": "kept"}), json!({})],
+                json!({"branch_0": {"branch_1": "old", "branch_7": "kept"}, "branch_1": {}, "branch_7": "kept"}),
+            ),
+        ];
+        for (inputs, expected) in cases {
+            let arrivals = inputs.into_iter().map(|value| Arrival { from: "a".into(), value }).collect();
+            assert_eq!(FirstValues.merge(&"j".into(), arrivals), expected);
+        }
+    }
+}

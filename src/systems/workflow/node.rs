@@ -1,0 +1,137 @@
+//! What a workflow is written down as: nodes, each with the nodes that come next.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Borrow;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The name of a node. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(Arc<str>);
+
+impl NodeId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Arc<str>>> From<T> for NodeId {
+    fn from(text: T) -> Self {
+        NodeId(text.into())
+    }
+}
+
+impl Deref for NodeId {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for NodeId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<&str> for NodeId {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+impl Serialize for NodeId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for NodeId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(NodeId::from(String::deserialize(deserializer)?))
+    }
+}
+
+/// One node as its author wrote it. As JSON: `{"id", "type", "next", "parallel", "config",
+/// "time_limit_ms"}`; all but `id` may be left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Node {
+    /// Its name, unique in the workflow.
+    pub id: NodeId,
+    /// The name under which its processor is registered; the engine never reads it.
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    /// The nodes its output may go to, in the order that `next[0]`, `next[1]` … mean.
+    #[serde(default)]
+    pub next: Vec<NodeId>,
+    /// A parallel node has no processor: it runs its next nodes side by side.
+    #[serde(default)]
+    pub parallel: bool,
+    /// What its processor's factory reads; the engine never does.
+    #[serde(default)]
+    pub config: Value,
+    /// The longest one run of its processor may take, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit_ms: Option<u64>,
+}
+
+impl Node {
+    /// A plain node of a registered kind, with no next nodes.
+    pub fn new(id: impl Into<NodeId>, kind: impl Into<String>) -> Self {
+        Node {
+            id: id.into(),
+            kind: kind.into(),
+            next: Vec::new(),
+            parallel: false,
+            config: Value::Null,
+            time_limit_ms: None,
+        }
+    }
+
+    /// A node that runs `children` side by side.
+    pub fn parallel<I: Into<NodeId>>(id: impl Into<NodeId>, children: impl IntoIterator<Item = I>) -> Self {
+        let mut node = Node::new(id, "").next(children);
+        node.parallel = true;
+        node
+    }
+
+    /// The nodes its output may go to.
+    #[must_use]
+    pub fn next<I: Into<NodeId>>(mut self, next: impl IntoIterator<Item = I>) -> Self {
+        self.next = next.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// What its processor's factory reads.
+    #[must_use]
+    pub fn config(mut self, config: Value) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The longest one run of its processor may take; a run that takes longer has failed.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit_ms = Some(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+}

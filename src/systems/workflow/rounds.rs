@@ -1,0 +1,123 @@
+//! Counting the rounds of loops, under whatever field a processor names.
+//!
+//! A count belongs to the node that loops back, not to the data that passes by: nodes in between
+//! may drop the field, and a loop inside another one starts at 1 each time it is entered.
+
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// The round an input says it is: its integer, at least 1, and 1 when there is none.
+pub(super) fn round_of(input: &Value, field: &str) -> i64 {
+    let Some(Value::Number(number)) = input.get(field) else { return 1 };
+    // 2.0 is the integer 2; a float beyond 2^63 saturates.
+    let whole = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
+    number.as_i64().or_else(whole).unwrap_or(1).max(1)
+}
+
+/// The rounds of one run.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    /// Node → its round now, while its loop has not been left.
+    current: HashMap<usize, i64>,
+    /// The fields that were written: what stands in them then is no longer the caller's.
+    written: HashSet<String>,
+}
+
+impl Rounds {
+    /// Before a node runs: its input says which round it is.
+    pub(super) fn enter(&mut self, node: usize, field: &str, input: &mut Value) {
+        match self.current.get(&node) {
+            Some(round) => write(input, field, *round),
+            None => {
+                if self.written.contains(field) {
+                    write(input, field, 1);
+                }
+                self.current.insert(node, round_of(input, field));
+            }
+        }
+    }
+
+    /// After it ran: a loop-back begins the next round and says so to the nodes on the way.
+    pub(super) fn leave(&mut self, node: usize, field: &str, output: &mut Value, loop_back: bool) {
+        if !loop_back {
+            self.current.remove(&node);
+            return;
+        }
+        let round = self.current.entry(node).or_insert(1);
+        *round = round.saturating_add(1);
+        write(output, field, *round);
+        self.written.insert(field.to_owned());
+    }
+}
+
+fn write(value: &mut Value, field: &str, round: i64) {
+    if let Value::Object(fields) = value {
+        fields.insert(field.to_owned(), round.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_round_is_an_integer_of_at_least_one() {
+        let cases = [
+            (json!({}), 1),
+            (json!({"n": 4}), 4),
+            (json!({"n": 2.0}), 2),
+            (json!({"n": 2.5}), 1),
+            (json!({"n": 0}), 1),
+            (json!({"n": -3}), 1),
+            (json!({"n": "3"}), 1),
+            (json!({"n": true}), 1),
+            (json!({"n": null}), 1),
+            (json!("text"), 1),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(round_of(&input, "n"), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn an_inner_loop_starts_anew_and_the_outer_count_survives_it() {
+        let (inner, outer) = (0, 1);
+        let mut rounds = Rounds::default();
+        // Enters with `input`, leaves by a loop-back or not; the round it was.
+        let mut step = |node, input: Value, loop_back| {
+            let mut value = input;
+            rounds.enter(node, "n", &mut value);
+            let round = round_of(&value, "n");
+            rounds.leave(node, "n", &mut value, loop_back);
+            (round, value)
+        };
+        let mut seen = Vec::new();
+        let mut data = json!({});
+        for outer_back in [true, true, false] {
+            for inner_back in [true, true, false] {
+                let (round, value) = step(inner, data, inner_back);
+                seen.push(round);
+                data = value;
+            }
+            let (round, value) = step(outer, data, outer_back);
+            seen.push(round);
+            data = value;
+        }
+        assert_eq!(seen, [1, 2, 3, 1, 1, 2, 3, 2, 1, 2, 3, 3]);
+    }
+
+    #[test]
+    fn a_caller_may_begin_at_a_later_round() {
+        let mut rounds = Rounds::default();
+        let mut input = json!({"n": 3});
+        rounds.enter(0, "n", &mut input);
+        assert_eq!(input, json!({"n": 3}));
+        let mut output = json!({"kept": true});
+        rounds.leave(0, "n", &mut output, true);
+        assert_eq!(output, json!({"kept": true, "n": 4}));
+        let mut without = json!({});
+        rounds.enter(0, "n", &mut without);
+        assert_eq!(without, json!({"n": 4}));
+    }
+}

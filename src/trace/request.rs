@@ -1,0 +1,43 @@
+//! Why the request analysis has nothing to give.
+
+use super::Tracer;
+use crate::sema::hir::{Expr, ExprKind};
+use crate::sema::request::{BEST, Feature, INTENT, SCORE};
+use crate::value::Value;
+
+impl<'a> Tracer<'a, '_> {
+    /// Why a value of the analysis is missing although there is a text; `None` for another value.
+    pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<String> {
+        match &expr.kind {
+            ExprKind::Field(base, name)
+                if self.feature(base) == Some(Feature::Intent) && **name == *INTENT =>
+            {
+                let found = self.eval.expr(base);
+                let (Value::Str(best), Value::Float(score)) = (found.field(BEST), found.field(SCORE)) else {
+                    return (!found.is_missing())
+                        .then(|| "nothing in the text points to any intent".to_owned());
+                };
+                Some(match self.privacy.is_private(base) {
+                    true => "no intent is clear enough".to_owned(),
+                    false => format!("no intent is clear enough; the nearest is {best} with {score}"),
+                })
+            }
+            ExprKind::Extern(id, _) => match self.feature(expr)? {
+                Feature::Entity(at) => {
+                    let program = self.program();
+                    let name = program.analysis.entities.get(at).map(|entity| &*entity.name);
+                    Some(format!("there is no {} in the text", name.unwrap_or_default()))
+                }
+                _ => Some(format!("{} has nothing to give", self.program().externs[id.index()].name)),
+            },
+            _ => None,
+        }
+    }
+
+    fn feature(&self, expr: &Expr) -> Option<Feature> {
+        match &expr.kind {
+            ExprKind::Extern(id, _) => self.program().externs[id.index()].feature,
+            _ => None,
+        }
+    }
+}

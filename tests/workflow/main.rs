@@ -1,0 +1,9 @@
+//! Workflows: what is found wrong with a graph, how it runs, and the cases as data.
+#![cfg(feature = "runtime")]
+
+mod check;
+mod conformance;
+mod engine;
+mod names;
+mod random;
+mod support;
