@@ -12,7 +12,7 @@
 //! | `regex` | Python's regular expressions as those of the `regex` crate |
 //! | `literal` | values written as Python writes them |
 //! | `routes`, `condition` | message routing |
-//! | `choice`, `compare` | workflow branches |
+//! | `choice`, `compare`, `operator` | workflow branches |
 //! | `flows` | keyword and intent flows |
 
 mod choice;
@@ -21,6 +21,7 @@ mod condition;
 mod flows;
 mod literal;
 mod node;
+mod operator;
 mod regex;
 mod routes;
 mod write;

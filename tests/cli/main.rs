@@ -4,6 +4,7 @@
 mod bad_input;
 mod check;
 mod examples;
+mod import;
 mod run;
 mod shell;
 mod tests;

@@ -1,10 +1,9 @@
 //! Workflow branches: `[{"branch_id", "logic", "conditions", "is_default"}, …]`, or an object with
 //! `choices` (or `branches`).
 
-use super::compare::{self, Condition, Difference};
+use super::compare::{self, Condition, Difference, Findings};
 use super::node::{Node, Object, Read};
 use super::write::{self, Document, Names, Statement, comment, shown, string};
-use std::collections::BTreeSet;
 
 /// The name of the choice: the original has none.
 const NAME: &str = "next_step";
@@ -31,11 +30,11 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
         }
         list.list("branches")?
     };
-    let mut different = BTreeSet::new();
+    let mut findings = Findings::default();
     let mut ids = Names::default();
     let mut body = String::new();
     for node in &branches {
-        let lines = branch(node, &mut ids, &mut different, &mut document);
+        let lines = branch(node, &mut ids, &mut findings, &mut document);
         body.push_str(&lines.map_err(|refusal| refusal.of("branch", node, &["branch_id"]))?);
     }
     let mut names = Names::reserving(&["none", "default", "routes", "flows"]);
@@ -45,8 +44,9 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
          another type than it says, is left out of its branch; a branch of which nothing is left is passed over."
             .to_owned(),
     ];
-    if !different.is_empty() {
-        let lines: Vec<String> = different.iter().map(|it: &Difference| format!("- {}", it.text())).collect();
+    if !findings.different.is_empty() {
+        let lines: Vec<String> =
+            findings.different.iter().map(|it: &Difference| format!("- {}", it.text())).collect();
         comments.push(format!("Where this decides otherwise than the Python module:\n{}", lines.join("\n")));
         let count = match lines.len() {
             1 => "one point".to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
 fn branch(
     node: &Node<'_>,
     ids: &mut Names,
-    different: &mut BTreeSet<Difference>,
+    findings: &mut Findings,
     document: &mut Document,
 ) -> Read<String> {
     let object = node.object("a branch")?;
@@ -111,7 +111,16 @@ fn branch(
     }
     let (mut lines, mut plain) = (String::new(), Vec::new());
     for node in &conditions {
-        match compare::condition(node, different)? {
+        let condition = compare::condition(node, findings)?;
+        for member in findings.unknown.drain(..) {
+            lines.push_str(&comment("#", &member, 4));
+            plain.push(None);
+            document.notes.push(format!(
+                "{} in a condition of the branch {label} means nothing here; it is kept as a comment",
+                shown(&member)
+            ));
+        }
+        match condition {
             Condition::Written { text, remark } => {
                 if let Some(remark) = remark {
                     lines.push_str(&comment("#", &remark, 4));

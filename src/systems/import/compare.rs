@@ -3,127 +3,11 @@
 
 use super::literal::{self, Literal};
 use super::node::{Node, Object, Read, kind};
+use super::operator::{Operator, Type, Verb};
 use super::regex::{self, Fault};
 use super::write::{path, raw_string, shown, value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-
-/// A type of the original.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Type {
-    String,
-    Number,
-    Bool,
-    List,
-    Dict,
-}
-
-impl Type {
-    const ALL: [Type; 5] = [Type::String, Type::Number, Type::Bool, Type::List, Type::Dict];
-
-    /// The name in the JSON and in the language.
-    fn name(self) -> &'static str {
-        match self {
-            Type::String => "string",
-            Type::Number => "number",
-            Type::Bool => "bool",
-            Type::List => "list",
-            Type::Dict => "dict",
-        }
-    }
-
-    fn named(name: &str) -> Option<Type> {
-        Type::ALL.into_iter().find(|ty| ty.name() == name)
-    }
-
-    fn with_article(self) -> String {
-        format!("a {}", self.name())
-    }
-}
-
-/// What an operator asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
-    /// An operator that stands between both sides as they are.
-    Infix(&'static str),
-    /// A comparison of the left side's length.
-    Length(&'static str),
-    /// A regular expression at the beginning of the text.
-    Regex,
-}
-
-/// The operators behind the type's name: spelling, types, meaning.
-const VERBS: &[(&str, &[Type], Verb)] = {
-    use Type::{Bool, Dict, List, Number, String};
-    use Verb::{Infix, Length, Regex};
-    &[
-        ("equal", &[String, Number, Bool, List, Dict], Infix("==")),
-        ("not_equal", &[String, Number, Bool, List, Dict], Infix("!=")),
-        ("greater_than", &[Number], Infix(">")),
-        ("less_than", &[Number], Infix("<")),
-        ("greater_than_or_equal", &[Number], Infix(">=")),
-        ("less_than_or_equal", &[Number], Infix("<=")),
-        ("contains", &[String, List], Infix("contains")),
-        ("not_contains", &[String, List], Infix("not contains")),
-        ("starts_with", &[String], Infix("starts_with")),
-        ("ends_with", &[String], Infix("ends_with")),
-        ("regex_match", &[String], Regex),
-        ("length_equal", &[String, List], Length("==")),
-        ("length_greater_than", &[String, List], Length(">")),
-        ("length_less_than", &[String, List], Length("<")),
-        ("length_greater_than_or_equal", &[String, List], Length(">=")),
-        ("length_less_than_or_equal", &[String, List], Length("<=")),
-        ("contains_key", &[Dict], Infix("has_key")),
-        ("not_contains_key", &[Dict], Infix("not has_key")),
-    ]
-};
-
-/// An operator: what it works on, and what it asks.
-#[derive(Clone, Copy)]
-struct Operator {
-    family: Type,
-    verb: Verb,
-}
-
-impl Operator {
-    fn named(name: &str) -> Option<Operator> {
-        let (family, verb) = name.split_once('_')?;
-        let family = Type::named(family)?;
-        let (_, _, verb) = VERBS.iter().find(|(known, on, _)| *known == verb && on.contains(&family))?;
-        Some(Operator { family, verb: *verb })
-    }
-
-    /// The type of a literal on the right.
-    fn literal(self) -> Type {
-        match (self.verb, self.family) {
-            (Verb::Length(_), _) => Type::Number,
-            (Verb::Infix("contains" | "not contains" | "has_key" | "not has_key"), _) => Type::String,
-            (_, family) => family,
-        }
-    }
-
-    /// Whether a step's value of this type can be on the right side.
-    fn takes(self, right: Type) -> bool {
-        match (self.verb, self.family) {
-            (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
-            (Verb::Infix("contains" | "not contains"), Type::List) => true,
-            (Verb::Infix("has_key" | "not has_key"), _) => right == Type::String,
-            (_, family) => right == family,
-        }
-    }
-
-    /// Whether the language gives a meaning to what never holds in the original: this operator
-    /// between values of these types.
-    fn would_hold(self, left: Type, right: Type) -> bool {
-        use Type::{Dict, List, String};
-        match self.verb {
-            Verb::Infix("==" | "!=") => left == right,
-            Verb::Infix("contains" | "not contains") => left == List || (left == String && right == String),
-            Verb::Length(_) => matches!(left, String | List | Dict),
-            _ => false,
-        }
-    }
-}
 
 /// The right side.
 enum Right {
@@ -181,13 +65,30 @@ impl Difference {
     }
 }
 
+/// What was found while conditions were read.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// How the Python module decides otherwise.
+    pub(super) different: BTreeSet<Difference>,
+    /// Members that mean nothing: keys and values.
+    pub(super) unknown: Vec<String>,
+}
+
+impl Findings {
+    /// Notes the members nobody looked at; the original passes over them.
+    fn rest(&mut self, object: &Object<'_>) {
+        let rest = object.rest();
+        self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", value(node.value))));
+    }
+}
+
 /// Reads a condition.
-pub(super) fn condition(node: &Node<'_>, different: &mut BTreeSet<Difference>) -> Read<Condition> {
+pub(super) fn condition(node: &Node<'_>, findings: &mut Findings) -> Read<Condition> {
     let object = node.object("a condition")?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
-    object.nothing_else("a condition")?;
-    Ok(match translate(left, operate, right, different)? {
+    findings.rest(&object);
+    Ok(match translate(left, operate, right, findings)? {
         Ok((text, remark)) => {
             let remark = remark.map(|remark| format!("{} {remark}.", original(node)));
             Condition::Written { text, remark }
@@ -202,12 +103,12 @@ fn translate(
     left: Option<Node<'_>>,
     operate: Option<Node<'_>>,
     right: Option<Node<'_>>,
-    different: &mut BTreeSet<Difference>,
+    findings: &mut Findings,
 ) -> Read<Usable<(String, Option<String>)>> {
     let Some(left) = left.map(|node| node.object("the left value")).transpose()? else {
         return Ok(Err("it has no left value".to_owned()));
     };
-    let (left, left_type) = match step(&left, "left", different)? {
+    let (left, left_type) = match step(&left, "left", findings)? {
         Some(Ok(read)) => read,
         Some(Err(reason)) => return Ok(Err(reason)),
         None => return Ok(Err("the left value is not taken from a step".to_owned())),
@@ -217,7 +118,7 @@ fn translate(
         Some(node) => match node.value.as_str().and_then(Operator::named) {
             Some(operator) => operator,
             None => {
-                different.insert(Difference::Operator);
+                findings.different.insert(Difference::Operator);
                 return Ok(Err(format!("there is no operator {}", shown(&plain(node.value)))));
             }
         },
@@ -225,23 +126,23 @@ fn translate(
     let Some(right) = right.map(|node| node.object("the right value")).transpose()? else {
         return Ok(Err("it has no right value".to_owned()));
     };
-    let right = match step(&right, "right", different)? {
+    let right = match step(&right, "right", findings)? {
         Some(Ok((read, ty))) => Right::Step(read, ty),
         Some(Err(reason)) => return Ok(Err(reason)),
-        None => match constant(&right, operator, different)? {
+        None => match constant(&right, operator, findings)? {
             Ok(right) => right,
             Err(reason) => return Ok(Err(reason)),
         },
     };
     match (operator.verb, &right) {
         (Verb::Length(_), Right::Constant(..) | Right::Step(_, Type::Number)) => {
-            different.insert(Difference::Length);
+            findings.different.insert(Difference::Length);
         }
         (Verb::Infix("contains" | "not contains"), Right::Constant(..)) if operator.family == Type::List => {
-            different.insert(Difference::Member);
+            findings.different.insert(Difference::Member);
         }
         (Verb::Infix("has_key" | "not has_key"), Right::Constant(..)) => {
-            different.insert(Difference::Member);
+            findings.different.insert(Difference::Member);
         }
         _ => {}
     }
@@ -249,14 +150,10 @@ fn translate(
 }
 
 /// A value taken from a step, as a typed read; `None` when it is no step's.
-fn step(
-    side: &Object<'_>,
-    which: &str,
-    different: &mut BTreeSet<Difference>,
-) -> Read<Option<Usable<(String, Type)>>> {
+fn step(side: &Object<'_>, which: &str, findings: &mut Findings) -> Read<Option<Usable<(String, Type)>>> {
     let (id, of, at) = (side.get("step_id"), side.get("type"), side.get("value"));
     side.get("name");
-    side.nothing_else(&format!("the {which} value"))?;
+    findings.rest(side);
     let Some(id) = id else { return Ok(None) };
     let id = id.text()?;
     let skipped = |reason: String| Ok(Some(Err(reason)));
@@ -271,27 +168,23 @@ fn step(
         Some(of) => match of.value.as_str().and_then(Type::named) {
             Some(ty) => ty,
             None => {
-                different.insert(Difference::Operator);
+                findings.different.insert(Difference::Operator);
                 return skipped(format!("there is no type {}", shown(&plain(of.value))));
             }
         },
     };
     if ty == Type::Number {
-        different.insert(Difference::Booleans);
+        findings.different.insert(Difference::Booleans);
     }
     if at.contains('/') {
-        different.insert(Difference::Path);
+        findings.different.insert(Difference::Path);
     }
     let keys = std::iter::once(id).chain(at.split('/'));
     Ok(Some(Ok((path("steps", keys), ty))))
 }
 
 /// A literal on the right side, read as what the operator wants.
-fn constant(
-    side: &Object<'_>,
-    operator: Operator,
-    different: &mut BTreeSet<Difference>,
-) -> Read<Usable<Right>> {
+fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> Read<Usable<Right>> {
     let wanted = operator.literal();
     let declared = side.get("type");
     let declared = declared.as_ref().map(|node| plain(node.value));
@@ -321,7 +214,7 @@ fn constant(
         (Type::String, _) => match node.value {
             // A plain text is itself.
             Json::String(text) => {
-                different.insert(Difference::PlainText);
+                findings.different.insert(Difference::PlainText);
                 Json::String(text.clone())
             }
             _ => return misfit(),
@@ -369,8 +262,8 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (S
         Right::Odd(_) if operator.verb != Verb::Infix("!=") => Some(constant("never holds")),
         _ => None,
     };
-    let has_words = !matches!(right, Right::Odd(_) | Right::Broken(_));
-    if never_holds.is_some() && !(has_words && !operator.would_hold(left_type, right_type)) {
+    let has_no_words = matches!(right, Right::Odd(_) | Right::Broken(_));
+    if never_holds.is_some() && (has_no_words || operator.would_hold(left_type, right_type)) {
         return (never(&read, right), never_holds);
     }
     let (text, remark) = match (right, operator.verb) {
@@ -432,25 +325,5 @@ pub(super) fn original(node: &Node<'_>) -> String {
         (true, Some(id)) => shown(id),
         (true, None) => "a condition".to_owned(),
         (false, _) => shown(&text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Operator, VERBS};
-
-    #[test]
-    fn every_operator_of_the_original_is_known_by_its_name() {
-        let names = VERBS.iter().flat_map(|(verb, families, _)| {
-            families.iter().map(move |family| format!("{}_{verb}", family.name()))
-        });
-        let names: Vec<String> = names.collect();
-        assert_eq!(names.len(), 10 + 4 + 4 + 2 + 1 + 10 + 2);
-        assert!(names.iter().all(|name| Operator::named(name).is_some()));
-        for unknown in
-            ["", "equal", "string_", "STRING_EQUAL", "string_greater_than", "list_length", "bool_contains"]
-        {
-            assert!(Operator::named(unknown).is_none(), "{unknown}");
-        }
     }
 }

@@ -43,7 +43,9 @@ enum Kind {
 
 fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
     let object = node.object("a flow")?;
-    let (flow_id, title) = (object.get("flow_id"), object.get("name"));
+    // An empty id is none.
+    let flow_id = object.get("flow_id").filter(|node| node.value.as_str() != Some(""));
+    let title = object.get("name");
     let Some(id) = flow_id.as_ref().or(title.as_ref()) else {
         return node.refuse("a flow needs `flow_id` or `name`");
     };

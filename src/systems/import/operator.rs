@@ -1,0 +1,138 @@
+//! The operators of workflow branches: what they work on, and what they ask.
+
+/// A type of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    String,
+    Number,
+    Bool,
+    List,
+    Dict,
+}
+
+impl Type {
+    pub(super) const ALL: [Type; 5] = [Type::String, Type::Number, Type::Bool, Type::List, Type::Dict];
+
+    /// The name in the JSON and in the language.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Type::String => "string",
+            Type::Number => "number",
+            Type::Bool => "bool",
+            Type::List => "list",
+            Type::Dict => "dict",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Type> {
+        Type::ALL.into_iter().find(|ty| ty.name() == name)
+    }
+
+    pub(super) fn with_article(self) -> String {
+        format!("a {}", self.name())
+    }
+}
+
+/// What an operator asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// An operator that stands between both sides as they are.
+    Infix(&'static str),
+    /// A comparison of the left side's length.
+    Length(&'static str),
+    /// A regular expression at the beginning of the text.
+    Regex,
+}
+
+/// The operators behind the type's name: spelling, types, meaning.
+pub(super) const VERBS: &[(&str, &[Type], Verb)] = {
+    use Type::{Bool, Dict, List, Number, String};
+    use Verb::{Infix, Length, Regex};
+    &[
+        ("equal", &[String, Number, Bool, List, Dict], Infix("==")),
+        ("not_equal", &[String, Number, Bool, List, Dict], Infix("!=")),
+        ("greater_than", &[Number], Infix(">")),
+        ("less_than", &[Number], Infix("<")),
+        ("greater_than_or_equal", &[Number], Infix(">=")),
+        ("less_than_or_equal", &[Number], Infix("<=")),
+        ("contains", &[String, List], Infix("contains")),
+        ("not_contains", &[String, List], Infix("not contains")),
+        ("starts_with", &[String], Infix("starts_with")),
+        ("ends_with", &[String], Infix("ends_with")),
+        ("regex_match", &[String], Regex),
+        ("length_equal", &[String, List], Length("==")),
+        ("length_greater_than", &[String, List], Length(">")),
+        ("length_less_than", &[String, List], Length("<")),
+        ("length_greater_than_or_equal", &[String, List], Length(">=")),
+        ("length_less_than_or_equal", &[String, List], Length("<=")),
+        ("contains_key", &[Dict], Infix("has_key")),
+        ("not_contains_key", &[Dict], Infix("not has_key")),
+    ]
+};
+
+/// An operator: what it works on, and what it asks.
+#[derive(Clone, Copy)]
+pub(super) struct Operator {
+    pub(super) family: Type,
+    pub(super) verb: Verb,
+}
+
+impl Operator {
+    pub(super) fn named(name: &str) -> Option<Operator> {
+        let (family, verb) = name.split_once('_')?;
+        let family = Type::named(family)?;
+        let (_, _, verb) = VERBS.iter().find(|(known, on, _)| *known == verb && on.contains(&family))?;
+        Some(Operator { family, verb: *verb })
+    }
+
+    /// The type of a literal on the right.
+    pub(super) fn literal(self) -> Type {
+        match (self.verb, self.family) {
+            (Verb::Length(_), _) => Type::Number,
+            (Verb::Infix("contains" | "not contains" | "has_key" | "not has_key"), _) => Type::String,
+            (_, family) => family,
+        }
+    }
+
+    /// Whether a step's value of this type can be on the right side.
+    pub(super) fn takes(self, right: Type) -> bool {
+        match (self.verb, self.family) {
+            (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
+            (Verb::Infix("contains" | "not contains"), Type::List) => true,
+            (Verb::Infix("has_key" | "not has_key"), _) => right == Type::String,
+            (_, family) => right == family,
+        }
+    }
+
+    /// Whether the language gives a meaning to what never holds in the original: this operator
+    /// between values of these types.
+    pub(super) fn would_hold(self, left: Type, right: Type) -> bool {
+        use Type::{Dict, List, String};
+        match self.verb {
+            Verb::Infix("==" | "!=") => left == right,
+            Verb::Infix("contains" | "not contains") => left == List || (left == String && right == String),
+            Verb::Length(_) => matches!(left, String | List | Dict),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Operator, VERBS};
+
+    #[test]
+    fn every_operator_of_the_original_is_known_by_its_name() {
+        let names = VERBS.iter().flat_map(|(verb, families, _)| {
+            families.iter().map(move |family| format!("{}_{verb}", family.name()))
+        });
+        let names: Vec<String> = names.collect();
+        assert_eq!(names.len(), 10 + 4 + 4 + 2 + 1 + 10 + 2);
+        assert!(names.iter().all(|name| Operator::named(name).is_some()));
+        for unknown in
+            ["", "equal", "string_", "STRING_EQUAL", "string_greater_than", "list_length", "bool_contains"]
+        {
+            assert!(Operator::named(unknown).is_none(), "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Classes of characters: `[a-z_]`, in which Python and the `regex` crate differ most.
+
+use super::{Done, Reader, err};
+
+impl Reader<'_> {
+    /// What stands after `[`.
+    pub(super) fn class(&mut self) -> Done {
+        const OPEN: &str = "a class in it is not closed";
+        self.out.push('[');
+        if self.eat('^') {
+            self.out.push('^');
+        }
+        let mut first = true;
+        loop {
+            let Some(c) = self.chars.next() else { return err(OPEN) };
+            if c == ']' && !first {
+                self.out.push(']');
+                return Ok(());
+            }
+            first = false;
+            let low = self.member(c)?;
+            if !self.eat('-') {
+                self.write_member(&low);
+                continue;
+            }
+            match self.chars.next() {
+                None => return err(OPEN),
+                Some(']') => {
+                    self.write_member(&low);
+                    self.out.push_str(r"\-]");
+                    return Ok(());
+                }
+                Some(c) => match (low, self.member(c)?) {
+                    (Member::One(low), Member::One(high)) if low <= high => {
+                        self.write_member(&Member::One(low));
+                        self.out.push('-');
+                        self.write_member(&Member::One(high));
+                    }
+                    _ => return err("a class in it has a range that is none"),
+                },
+            }
+        }
+    }
+
+    fn member(&mut self, c: char) -> Done<Member> {
+        if c != '\\' {
+            return Ok(Member::One(c));
+        }
+        let Some(c) = self.chars.next() else { return err("it ends with a `\\`") };
+        match self.category(c) {
+            Some(category) => Ok(Member::Category(category)),
+            None => Ok(Member::One(self.escaped(c, true)?)),
+        }
+    }
+
+    fn write_member(&mut self, member: &Member) {
+        match member {
+            Member::Category(category) => self.out.push_str(category),
+            Member::One(c) => {
+                // Two of `&`, `-` or `~` in a row are operators of the crate's classes.
+                if r"\[]^&-~".contains(*c) {
+                    self.out.push('\\');
+                }
+                self.character(*c);
+            }
+        }
+    }
+}
+
+/// A member of a class.
+enum Member {
+    One(char),
+    Category(&'static str),
+}
