@@ -1,0 +1,140 @@
+//! A council as a workflow: three debaters side by side, a judge who scores the debate, another round
+//! until the score is good enough, then a vote. Where each output goes is written in `council.rules`.
+//!
+//! ```text
+//! question → debate ┬ optimist ┬→ judge → rounds ─→ ballot ┬ optimist ┬→ vote ┬→ adopt
+//!              ↑    ├ sceptic  ┤             │             ├ sceptic  ┤       ├→ minutes
+//!              │    └ engineer ┘             │             └ engineer ┘       └→ shelve
+//!              └────────── loopback ─────────┘
+//! ```
+//!
+//! `cargo run --example council`
+
+use rulec::Rules;
+use rulec::systems::workflow::processors::{Loop, Vote};
+use rulec::systems::workflow::{Node, ProcessError, Processor, Report, RulesRouter, Workflow, from_fn};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A debater. A real one would ask a language model here, with the question and what was said so far;
+/// this one has its arguments ready, a better one for each round.
+fn debater(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
+    let name = node.id.to_string();
+    let arguments: Vec<String> = serde_json::from_value(node.config.clone())?;
+    Ok(from_fn(move |input: Json| {
+        // The loop counts its rounds in `iteration`; in the first there is none yet.
+        let round = input["iteration"].as_u64().unwrap_or(1).max(1) as usize;
+        let argument = arguments.get(round - 1).or(arguments.last()).cloned().unwrap_or_default();
+        // Where the three meet again, each has a key of its own.
+        let answer = json!({ "question": input["question"], &name: argument });
+        async move { Ok(answer) }
+    }))
+}
+
+/// The judge. A model again in a real council; this one counts the words that give a reason.
+async fn judge(debate: Json) -> Result<Json, ProcessError> {
+    let said = |name: &str| debate[name].as_str().unwrap_or_default().to_owned();
+    let arguments = [said("optimist"), said("sceptic"), said("engineer")];
+    let reasons = arguments.iter().filter(|argument| argument.contains("because")).count();
+    println!("  the judge hears: {}", arguments.join(" / "));
+    println!("  and gives {} points", reasons * 30);
+    // Fields of its own only: a judge that handed everything on would hand on all rounds before, too.
+    Ok(json!({ "question": debate["question"], "score": reasons * 30 }))
+}
+
+/// A voter says `YES` or `NO` under a key of its own.
+fn voter(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
+    let (name, wanted) = (node.id.to_string(), node.config["wants"].as_u64().unwrap_or(0));
+    Ok(from_fn(move |input: Json| {
+        let vote = if input["score"].as_u64().unwrap_or(0) >= wanted { "YES" } else { "NO" };
+        let answer = json!({ &name: vote });
+        async move { Ok(answer) }
+    }))
+}
+
+fn council(rules: &Rules) -> Result<Workflow, Box<dyn std::error::Error>> {
+    let workflow = Workflow::builder("question")
+        .node(Node::new("question", "pass").next(["debate"]))
+        .node(Node::parallel("debate", ["optimist", "sceptic", "engineer"]))
+        .node(
+            Node::new("optimist", "debater")
+                .next(["judge"])
+                .config(json!(["it will be fine", "it will be fine because others have done it",])),
+        )
+        .node(Node::new("sceptic", "debater").next(["judge"]).config(json!([
+            "it will break",
+            "it may break",
+            "it may break because nobody has tested the way back",
+        ])))
+        .node(
+            Node::new("engineer", "debater")
+                .next(["judge"])
+                .config(json!(["it takes a week because two tables must move",])),
+        )
+        .node(Node::new("judge", "judge").next(["rounds"]))
+        // The loop ends at 80 points, and after five rounds in any case.
+        .node(
+            Node::new("rounds", "loop")
+                .next(["debate", "ballot"])
+                .config(json!({ "max_rounds": 5, "exit_on_score": 80.0 })),
+        )
+        .node(Node::parallel("ballot", ["optimist_votes", "sceptic_votes", "engineer_votes"]))
+        .node(Node::new("optimist_votes", "voter").next(["vote"]).config(json!({ "wants": 10 })))
+        .node(Node::new("sceptic_votes", "voter").next(["vote"]).config(json!({ "wants": 100 })))
+        .node(Node::new("engineer_votes", "voter").next(["vote"]).config(json!({ "wants": 60 })))
+        .node(
+            Node::new("vote", "vote")
+                .next(["adopt", "minutes", "shelve"])
+                .config(json!({ "threshold": 0.6 })),
+        )
+        .node(Node::new("adopt", "pass"))
+        .node(Node::new("minutes", "pass"))
+        .node(Node::new("shelve", "pass"))
+        .kind("pass", |_| Ok(from_fn(|input: Json| async move { Ok(input) })))
+        .kind("debater", debater)
+        .kind("judge", |_| Ok(from_fn(judge)))
+        .kind("voter", voter)
+        .kind("loop", Loop::factory)
+        .kind("vote", Vote::factory)
+        .router("rounds", RulesRouter::new(rules, "rounds")?)
+        .router("vote", RulesRouter::new(rules, "verdict")?)
+        .build()?;
+    Ok(workflow)
+}
+
+fn print(report: &Report) {
+    println!("\nwhat ran, in order");
+    let names: Vec<&str> = report.executed.iter().map(|node| &**node).collect();
+    println!("  {}", names.join(" → "));
+    println!("\nthe ways back");
+    for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
+        println!("  {} → {}", delivery.from, delivery.to);
+    }
+    println!("\nthe verdict");
+    for (node, output) in &report.outputs {
+        println!("  {node}: {} of {} in favour", output["yes_votes"], output["total_votes"]);
+    }
+    // A node that failed or still waits for an input would be named here.
+    for failure in &report.failures {
+        println!("  {failure}");
+    }
+    for stall in &report.stalled {
+        println!("  {stall}");
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/council.rules");
+    let council = council(&Rules::from_path(path)?)?;
+    // What is suspicious about the graph, found before anything runs.
+    for finding in council.findings() {
+        println!("{finding}");
+    }
+
+    let question = "shall we move to the new database?";
+    println!("{question}\n\nthe debate");
+    print(&council.run(json!({ "question": question })).await);
+    Ok(())
+}

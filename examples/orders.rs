@@ -1,0 +1,34 @@
+//! An order workflow: the choice of `orders.rules` says what happens to each order next, from what
+//! the steps before have answered, and which conditions it had to skip.
+//!
+//! `cargo run --example orders`
+
+use rulec::Rules;
+use serde_json::Value as Json;
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let rules = Rules::from_path(folder.join("orders.rules"))?;
+    let choice = rules.entry("next_step")?;
+
+    for line in std::fs::read_to_string(folder.join("orders.jsonl"))?.lines() {
+        let message: Json = serde_json::from_str(line)?;
+        let decision = choice.decide(&message);
+        // The branch is what a workflow goes by; it is empty when none holds and there is no default.
+        let branch = decision.branch().unwrap_or_default();
+        let default = if decision.is_default() { "  (the default)" } else { "" };
+        let id = message["steps"]["order"]["id"].as_str().unwrap_or("?");
+        println!("{id} → {branch}{default}");
+        for skipped in choice.skipped(&message) {
+            println!("    {:<13} skipped `{}`", skipped.branch, skipped.condition);
+            println!("    {:<13} because {}", "", skipped.reason);
+        }
+        println!();
+    }
+
+    // Why? The same as `rulec why` prints.
+    let held_up = r#"{"steps": {"payment": {"status": "paid"}, "stock": {"missing": 0}, "customs": {"cleared": false}}}"#;
+    println!("{}", choice.explain(&serde_json::from_str(held_up)?, false));
+    Ok(())
+}
