@@ -158,7 +158,8 @@ impl<'a, 's> Tracer<'a, 's> {
     ) -> (TableTrace, Option<Chosen>) {
         let program = self.program();
         let table = &program.tables[id.index()];
-        let mut trace = TableTrace { table: table.name.to_string(), ..TableTrace::default() };
+        let mut trace =
+            TableTrace { table: table.name.to_string(), kind: table.kind, ..TableTrace::default() };
         if std::mem::replace(&mut searched[id.index()], true) {
             trace.searched_before = true;
             return (trace, None);

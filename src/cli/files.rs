@@ -162,6 +162,14 @@ pub fn imported(all: &[Compiled]) -> Vec<bool> {
     marks
 }
 
+/// Why a file that was named cannot be used.
+pub fn unreadable(name: &str, error: &io::Error) -> Stop {
+    match error.kind() {
+        io::ErrorKind::NotFound => Stop::usage(format!("`{name}` cannot be read: there is no such file")),
+        _ => Stop::usage(format!("`{name}` cannot be read: {error}")),
+    }
+}
+
 /// Compiles the one file that `run` and `why` decide by. What is wrong with it is shown on standard
 /// error, since standard output is for decisions.
 pub fn load(path: &Path, root: Option<&Path>, term: &Term) -> Result<Compiled, Stop> {

@@ -1,5 +1,6 @@
 //! `rulec import`: rules from another system's JSON.
 
+use super::files;
 use super::term::{Out, Term};
 use super::{Status, Stop};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -79,7 +80,7 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, String), Stop> {
     } else {
         std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
-    result.map_err(|error| Stop::usage(format!("`{name}` cannot be read: {error}")))?;
+    result.map_err(|error| files::unreadable(&name, &error))?;
     Ok((bytes, name))
 }
 

@@ -1,5 +1,6 @@
 //! `rulec run --decision`: a judgement for every payload of a stream of JSON lines.
 
+use super::files;
 use super::lines::{Line, Lines};
 use super::progress::Progress;
 use super::run::{self, Args, Refused};
@@ -90,9 +91,8 @@ pub fn judge(
 }
 
 fn read(path: &Path) -> Result<Json, Stop> {
-    let name = path.display();
-    let bytes =
-        std::fs::read(path).map_err(|error| Stop::usage(format!("`{name}` cannot be read: {error}")))?;
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| files::unreadable(&name, &error))?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let object = json::parse_object_bytes(bytes).map_err(|error| {
         Stop::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code()))

@@ -167,23 +167,29 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Stop
         Some(name) => rules.entry(name).map_err(|error| Stop::usage(error.to_string())),
         None if rules.main().is_empty() => {
             let entries: Vec<&str> = rules.entries().skip(1).collect();
+            let no_entry = || no_entry(rules, &entries);
             match entries.as_slice() {
                 [] => Err(Stop::usage("the rules hold nothing to decide by")),
                 [only] => rules
                     .entry(only)
                     .ok()
                     .filter(|entry| entry.kind() != TableKind::Routes)
-                    .ok_or_else(|| no_entry(&entries)),
-                _ => Err(no_entry(&entries)),
+                    .ok_or_else(no_entry),
+                _ => Err(no_entry()),
             }
         }
         None => Ok(rules.main()),
     }
 }
 
-fn no_entry(entries: &[&str]) -> Stop {
-    let entries = entries.join(", ");
-    Stop::usage(format!("no route stands outside the tables; choose one with `--entry`: {entries}"))
+fn no_entry(rules: &Rules, entries: &[&str]) -> Stop {
+    let tables = entries.iter().all(|name| rules.entry_of_kind(name, TableKind::Routes).is_ok());
+    let why = if tables {
+        "no route stands outside the tables"
+    } else {
+        "the rules hold several things to decide by"
+    };
+    Stop::usage(format!("{why}; choose one with `--entry`: {}", entries.join(", ")))
 }
 
 pub type Input = (Box<dyn Read>, String, Option<u64>);
@@ -197,7 +203,7 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
         return Ok((Box::new(io::stdin().lock()), "standard input".to_owned(), None));
     };
     let name = path.display().to_string();
-    let refused = |error: io::Error| Stop::usage(format!("`{name}` cannot be read: {error}"));
+    let refused = |error: io::Error| files::unreadable(&name, &error);
     let file = File::open(path).map_err(refused)?;
     let metadata = file.metadata().map_err(refused)?;
     if metadata.is_dir() {

@@ -67,6 +67,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     if broken > 0 {
         line = format!("{line}, {} could not be compiled", plural(broken, "file"));
     }
+    if passed + failed + broken == 0 {
+        term.note("there is no `test` block; write one: `test \"a refund\" { given text = \"refund\"  expect refunds }`");
+    }
     out.line(&line)?;
     Ok(match (unreadable, failed + broken) {
         (true, _) => Status::Usage,

@@ -4,6 +4,7 @@
 
 use super::Explanation;
 use super::show::{operand, plain, thousands, value, width};
+use crate::sema::hir::TableKind;
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
@@ -65,7 +66,14 @@ fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
     let mut steps: Vec<String> = Vec::new();
     for table in &explanation.tables {
         if *table != crate::sema::hir::ROUTES {
-            steps.push(format!("table {table}"));
+            // Only tables of routes are jumped to: the entry alone may be anything else.
+            let kind = if steps.is_empty() { explanation.trace.kind } else { TableKind::Routes };
+            steps.push(match kind {
+                TableKind::Routes | TableKind::Requirements => format!("table {table}"),
+                TableKind::Choice => format!("choice {table}"),
+                TableKind::Router => format!("router {table}"),
+                TableKind::Flows => table.clone(),
+            });
         }
     }
     steps.push(match &explanation.chosen {
@@ -131,7 +139,7 @@ impl Tree {
             }
         }
         if left_out > 0 {
-            let text = format!("… and {} more that did not lead to the choice", routes(left_out));
+            let text = format!("… and {} more that did not lead to the choice", count(table.kind, left_out));
             self.push(depth, None, text);
         }
         if let Some(default) = &table.default {
@@ -157,7 +165,7 @@ impl Tree {
             self.line(depth, Mark::False, text);
         }
         if table.not_tried > 0 {
-            let text = format!("not tried: {} behind the chosen one", routes(table.not_tried));
+            let text = format!("not tried: {} behind the chosen one", count(table.kind, table.not_tried));
             self.line(depth, Mark::Skipped, text);
         }
         if let [first, rest @ ..] = table.disabled.as_slice() {
@@ -330,8 +338,15 @@ fn reasons_of(node: &TraceNode, reasons: &mut Vec<String>) {
     }
 }
 
-fn routes(count: usize) -> String {
-    format!("{} route{}", thousands(count), if count == 1 { "" } else { "s" })
+/// So many of what the table consists of.
+fn count(kind: TableKind, count: usize) -> String {
+    let (one, many) = match kind {
+        TableKind::Routes | TableKind::Requirements => ("route", "routes"),
+        TableKind::Choice => ("branch", "branches"),
+        TableKind::Flows => ("pattern", "patterns"),
+        TableKind::Router => ("case", "cases"),
+    };
+    format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
 /// Lines up the notes in one column; those that do not fit go below.

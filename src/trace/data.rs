@@ -2,6 +2,7 @@
 //! fields are added, never renamed.
 
 use super::Place;
+use crate::sema::hir::TableKind;
 use crate::value::Tri;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -35,6 +36,9 @@ impl From<Tri> for Mark {
 pub struct TableTrace {
     /// Its name.
     pub table: String,
+    /// The statement it comes from: what its routes are called.
+    #[serde(skip)]
+    pub kind: TableKind,
     /// Whether it chose something.
     pub chose: bool,
     /// It was searched earlier in this decision and chose nothing, so it was not searched again.

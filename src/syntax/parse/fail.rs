@@ -3,7 +3,7 @@
 
 use super::build::{Cx, reserved_word};
 use super::{Rule, cut, phrase, scan};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
 use crate::span::Span;
 use crate::syntax::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
@@ -95,7 +95,11 @@ impl Failure<'_, '_> {
             phrases = vec![if self.condition_wanted() { "a condition" } else { "a value" }];
         }
         if self.wants(Rule::arrow) && self.rule != Rule::extern_statement {
-            phrases = vec!["`->` and a handler"];
+            phrases = vec![match self.rule {
+                Rule::flow_statement => "`->` and a flow id",
+                Rule::router_statement => "`->` and a next node",
+                _ => "`->` and a handler",
+            }];
         }
         phrases.truncate(MAX_EXPECTED);
         let after = match self.before() {
@@ -111,10 +115,22 @@ impl Failure<'_, '_> {
         };
         let message = format!("expected {}{after}, found {found}", phrase::one_of(&phrases));
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
+        if let Some(near) = self.misspelt() {
+            return diagnostic.did_you_mean(span, Some(near));
+        }
         match self.example() {
             Some(example) => diagnostic.help(format!("for example: {example}")),
             None => diagnostic,
         }
+    }
+
+    /// The word that would fit here and that the one here is a misspelling of.
+    fn misspelt(&self) -> Option<&'static str> {
+        if self.token().kind != TokenKind::Word || self.at_end() {
+            return None;
+        }
+        let words = self.expected.iter().filter_map(|rule| phrase::phrase(*rule)?.split('`').nth(1));
+        nearest(self.found(), words.filter(|word| word.starts_with(char::is_alphabetic)))
     }
 
     /// Brackets that a statement wants are not the pieces of an expression.
@@ -148,6 +164,15 @@ impl Failure<'_, '_> {
             }
             Rule::default_statement => "`default -> default_handler`",
             Rule::table_statement => "`table billing { … }`",
+            Rule::choice_statement => {
+                "`choice size { default branch small  branch large { ctx.total >= 100 } }`"
+            }
+            Rule::flow_statement => {
+                "`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`"
+            }
+            Rule::router_statement => {
+                "`router check(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }`"
+            }
             Rule::intent_statement => {
                 "`intent refund { keywords [\"refund\"] examples [\"I want my money back\"] }`"
             }
@@ -314,6 +339,9 @@ impl Failure<'_, '_> {
     }
 
     fn no_when(&self, span: Span, found: &str) -> Option<Diagnostic> {
+        if self.rule == Rule::router_statement {
+            return self.no_case(span, found);
+        }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = format!("the condition of a route stands after `when`, not `{found}`");
             return Some(if found == "unless" {
@@ -348,6 +376,31 @@ impl Failure<'_, '_> {
             applicability: Applicability::MaybeIncorrect,
         });
         Some(diagnostic)
+    }
+
+    /// In a router: neither `when` nor `otherwise`.
+    fn no_case(&self, span: Span, found: &str) -> Option<Diagnostic> {
+        let wrong = |span: Span, word: &str| {
+            Some(scan::slip(
+                span,
+                format!("what no `when` takes goes on by `otherwise`, not `{word}`"),
+                "otherwise",
+            ))
+        };
+        if matches!(found, "default" | "else" | "_") {
+            return wrong(span, found);
+        }
+        if !matches!(found, "->" | "=>") {
+            return None;
+        }
+        // A misspelt `otherwise` was read as a piece of the destination before it.
+        let word = self.before().filter(|token| token.kind == TokenKind::Word);
+        if let Some(word) = word.filter(|word| nearest(word.text(self.cx.text), ["otherwise"]).is_some()) {
+            return wrong(word.span(self.cx.file), word.text(self.cx.text));
+        }
+        Some(Diagnostic::new(Code::Unexpected, span, "a case without a condition").help(
+            "write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`",
+        ))
     }
 
     /// The condition ends without an arrow: perhaps another word or sign was taken for it.
