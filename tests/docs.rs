@@ -76,7 +76,7 @@ fn the_table_of_statements_is_one_program_and_complete() {
         .collect();
     let program: String = rows.iter().map(|(_, example)| format!("{example}\n")).collect();
     let loader =
-        MemoryLoader::new().with("main.rules", &program).with("words.rules", "list shared_words = [\"a\"]");
+        MemoryLoader::new().with("main.rules", program).with("words.rules", "list shared_words = [\"a\"]");
     assert_eq!(faults(&loader), Vec::<String>::new());
 
     for (statement, example) in &rows {

@@ -296,6 +296,24 @@ fn wording_of_errors_in_types() {
 }
 
 #[test]
+fn wording_of_errors_in_choices_flows_and_routers() {
+    assert_wording(
+        "kinds",
+        &[
+            "choice c { default branch a  brach b { s.n as number > 1 } }",
+            "choice c { branch b  s.n as number > 1 }",
+            "flow hi \"greets\" keywords exact [\"hi\"] -> \"greet\"",
+            "flow hi \"greets\" keyword exact [\"hi\"]",
+            "router r(output) { when output.done -> next[1] otherwize -> next[0] }",
+            "router r(output) { when output.done -> next[1] default -> next[0] }",
+            "router r(output) { when output.done -> next[1] -> next[0] }",
+            "router r(output) { when output.done next[1] }",
+            "payload p { a: string  b: string }",
+        ],
+    );
+}
+
+#[test]
 fn wording_of_errors_in_request_analysis() {
     assert_wording(
         "request",

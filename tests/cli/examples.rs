@@ -26,6 +26,21 @@ fn the_help_desk_routes_its_messages() {
 }
 
 #[test]
+fn the_orders_take_their_branches() {
+    for rules in ["examples/orders.rules", "examples/council.rules"] {
+        rulec(&["check", rules, "--deny", "warnings"]).expect(0);
+    }
+    let ran = rulec(&["test", "examples/orders.rules"]).expect(0);
+    assert!(ran.out.ends_with("5 passed, 0 failed\n"), "{}", ran.out);
+    let ran = rulec(&["run", "examples/orders.rules", "examples/orders.jsonl"]).expect(0);
+    let branches: Vec<String> =
+        ran.json().iter().map(|answer| answer["branch"].as_str().unwrap_or("none").to_owned()).collect();
+    let expected = "ship ship_express manual_review fraud_check remind cancel fraud_check manual_review";
+    assert_eq!(branches.join(" "), expected);
+    assert_eq!(ran.json()[0]["skipped"][0]["condition"], "steps.customs.cleared as bool == true");
+}
+
+#[test]
 fn every_code_has_a_page() {
     let folder = Folder::new();
     let list = folder.rulec(&["explain"]).expect(0).out;

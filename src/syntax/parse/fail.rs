@@ -165,7 +165,7 @@ impl Failure<'_, '_> {
             Rule::default_statement => "`default -> default_handler`",
             Rule::table_statement => "`table billing { … }`",
             Rule::choice_statement => {
-                "`choice size { default branch small  branch large { ctx.total >= 100 } }`"
+                "`choice size { default branch small  branch large any { ctx.total >= 100; ctx.items > 20 } }`"
             }
             Rule::flow_statement => {
                 "`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`"
@@ -178,6 +178,9 @@ impl Failure<'_, '_> {
             }
             Rule::entity_statement => "`entity order matches r\"order (?<id>[0-9]+)\"`",
             Rule::lexicon_statement => "`lexicon anger { \"furious\": 0.8, \"annoyed\": 0.4 }`",
+            _ if self.in_payload() && self.wants(Rule::EOI) => {
+                "`name: string not blank; closed`: rules are separated by line breaks or `;`"
+            }
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
             _ => return None,
         })
@@ -213,7 +216,12 @@ impl Failure<'_, '_> {
                 return Some(diagnostic);
             }
         }
-        if self.wants(Rule::EOI) && kind == TokenKind::Word && !self.at_end() && !cut::is_reserved(found) {
+        if self.wants(Rule::EOI)
+            && !self.in_payload()
+            && kind == TokenKind::Word
+            && !self.at_end()
+            && !cut::is_reserved(found)
+        {
             let diagnostic = cut::unknown_statement(self.cx.file, self.cx.text, self.token());
             if !diagnostic.fixes.is_empty() {
                 return Some(diagnostic);
@@ -224,6 +232,9 @@ impl Failure<'_, '_> {
             && let Some(diagnostic) = self.hyphened_name(span)
         {
             return Some(diagnostic);
+        }
+        if self.in_payload() {
+            return None;
         }
         if self.wants(Rule::kw_when) {
             return self.no_when(span, found);
@@ -378,12 +389,27 @@ impl Failure<'_, '_> {
         Some(diagnostic)
     }
 
+    /// An item between the braces of a `payload` or `group`.
+    fn in_payload(&self) -> bool {
+        use Rule as R;
+        matches!(
+            self.rule,
+            R::field_item
+                | R::require_item
+                | R::forbid_item
+                | R::closed_item
+                | R::let_item
+                | R::include_item
+                | R::each_item
+        )
+    }
+
     /// In a router: neither `when` nor `otherwise`.
     fn no_case(&self, span: Span, found: &str) -> Option<Diagnostic> {
         let wrong = |span: Span, word: &str| {
             Some(scan::slip(
                 span,
-                format!("what no `when` takes goes on by `otherwise`, not `{word}`"),
+                format!("what is left over in a router is `otherwise`, not `{word}`"),
                 "otherwise",
             ))
         };
