@@ -1,10 +1,14 @@
 //! THE table of functions. One row holds a function's parameters, result, meaning, documentation
 //! and a tested example; checker, evaluators, reference page and tests read it.
 
+mod graph;
+mod shape;
+mod words;
+
 use crate::meaning::finite;
 use crate::ops::Cost;
 use crate::text;
-use crate::ty::{KindSet, Ty};
+use crate::ty::{Inner, KindSet, Ty};
 use crate::value::{Value, compare};
 use bumpalo::Bump;
 use std::cmp::Ordering;
@@ -39,6 +43,12 @@ pub enum FnResult {
     Kinds(KindSet),
     /// A list of strings.
     Strings,
+    /// A list of integers.
+    Ints,
+    /// A list of the values of the first argument, a dict.
+    ValuesOfFirst,
+    /// Of the type of the first argument.
+    LikeFirst,
     /// Of the kinds of its arguments taken together.
     LikeArguments,
 }
@@ -49,6 +59,12 @@ impl FnInfo {
         match self.result {
             FnResult::Kinds(kinds) => Ty::plain(kinds),
             FnResult::Strings => Ty::list(Ty::STRING),
+            FnResult::Ints => Ty::list(Ty::INT),
+            FnResult::ValuesOfFirst => Ty::list(args.first().map_or(Ty::ANY, |dict| match &dict.inner {
+                Inner::Element(element) => (**element).clone(),
+                _ => Ty::ANY,
+            })),
+            FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
             FnResult::LikeArguments => {
                 let kinds = args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds));
                 let numbers = kinds.intersect(KindSet::NUMBER);
@@ -83,7 +99,7 @@ macro_rules! functions {
     };
 }
 
-use FnResult::{Kinds, LikeArguments, Strings};
+use FnResult::{Ints, Kinds, LikeArguments, LikeFirst, Strings, ValuesOfFirst};
 use KindSet as K;
 
 functions! {
@@ -138,6 +154,49 @@ functions! {
     Bucket "bucket" ("key": K::STRING.union(K::INT)) false -> Kinds(K::INT), Scan, bucket,
         "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users.",
         r#"bucket(ctx.user_id) in 0..100"# on r#"{"ctx":{"user_id":"u-1"}}"#;
+    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, shape::keys,
+        "The keys of a dict, sorted.",
+        r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
+    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, shape::values,
+        "The values of a dict, in the order of their keys.",
+        r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
+    Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
+        "The list without the texts that stand in the other list.",
+        r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
+    Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
+        "What each element of a list has at the key, or behind several keys; elements without it are left out.",
+        r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
+    JsonSize "json_size" ("x": K::ALL) false -> Kinds(K::INT), Scan, shape::json_size,
+        "How many bytes the value has as JSON without blanks, in UTF-8.",
+        r#"json_size(ctx.data) == 18"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
+    Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated,
+        "The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\".",
+        r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on
+        r#"{"ctx":{"node":{"config":{"url":"a"}},"updates":{"config.url":"b"}}}"#;
+    StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Kinds(K::STRING), Scan, words::strip_prefix,
+        "What follows the prefix; missing when the text does not start with it.",
+        r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
+    Nonblank "nonblank" ("text": K::STRING) false -> Kinds(K::STRING), Scan, words::nonblank,
+        "The text, or missing when it is blank.",
+        r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
+    UrlHost "url_host" ("text": K::STRING) false -> Kinds(K::STRING), Scan, words::url_host,
+        "The host an address such as \"https://user@Example.com:8443/x\" leads to, in lower case, as browsers read it; missing without `scheme://host`.",
+        r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
+    Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,
+        "The indices of the records whose name at the key stands in an earlier record. A name is a text that is not blank.",
+        r#"duplicates(ctx.nodes, "id")[0] == 2"# on r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"a"}]}}"#;
+    Unmatched "unmatched" ("records": K::LIST, "key": K::STRING, "among": K::LIST, "name": K::STRING) false -> Ints, Loop, graph::unmatched,
+        "The indices of the records whose text at the key is no name of the others.",
+        r#"unmatched(ctx.edges, "to", ctx.nodes, "id")[0] == 1"# on
+        r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"to":"a"},{"to":"x"}]}}"#;
+    Isolated "isolated" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Ints, Loop, graph::isolated,
+        "The indices of the nodes that no edge joins to another node.",
+        r#"isolated(ctx.nodes, "id", ctx.edges, "from", "to")[0] == 2"# on
+        r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"c"}],"edges":[{"from":"a","to":"b"}]}}"#;
+    Acyclic "acyclic" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Kinds(K::BOOL), Loop, graph::acyclic,
+        "Whether the edges between the nodes lead nowhere in a circle.",
+        r#"not acyclic(ctx.nodes, "id", ctx.edges, "from", "to")"# on
+        r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
 }
 
 impl Function {

@@ -7,17 +7,20 @@
 //! | `files` | which files a verb works on, and compiling them |
 //! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
 //! | `lines`, `summary`, `progress` | what `run` needs besides deciding |
-//! | `check` `run` `why` `test` `explain` `import` `conformance` | a verb each |
+//! | `check` `run` `why` `test` `explain` `import` `schema` `conformance` | a verb each |
+//! | `judge` | `run --decision`: payloads |
 
 mod check;
 mod conformance;
 mod explain;
 mod files;
 mod import;
+mod judge;
 mod lines;
 mod progress;
 mod report;
 mod run;
+mod schema;
 mod snippet;
 mod summary;
 mod term;
@@ -61,6 +64,7 @@ enum Verb {
     Import(import::Args),
     #[command(hide = true)]
     Conformance(conformance::Args),
+    Schema(schema::Args),
     Completions(CompletionsArgs),
 }
 
@@ -135,6 +139,7 @@ pub fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(&args, &term, &mut out),
         Verb::Import(args) => import::run(&args, &term, &mut out),
         Verb::Conformance(args) => conformance::run(&args, &mut out),
+        Verb::Schema(args) => schema::run(&args, &term, &mut out),
         Verb::Completions(args) => completions(&args, &mut out),
     };
     let result = result.and_then(|status| out.flush().map(|()| status));

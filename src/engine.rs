@@ -24,7 +24,7 @@ use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKi
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::trace::{self, SkippedCondition, Tracer};
-use crate::value::Value;
+use crate::value::{Tri, Value};
 use crate::vm::{self, Scratch, Vm};
 use bumpalo::Bump;
 use decision::Extras;
@@ -164,14 +164,17 @@ impl Rules {
 
     /// The names of the entries.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
-        self.set.program.tables.iter().map(|table| &*table.name)
+        let tables = self.set.program.tables.iter();
+        tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
     }
 
     /// The names of all handlers a decision may lead to: what a registry must hold.
     pub fn targets(&self) -> BTreeSet<&str> {
         let program = &self.set.program;
         let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
-        let routes = program.rules.iter().filter(|route| !route.disabled).map(|route| &route.outcome);
+        let chooses = |table: TableId| program.tables[table.index()].kind != TableKind::Requirements;
+        let routes = program.rules.iter().filter(|route| !route.disabled && chooses(route.table));
+        let routes = routes.map(|route| &route.outcome);
         routes
             .chain(defaults)
             .filter_map(|outcome| match outcome {
@@ -222,6 +225,21 @@ impl Rules {
     /// The bytecode, for tools.
     pub fn bytecode(&self) -> &Bytecode {
         &self.set.bytecode
+    }
+
+    /// The host functions, in the order the program declares them.
+    pub(crate) fn hosts(&self) -> &[Host] {
+        &self.set.hosts
+    }
+
+    /// Which engine decides.
+    pub(crate) fn tier(&self) -> Tier {
+        self.tier.chosen()
+    }
+
+    /// Lends this thread's working memory.
+    pub(crate) fn with_scratch<T>(run: impl FnOnce(&mut Scratch) -> T) -> T {
+        RuleSet::with_scratch(run)
     }
 
     /// The same rules decided by another engine.
@@ -379,6 +397,19 @@ impl<'r> Entry<'r> {
         Tracer::new(evaluator, &rules.sources, false).skipped(self.table)
     }
 
+    /// The targets a decision may still lead to, given what is known of the message: those of routes
+    /// that hold or whose condition is unknown, up to the first that surely holds. A jump counts as
+    /// all that its table may lead to. Sorted, each once.
+    pub fn possible(&self, message: &Json) -> Vec<&'r str> {
+        let bump = Bump::new();
+        let rules = self.rules;
+        let mut evaluator = Evaluator::new(&rules.program, message, &bump, HostCalls::new(&rules.hosts));
+        let mut found = BTreeSet::new();
+        let mut seen = vec![false; rules.program.tables.len()];
+        rules.possible(&mut evaluator, self.table, &mut seen, &mut found);
+        found.into_iter().collect()
+    }
+
     /// How the decision comes about. Fields marked `@private` are masked unless `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let bump = Bump::new();
@@ -449,6 +480,38 @@ impl RuleSet {
                 None => finish(&mut Vm::json(&self.bytecode, &self.hosts, message, scratch), table),
             }),
         }
+    }
+
+    /// Collects the targets a table may lead to, and tells whether it surely leads to one.
+    fn possible<'e, 'r: 'e>(
+        &'r self,
+        evaluator: &mut Evaluator<'e>,
+        table: TableId,
+        seen: &mut [bool],
+        found: &mut BTreeSet<&'r str>,
+    ) -> bool {
+        // What a table may lead to does not depend on the way to it.
+        if std::mem::replace(&mut seen[table.index()], true) {
+            return false;
+        }
+        let info = &self.program.tables[table.index()];
+        let mut follow =
+            |evaluator: &mut Evaluator<'e>, outcome: &'r Outcome, seen: &mut [bool]| match outcome {
+                Outcome::Handler { name, .. } => {
+                    found.insert(name);
+                    true
+                }
+                Outcome::Goto(table) => self.possible(evaluator, *table, seen, found),
+                _ => true,
+            };
+        for id in &info.order {
+            let rule = &self.program.rules[id.index()];
+            let truth = evaluator.cond(&rule.condition);
+            if truth != Tri::False && follow(evaluator, &rule.outcome, seen) && truth.holds() {
+                return true;
+            }
+        }
+        info.default.as_ref().is_some_and(|outcome| follow(evaluator, outcome, seen))
     }
 
     fn all_that_hold(&self, tier: Tier, table: TableId, message: &Json) -> Vec<RuleId> {

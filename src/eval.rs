@@ -20,7 +20,7 @@ use crate::meaning;
 use crate::ops::{Meaning, TestMode};
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Operand, Outcome, Predicate, Program,
-    RuleId, TableId, Term, Var, VarId,
+    RuleId, Slot, SlotId, TableId, Term, Var, VarId,
 };
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
@@ -32,6 +32,8 @@ use std::sync::Arc;
 pub struct Evaluator<'a> {
     program: &'a Program,
     message: &'a Json,
+    /// The values of bindings that slots are rooted in, by their numbers.
+    roots: &'a [Value<'a>],
     bump: &'a Bump,
     /// The calls of host functions so far, with those that failed.
     pub hosts: HostCalls<'a>,
@@ -54,12 +56,19 @@ impl<'a> Evaluator<'a> {
         Evaluator {
             program,
             message,
+            roots: &[],
             bump,
             hosts,
             host_use: HostUse::of(program),
             vars: Vec::new(),
             lets: vec![None; program.lets.len()],
         }
+    }
+
+    /// The same with the values of the bindings that slots are rooted in.
+    #[must_use]
+    pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
+        Evaluator { roots, ..self }
     }
 
     /// The program.
@@ -276,7 +285,7 @@ impl<'a> Evaluator<'a> {
     pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
-            ExprKind::Slot(id) => self.program.slots[id.index()].load(self.message),
+            ExprKind::Slot(id) => self.slot(*id),
             ExprKind::Var(id) => self.var(*id).unwrap_or(Value::Missing),
             // Calls put the argument in its place, so none is left in a checked program.
             ExprKind::Param(_) => Value::Missing,
@@ -317,6 +326,28 @@ impl<'a> Evaluator<'a> {
             }
             ExprKind::Cond(cond) => truth_value(self.cond(cond)),
             ExprKind::Let(id) => self.let_value(*id),
+        }
+    }
+
+    fn slot(&self, id: SlotId) -> Value<'a> {
+        let slot = &self.program.slots[id.index()];
+        match &slot.root {
+            None => slot.load(self.message),
+            Some(root) => {
+                self.roots.get(root.id.index()).map_or(Value::Missing, |value| slot.load_from(*value))
+            }
+        }
+    }
+
+    /// What stands where a slot reads, of whatever kind.
+    pub(crate) fn raw(&self, id: SlotId) -> Value<'a> {
+        let slot = &self.program.slots[id.index()];
+        let any = Slot { kinds: crate::ty::KindSet::ALL, ..slot.clone() };
+        match &slot.root {
+            None => any.load(self.message),
+            Some(root) => {
+                self.roots.get(root.id.index()).map_or(Value::Missing, |value| any.load_from(*value))
+            }
         }
     }
 

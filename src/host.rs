@@ -106,7 +106,7 @@ fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
         Json::String(text) => Value::Str(bump.alloc_str(text)),
         Json::Array(items) => Value::list_in(bump, items.iter().map(|item| adopt(item, bump))),
         Json::Object(map) => {
-            Value::record_in(bump, map.iter().map(|(key, value)| (&*bump.alloc_str(key), adopt(value, bump))))
+            Value::dict_in(bump, map.iter().map(|(key, value)| (&*bump.alloc_str(key), adopt(value, bump))))
         }
         Json::Null => Value::Missing,
         Json::Bool(_) | Json::Number(_) => match Value::from_json(json) {

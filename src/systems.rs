@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`import`] | other systems' JSON to `.rules` files: routes, choices, flows | |
 //! | [`conformance`] | cases with expected results, held against the engines | |
+//! | [`payload`] | judging payloads: violations with places, corrections, arbitration, JSON Schema | |
 //! | [`prompt`] | what a language model is told of the flows, and the tool it answers by | |
 //! | [`route`] | a rule set with a handler for each of its targets, swapped while serving; the decision log | `runtime` |
 //! | [`events`] | a typed event bus with middleware and bounded queues | `runtime` |
@@ -17,6 +18,7 @@ pub mod events;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod import;
+pub mod payload;
 pub mod prompt;
 #[cfg(feature = "runtime")]
 pub mod route;

@@ -115,6 +115,12 @@ impl<'a, 's> Tracer<'a, 's> {
         skipped
     }
 
+    /// A rule's condition, on its own.
+    pub fn rule(&mut self, id: RuleId) -> TraceNode {
+        self.shown.clear();
+        self.cond(&self.program().rules[id.index()].condition).0
+    }
+
     /// The chosen handler's arguments as they may be shown, and the required ones that are missing.
     fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
         let (mut given, mut missing) = (Map::new(), Vec::new());

@@ -82,8 +82,8 @@ pub enum Value<'a> {
     List(&'a [Value<'a>]),
     /// A dict or record of the message or a constant.
     Dict(&'a Map<String, Json>),
-    /// A record computed during the decision, each key once; a missing field counts as null.
-    Record(&'a [(&'a str, Value<'a>)]),
+    /// A dict computed during the decision, its keys sorted; a missing value counts as null.
+    Entries(&'a [(&'a str, Value<'a>)]),
 }
 
 impl<'a> Value<'a> {
@@ -116,7 +116,7 @@ impl<'a> Value<'a> {
             Value::Str(_) => Kind::String,
             Value::DateTime(_) => Kind::DateTime,
             Value::JsonList(_) | Value::List(_) => Kind::List,
-            Value::Dict(_) | Value::Record(_) => Kind::Dict,
+            Value::Dict(_) | Value::Entries(_) => Kind::Dict,
         })
     }
 
@@ -153,18 +153,19 @@ impl<'a> Value<'a> {
     pub fn field(self, name: &str) -> Value<'a> {
         match self {
             Value::Dict(map) => map.get(name).map_or(Value::Missing, Value::from_json),
-            Value::Record(fields) => {
-                fields.iter().find(|(key, _)| *key == name).map_or(Value::Missing, |(_, value)| *value)
-            }
+            Value::Entries(entries) => match entries.binary_search_by_key(&name, |(key, _)| key) {
+                Ok(at) => entries[at].1,
+                Err(_) => Value::Missing,
+            },
             _ => Value::Missing,
         }
     }
 
-    /// Whether a dict or record has the key, be it null; `None` on anything else.
-    pub fn has_key(self, key: &str) -> Option<bool> {
+    /// Whether a dict or record has the key, with whatever value; `None` on anything else.
+    pub fn has_key(self, name: &str) -> Option<bool> {
         match self {
-            Value::Dict(map) => Some(map.contains_key(key)),
-            Value::Record(fields) => Some(fields.iter().any(|(other, _)| *other == key)),
+            Value::Dict(map) => Some(map.contains_key(name)),
+            Value::Entries(entries) => Some(entries.binary_search_by_key(&name, |(key, _)| key).is_ok()),
             _ => None,
         }
     }
@@ -173,7 +174,7 @@ impl<'a> Value<'a> {
     pub fn dict_len(self) -> Option<usize> {
         match self {
             Value::Dict(map) => Some(map.len()),
-            Value::Record(fields) => Some(fields.len()),
+            Value::Entries(fields) => Some(fields.len()),
             _ => None,
         }
     }
@@ -182,7 +183,7 @@ impl<'a> Value<'a> {
     pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Value<'a>)>> {
         self.dict_len()?;
         let json = if let Value::Dict(map) = self { Some(map) } else { None };
-        let fields: &[(&str, Value)] = if let Value::Record(fields) = self { fields } else { &[] };
+        let fields: &[(&str, Value)] = if let Value::Entries(fields) = self { fields } else { &[] };
         let json = json.into_iter().flatten().map(|(key, value)| (key.as_str(), Value::from_json(value)));
         Some(json.chain(fields.iter().copied()))
     }
@@ -191,7 +192,7 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn index(self, index: Value<'_>) -> Value<'a> {
         match (self, index) {
-            (Value::Dict(_) | Value::Record(_), Value::Str(key)) => self.field(key),
+            (Value::Dict(_) | Value::Entries(_), Value::Str(key)) => self.field(key),
             (Value::JsonList(items), Value::Int(at)) => {
                 usize::try_from(at).ok().and_then(|at| items.get(at)).map_or(Value::Missing, Value::from_json)
             }
@@ -241,17 +242,18 @@ impl<'a> Value<'a> {
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => Json::Array(items.iter().map(|item| item.to_json()).collect()),
             Value::Dict(map) => Json::Object(map.clone()),
-            Value::Record(fields) => {
-                Json::Object(fields.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect())
-            }
+            Value::Entries(entries) => Json::Object(
+                entries.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect(),
+            ),
         }
     }
 
-    /// Copies a record into the decision's arena.
-    pub fn record_in(bump: &'a Bump, fields: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Value<'a> {
-        let mut record = bumpalo::collections::Vec::new_in(bump);
-        record.extend(fields);
-        Value::Record(record.into_bump_slice())
+    /// Copies a dict into the decision's arena; no key may stand twice.
+    pub fn dict_in(bump: &'a Bump, entries: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Value<'a> {
+        let mut dict = bumpalo::collections::Vec::new_in(bump);
+        dict.extend(entries);
+        dict.sort_unstable_by_key(|(key, _)| *key);
+        Value::Entries(dict.into_bump_slice())
     }
 
     /// Copies a list into the decision's arena.
@@ -308,7 +310,7 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
         (Value::DateTime(a), Value::Str(b)) | (Value::Str(b), Value::DateTime(a)) => {
             parse_datetime(b) == Some(a)
         }
-        (Value::Dict(_) | Value::Record(_), Value::Dict(_) | Value::Record(_)) => {
+        (Value::Dict(_) | Value::Entries(_), Value::Dict(_) | Value::Entries(_)) => {
             left.dict_len() == right.dict_len()
                 && left.entries().into_iter().flatten().all(|(key, value)| {
                     right.has_key(key) == Some(true) && identical(value, right.field(key))
@@ -366,20 +368,20 @@ mod tests {
     }
 
     #[test]
-    fn a_computed_record_is_like_a_dict() {
+    fn a_computed_dict_is_like_one_of_the_message() {
         let bump = Bump::new();
-        let record = Value::record_in(&bump, [("a", Value::Int(1)), ("b", Value::Missing)]);
+        let made = Value::dict_in(&bump, [("b", Value::Missing), ("a", Value::Int(1))]);
         let json = json!({"b": null, "a": 1.0});
-        let dict = Value::from_json(&json);
-        assert_eq!((equal(record, dict), equal(dict, record)), (Tri::True, Tri::True));
-        assert_eq!(equal(record, Value::record_in(&bump, [("a", Value::Int(1))])), Tri::False);
+        let read = Value::from_json(&json);
+        assert_eq!((equal(made, read), equal(read, made)), (Tri::True, Tri::True));
+        assert_eq!(equal(made, Value::dict_in(&bump, [("a", Value::Int(1))])), Tri::False);
         assert_eq!(
-            (record.has_key("b"), record.has_key("c"), record.dict_len()),
+            (made.has_key("b"), made.has_key("c"), made.dict_len()),
             (Some(true), Some(false), Some(2))
         );
-        assert!(matches!(record.index(Value::Str("a")), Value::Int(1)));
-        assert!(record.field("b").is_missing() && record.field("c").is_missing());
-        assert_eq!(record.to_json(), json!({"a": 1, "b": null}));
+        assert!(matches!(made.index(Value::Str("a")), Value::Int(1)));
+        assert!(made.field("b").is_missing() && made.field("c").is_missing());
+        assert_eq!(made.to_json(), json!({"a": 1, "b": null}));
     }
 
     #[test]

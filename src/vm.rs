@@ -9,6 +9,7 @@
 //! gives wrong answers or runs long, but neither panics nor touches memory it should not.
 
 mod message;
+mod rooted;
 mod scratch;
 mod test;
 mod value;
@@ -31,6 +32,7 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 pub use message::{JsonMessage, Message, Record};
+pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
 
 /// A decision in the making.
@@ -105,6 +107,12 @@ impl<'a> Vm<'a, Record<'a>> {
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
+    /// Readies a decision over whatever gives the slots their values.
+    pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
+        let (epoch, parts) = scratch.begin(code.chunk());
+        Vm::new(code, hosts, message, epoch, parts.machine)
+    }
+
     #[inline]
     fn new(
         code: &'a Bytecode,

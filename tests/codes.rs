@@ -243,6 +243,7 @@ const RANGES: &[(&str, &str)] = &[
     ("E05", "Statements"),
     ("E06", "Messages to decide"),
     ("E08", "Request analysis"),
+    ("E07", "Payloads"),
     ("W00", "Warnings: characters"),
     ("W01", "Warnings: names"),
     ("W02", "Warnings: rules that do nothing"),

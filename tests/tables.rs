@@ -115,6 +115,9 @@ fn page() -> String {
             FnResult::Kinds(kinds) => kinds.to_string(),
             FnResult::Strings => "list<string>".to_owned(),
             FnResult::LikeArguments => "number, like its arguments".to_owned(),
+            FnResult::Ints => "list<int>".to_owned(),
+            FnResult::ValuesOfFirst => "list of the dict's values".to_owned(),
+            FnResult::LikeFirst => "list, like the first".to_owned(),
         };
         let _ = writeln!(page, "| `{}` | {result} | {} | `{}` |", row.signature(), row.doc, row.example.0);
     }

@@ -1,6 +1,7 @@
 //! `rulec run`: a decision for every message of a stream of JSON lines.
 
 use super::files;
+use super::judge;
 use super::lines::{Line, Lines};
 use super::progress::Progress;
 use super::summary::Summary;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
   echo '{\"text\": \"show my files\"}' | rulec run support.rules
   rulec run support.rules messages.jsonl --all | jq -c .matched
   rulec run support.rules messages.jsonl --entry billing
+  rulec run decisions.rules payloads.jsonl --decision create_node --context context.json
 
 A message is an object whose keys are the inputs: {\"text\": \"…\", \"ctx\": {…}}. Each gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
@@ -34,10 +36,19 @@ pub struct Args {
     /// The rules file
     rules: PathBuf,
     /// The messages, one JSON object a line; `-` or nothing reads standard input
-    input: Option<PathBuf>,
+    pub input: Option<PathBuf>,
     /// The table, choice or router to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Judge each line as a payload of this kind instead of deciding
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["entry", "all", "explain"])]
+    pub decision: Option<String>,
+    /// With --decision: the rules' `context`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "decision")]
+    pub context: Option<PathBuf>,
+    /// With --decision: the rules' `options`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "decision")]
+    pub options: Option<PathBuf>,
     /// Also list every route that holds, in order, as `matched`
     #[arg(long)]
     all: bool,
@@ -74,14 +85,14 @@ struct Decided<'a, 'r> {
 
 /// The line of what is no message.
 #[derive(Serialize)]
-struct Refused<'a> {
-    line: u64,
-    error: BadMessage<'a>,
+pub struct Refused<'a> {
+    pub line: u64,
+    pub error: BadMessage<'a>,
 }
 
 /// What is wrong with a message.
 #[derive(Serialize)]
-struct BadMessage<'a> {
+pub struct BadMessage<'a> {
     code: Code,
     message: &'a str,
     /// The character of the line, from 1.
@@ -95,6 +106,11 @@ struct BadMessage<'a> {
 
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    if let Some(kind) = &args.decision {
+        let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
+        let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+        return judge::run(args, kind, &rules.with_tier(args.engine), term, out);
+    }
     let (input, name, size) = open(args.input.as_deref(), term)?;
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
     let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
@@ -170,10 +186,10 @@ fn no_entry(entries: &[&str]) -> Stop {
     Stop::usage(format!("no route stands outside the tables; choose one with `--entry`: {entries}"))
 }
 
-type Input = (Box<dyn Read>, String, Option<u64>);
+pub type Input = (Box<dyn Read>, String, Option<u64>);
 
 /// Opens the messages: the reader, its name, and its size when known.
-fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
+pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if io::stdin().is_terminal() {
             term.note("reading messages from standard input, one JSON object a line");
@@ -191,13 +207,13 @@ fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
 }
 
 /// A value as one line of JSON.
-fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
+pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
     // Writing to memory cannot fail, and the values have text keys only.
     let _ = serde_json::to_writer(&mut *out, value);
     out.push(b'\n');
 }
 
-fn bad_message(error: &JsonError) -> BadMessage<'_> {
+pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
     BadMessage {
         code: error.kind().code(),
         message: error.message(),

@@ -1,12 +1,14 @@
 //! `rulec why`: one decision, and how it came about.
 
 use super::files;
+use super::judge;
 use super::run::entry;
 use super::term::{Out, Term};
 use super::{Status, Stop};
 use clap::{ArgGroup, ValueEnum};
 use rulec::explain::RenderOptions;
 use rulec::json::{self, JsonError};
+use rulec::systems::payload::Judge;
 use rulec::{Breach, Explanation};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -21,6 +23,7 @@ use std::path::PathBuf;
   rulec why support.rules --input '{\"text\": \"hello\", \"now\": \"2026-01-31T12:00:00Z\"}'
   head -1 messages.jsonl | rulec why support.rules --input -
   rulec why support.rules --text hello --format json | jq .trace
+  rulec why decisions.rules --decision respond --input '{\"response\": 3}'
 
 Beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
 missing or of another type, – was not asked. Values of `@private` fields are masked.")]
@@ -39,6 +42,15 @@ pub struct Args {
     /// The table, choice or router to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Say why the input is no good payload of this kind
+    #[arg(long, value_name = "KIND", requires = "input", conflicts_with = "entry")]
+    decision: Option<String>,
+    /// With --decision: the rules' `context`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "decision")]
+    context: Option<PathBuf>,
+    /// With --decision: the rules' `options`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "decision")]
+    options: Option<PathBuf>,
     /// A tree to read, or the same as data
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -72,6 +84,10 @@ struct Explained<'a> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
     let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    if let Some(kind) = &args.decision {
+        let judge = judge::judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
+        return payload(args, &judge, out);
+    }
     let entry = entry(rules, args.entry.as_deref())?;
     let message = Json::Object(message(args)?);
     let explanation = entry.explain(&message, args.show_private);
@@ -91,6 +107,28 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
             for Breach { path, expected, found } in decision.breaches() {
                 out.line(&format!("  {path}: expected {expected}, found {found}"))?;
             }
+        }
+    }
+    Ok(Status::Fine)
+}
+
+/// Says of a payload which rules it breaks.
+fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, Stop> {
+    let payload = Json::Object(message(args)?);
+    let broken = judge.why(&payload);
+    match args.format {
+        Format::Json => {
+            let json = serde_json::to_string_pretty(&broken)
+                .map_err(|error| Stop::error(format!("the explanation cannot be written: {error}")))?;
+            out.line(&json)?;
+        }
+        Format::Human if broken.is_empty() => out.line("\u{2713} no rule is broken")?,
+        Format::Human => {
+            for why in &broken {
+                out.write(why.to_string().as_bytes())?;
+            }
+            let judgement = judge.judge(&payload);
+            out.line(&format!("the payload is answered with {}", judgement.outcome().name()))?;
         }
     }
     Ok(Status::Fine)

@@ -3,8 +3,8 @@
 //!
 //! Ranges: `E00xx` files and characters · `E01xx` the shape of the text · `E02xx` names · `E03xx`
 //! types · `E04xx` literals and patterns · `E05xx` statements · `E06xx` messages to decide ·
-//! `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that do nothing ·
-//! `W03xx` values · `W06xx` request analysis.
+//! `E07xx` payloads · `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that
+//! do nothing · `W03xx` values · `W04xx` choices and flows · `W06xx` request analysis.
 
 use serde::{Serialize, Serializer};
 
@@ -127,6 +127,18 @@ codes! {
     MessageNotUtf8 = "E0606", "a message is not UTF-8";
     MessageTooLong = "E0607", "a message is too long";
 
+    UnknownGroup = "E0701", "there is no such group";
+    GroupParameters = "E0702", "a group with parameters is no type";
+    DuplicateRule = "E0703", "a payload has a rule twice";
+    FieldTwice = "E0704", "a payload declares a field twice";
+    UnknownPayload = "E0705", "there is no such payload kind";
+    EqualRank = "E0706", "two payload kinds have the same rank";
+    DefaultType = "E0707", "a default does not fit its field";
+    NotAPlace = "E0708", "this is no place in the judged object";
+    ClampWithoutRange = "E0709", "only a range can clamp";
+    GroupCycle = "E0710", "groups include each other in a circle";
+    UnknownParameter = "E0711", "a group has no such parameter, or needs one that is not given";
+    LimitType = "E0712", "the allowed values do not fit the field";
     NotAnalysed = "E0801", "a part of `request` that nothing declares";
     NoText = "E0802", "`request` has no text to be about";
     RequestTaken = "E0803", "`request` means two things";

@@ -13,6 +13,7 @@ mod misfit;
 mod operator;
 mod path;
 mod pattern;
+mod payload;
 mod read;
 mod request;
 mod statement;
@@ -139,14 +140,26 @@ struct Checker<'a> {
     /// Inside a router: the author's name for a field of the message, and the field's.
     alias: Option<(&'a str, &'static str)>,
     analysed: request::Analysed<'a>,
+    /// What must be true for the names met in the rule at hand to be of their declared types.
+    noted: Vec<hir::Cond>,
 }
 
-/// A name bound by a quantifier or a `def`.
+/// A name bound by a quantifier, a `def` or a payload.
 #[derive(Clone)]
 struct Binding {
     name: Arc<str>,
     expr: hir::Expr,
     declared: Span,
+    /// Where the value stands in the judged object.
+    place: Option<hir::Place>,
+    /// Where its type says more than its kind: whether it is of that type.
+    guard: Option<hir::Cond>,
+}
+
+impl Binding {
+    fn new(name: Arc<str>, expr: hir::Expr, declared: Span) -> Binding {
+        Binding { name, expr, declared, place: None, guard: None }
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -168,6 +181,7 @@ impl<'a> Checker<'a> {
             lenient: false,
             alias: None,
             analysed: request::Analysed::default(),
+            noted: Vec::new(),
         }
     }
 
@@ -184,6 +198,7 @@ impl<'a> Checker<'a> {
     fn forget_pass(&mut self) {
         self.definitions.clear();
         self.scope.clear();
+        self.noted.clear();
         self.let_measures.clear();
         self.analysed = request::Analysed::default();
         self.fields.forget_slots();
@@ -201,6 +216,7 @@ impl<'a> Checker<'a> {
         self.tables();
         self.choices_and_routers();
         self.flows();
+        self.payloads();
         self.tests();
     }
 
@@ -284,6 +300,7 @@ impl<'a> Checker<'a> {
                     | StatementKind::Choice(_)
                     | StatementKind::Flow(_)
                     | StatementKind::Router(_)
+                    | StatementKind::Payload(_)
             )
         };
         let mut found = self.loaded.diagnostics.iter().chain(diagnostics.iter());

@@ -2,6 +2,13 @@
 //! reference evaluator and the explanations walk it; [`super::normal`] turns it into what the
 //! engines run.
 
+mod payload;
+
+pub use payload::{
+    BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
+    Requirement, Root, Shape, Step,
+};
+
 use crate::builtins::Function;
 use crate::ops::{Op, TestMode};
 use crate::sema::request::{Analysis, Feature};
@@ -70,6 +77,10 @@ pub struct Program {
     pub input: Option<Record>,
     /// The tests.
     pub tests: Vec<Test>,
+    /// The payload kinds, in source order.
+    pub payloads: Vec<Payload>,
+    /// Their requirements, in the order of their rules.
+    pub requirements: Vec<Requirement>,
     /// The regular expressions, with whether they ignore case, and where each was first written.
     pub patterns: HashMap<(Arc<str>, bool), Span>,
     /// What `request` gives.
@@ -87,9 +98,11 @@ pub const OUTPUT: &str = "output";
 /// The field of the message that a router reads the ids of the next nodes from.
 pub const NEXT: &str = "next";
 
-/// A field of the message, read at a type.
+/// A field of the message or of a binding, read at a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
+    /// What it is a field of; `None` is the message.
+    pub root: Option<Root>,
     /// The keys from the message's top to the field.
     pub path: Vec<Arc<str>>,
     /// The kinds it is read at; another kind counts as missing.
@@ -99,8 +112,11 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Reads the field from a message.
+    /// Reads the field from a message. A field of a binding is not there.
     pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
+        if self.root.is_some() {
+            return Value::Missing;
+        }
         let mut json = message;
         for key in &self.path {
             match json {
@@ -114,9 +130,21 @@ impl Slot {
         Value::from_json(json).read(self.kinds)
     }
 
+    /// Reads the field from the value of its binding.
+    pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
+        let mut value = root;
+        for key in &self.path {
+            value = value.field(key);
+        }
+        value.read(self.kinds)
+    }
+
     /// The path as an author writes it.
     pub fn name(&self) -> String {
-        self.path.join(".")
+        match &self.root {
+            None => self.path.join("."),
+            Some(root) => self.path.iter().fold(root.name.to_string(), |name, key| name + "." + key),
+        }
     }
 }
 
@@ -545,9 +573,15 @@ impl Expr {
 }
 
 impl Program {
-    /// The table of that name.
+    /// The table of that name. Requirements are no entry: they are asked for each object.
     pub fn table_named(&self, name: &str) -> Option<TableId> {
-        self.tables.iter().position(|table| &*table.name == name).map(|index| TableId(index as u32))
+        let named = |table: &Table| &*table.name == name && table.kind != TableKind::Requirements;
+        self.tables.iter().position(named).map(|index| TableId(index as u32))
+    }
+
+    /// The payload kind of that name.
+    pub fn payload_named(&self, name: &str) -> Option<&Payload> {
+        self.payloads.iter().find(|payload| &*payload.name == name)
     }
 
     /// What a `let` stands for.

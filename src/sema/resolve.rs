@@ -132,6 +132,10 @@ pub struct Symbols<'a> {
     pub entities: Names<'a, &'a ast::Entity>,
     /// `lexicon`.
     pub lexicons: Names<'a, &'a ast::Lexicon>,
+    /// `payload`, with its doc comment.
+    pub payloads: Names<'a, (&'a ast::Payload, &'a str)>,
+    /// `group`.
+    pub groups: Names<'a, &'a ast::Group>,
     visible: HashMap<FileId, HashSet<FileId>>,
     broken: HashSet<&'a str>,
 }
@@ -147,6 +151,8 @@ impl<'a> Symbols<'a> {
             intents: Names::new(),
             entities: Names::new(),
             lexicons: Names::new(),
+            payloads: Names::new(),
+            groups: Names::new(),
             visible: HashMap::new(),
             broken: HashSet::new(),
         };
@@ -223,6 +229,12 @@ impl<'a> Symbols<'a> {
             }
             StatementKind::Lexicon(lexicon) => {
                 self.lexicons.declare("lexicon", &lexicon.name, lexicon, diagnostics);
+            }
+            StatementKind::Payload(payload) => {
+                self.payloads.declare("payload", &payload.name, (payload, &statement.docs), diagnostics);
+            }
+            StatementKind::Group(group) => {
+                self.groups.declare("group", &group.name, group, diagnostics);
             }
             _ => {}
         }

@@ -1,7 +1,12 @@
 //! The syntax tree: what the author wrote, with places, before any name or type is known.
 
+mod payload;
 mod request;
 
+pub use payload::{
+    Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice, Payload,
+    Place, RuleItem,
+};
 pub use request::{Entity, Intent, Lexicon, Weight};
 
 use crate::diag::Code;
@@ -125,6 +130,10 @@ pub enum StatementKind {
     Entity(Entity),
     /// `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`
     Lexicon(Lexicon),
+    /// `payload respond rank 9 { response: string not blank }`
+    Payload(Payload),
+    /// `group node(kind: string) { … }`: rules that payloads include.
+    Group(Group),
 }
 
 /// A `choice` statement.

@@ -10,6 +10,7 @@ mod fail;
 mod literal;
 mod operand;
 mod operators;
+mod payload;
 mod phrase;
 mod request;
 mod scan;
@@ -178,6 +179,9 @@ impl Reader<'_> {
         }
         if unreadable {
             return None;
+        }
+        if matches!(rule, Rule::payload_statement | Rule::group_statement) {
+            return self.payload(cut, rule);
         }
         let kind = self.grammar(cut, rule, span);
         if rule == Rule::table_statement && cut.table.is_none() && kind.is_some() {

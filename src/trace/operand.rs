@@ -239,7 +239,7 @@ impl<'a> Tracer<'a, '_> {
                         let length = value.list_len().unwrap_or(0);
                         format!("{} has no such element: the list has {length}", self.text(expr.span))
                     }
-                    Value::Dict(_) | Value::Record(_) => format!("{} is missing", self.text(expr.span)),
+                    Value::Dict(_) | Value::Entries(_) => format!("{} is missing", self.text(expr.span)),
                     _ => self.not_of(base, value, wanted),
                 }
             }
@@ -317,6 +317,16 @@ impl<'a> Tracer<'a, '_> {
 
     fn why_slot_missing(&mut self, id: SlotId) -> String {
         let slot = &self.program().slots[id.index()];
+        if slot.root.is_some() {
+            let found = self.eval.raw(id);
+            return match found.kind() {
+                Some(kind) => {
+                    let kind = with_article(KindSet::of(kind));
+                    format!("{} is {kind}, where {} is wanted", slot.name(), with_article(slot.kinds))
+                }
+                None => format!("{} is missing", slot.name()),
+            };
+        }
         let found = raw(slot, self.eval.message());
         if !found.is_missing() {
             let field = self.privacy.raw_field(slot, self.eval.message());

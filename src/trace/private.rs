@@ -126,7 +126,9 @@ impl<'a> Privacy<'a> {
                 (Some(_), Inner::Unknown) => (Ty::ANY, private),
             }
         }
-        let first = slot.path.split_first().zip(self.program.input.as_ref());
+        // A binding's fields are none of the declared input.
+        let input = self.program.input.as_ref().filter(|_| slot.root.is_none());
+        let first = slot.path.split_first().zip(input);
         match first.and_then(|((key, rest), input)| Some((input.get(key)?, rest))) {
             Some((field, rest)) => below(&field.ty, rest, field.private),
             None => (Ty::ANY, false),

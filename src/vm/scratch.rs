@@ -43,6 +43,13 @@ pub(super) struct Stamp {
     pub at: u32,
 }
 
+/// Where something read in a version of what it was read from is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamp64 {
+    pub version: u64,
+    pub at: u32,
+}
+
 /// What [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
     pub slots: &'a mut SlotCells,

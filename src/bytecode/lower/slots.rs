@@ -13,7 +13,7 @@ pub(in crate::bytecode) const MAX_SHARED_DEPTH: usize = 32;
 pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
     // How many slots lie in or behind each object.
     let mut users: HashMap<&[Arc<str>], u32> = HashMap::new();
-    for slot in &program.slots {
+    for slot in program.slots.iter().filter(|slot| slot.root.is_none()) {
         for depth in 1..=slot.path.len().min(MAX_SHARED_DEPTH) {
             *users.entry(&slot.path[..depth]).or_default() += 1;
         }
@@ -21,7 +21,9 @@ pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerErr
     let mut nodes: HashMap<&[Arc<str>], u32> = HashMap::new();
     for slot in &program.slots {
         let (mut node, mut shared) = (NONE, 0);
-        for depth in 1..=slot.path.len().min(MAX_SHARED_DEPTH) {
+        // What is rooted in a binding is read from that, not from the message.
+        let depths = if slot.root.is_none() { slot.path.len().min(MAX_SHARED_DEPTH) } else { 0 };
+        for depth in 1..=depths {
             let path = &slot.path[..depth];
             if users.get(path).is_none_or(|users| *users < 2) {
                 break;

@@ -23,7 +23,7 @@ impl<'a> Checker<'a> {
                 optional: field.optional,
                 span: written.name.span,
             };
-            self.scope.push(super::Binding { name: field.name.clone(), expr, declared: written.name.span });
+            self.scope.push(super::Binding::new(field.name.clone(), expr, written.name.span));
             bound.push((field.name, field.ty));
         }
         let body_term = self.term(body);

@@ -184,7 +184,9 @@ impl<'a> Checker<'a> {
 
     pub(super) fn name(&mut self, name: &str, span: Span) -> Checked<Term> {
         if let Some(binding) = self.scope.iter().rev().find(|binding| &*binding.name == name) {
-            return Ok(Term::Expr(Expr { span, ..binding.expr.clone() }));
+            let expr = Expr { span, ..binding.expr.clone() };
+            self.noted.extend(binding.guard.clone());
+            return Ok(Term::Expr(expr));
         }
         if let Some(symbol) = self.symbols.definition(span.file, name) {
             self.used.insert(&symbol.name.node);
@@ -236,7 +238,7 @@ impl<'a> Checker<'a> {
         let name: Arc<str> = var.node.as_str().into();
         let bound = Var { id, name: name.clone(), kinds: element.kinds };
         let expr = Expr { kind: ExprKind::Var(id), ty: element, optional: false, span: var.span };
-        self.scope.push(Binding { name, expr, declared: var.span });
+        self.scope.push(Binding::new(name, expr, var.span));
         let body = self.cond(body);
         self.scope.pop();
         let (list, body) = (Box::new(list), Box::new(body?));
@@ -261,8 +263,8 @@ impl<'a> Checker<'a> {
         match &expr.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.path(*id).clone();
-                // A typed read has a type of its own.
-                if slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
+                // A typed read has a type of its own, and so has what a payload declares.
+                if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
                     self.fields.narrow(&slot.path, kinds, expr.span, reason);
                 }
             }
@@ -285,7 +287,11 @@ impl<'a> Checker<'a> {
     pub(super) fn with_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
         match &expr.kind {
             ExprKind::Slot(id) => {
-                let path = &self.fields.path(*id).path;
+                let slot = self.fields.path(*id);
+                let path = &slot.path;
+                if slot.root.is_some() {
+                    return diagnostic;
+                }
                 if let Some(place) = self.fields.declared_at(path) {
                     return diagnostic.label(place, format!("`{}` is declared here", path.join(".")));
                 }

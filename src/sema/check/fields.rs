@@ -3,7 +3,7 @@
 
 use super::DeclaredInput;
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{Slot, SlotId};
+use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Inner, KindSet, Record, Ty};
 use std::collections::{HashMap, HashSet};
@@ -34,7 +34,7 @@ pub(super) struct Fields {
     /// Undeclared names that were held against the definitions, so that each is once.
     looked_at: HashSet<Arc<str>>,
     slots: Vec<Slot>,
-    slot_ids: HashMap<(Path, KindSet), SlotId>,
+    slot_ids: HashMap<(Option<Root>, Path, KindSet), SlotId>,
     conflicts: Vec<Diagnostic>,
     /// The field that the statement at hand brings along, though no `input` declares it.
     pub(super) implicit: Option<&'static str>,
@@ -155,12 +155,24 @@ impl Fields {
 
     /// The slot that reads a path at these kinds.
     pub(super) fn slot(&mut self, path: &[Arc<str>], kinds: KindSet, private: bool) -> SlotId {
-        if let Some(id) = self.slot_ids.get(&(path.to_vec(), kinds)) {
+        self.rooted_slot(None, path.to_vec(), kinds, private)
+    }
+
+    /// The slot that reads a path from a binding, or from the message, at these kinds.
+    pub(super) fn rooted_slot(
+        &mut self,
+        root: Option<Root>,
+        path: Path,
+        kinds: KindSet,
+        private: bool,
+    ) -> SlotId {
+        let key = (root, path, kinds);
+        if let Some(id) = self.slot_ids.get(&key) {
             return *id;
         }
         let id = SlotId(self.slots.len() as u32);
-        self.slots.push(Slot { path: path.to_vec(), kinds, private });
-        self.slot_ids.insert((path.to_vec(), kinds), id);
+        self.slots.push(Slot { root: key.0.clone(), path: key.1.clone(), kinds, private });
+        self.slot_ids.insert(key, id);
         id
     }
 

@@ -5,7 +5,7 @@ use super::read::{accepted, read};
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
-use crate::sema::hir::{Expr, ExprKind};
+use crate::sema::hir::{Const, Expr, ExprKind, SlotId};
 use crate::sema::resolve::Definition;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
@@ -202,8 +202,29 @@ impl<'a> Checker<'a> {
             }
         };
         self.constrain(&base, KindSet::DICT, "a record, since a field of it is read");
+        if let Some(slot) = self.slot_inside(&base, &name.node, &ty) {
+            return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span });
+        }
         let kind = ExprKind::Field(Box::new(base), name.node.as_str().into());
         Ok(checked_at(Expr { kind, ty: Ty::ANY, optional, span }, ty))
+    }
+
+    /// The field that a slot reads, read at another type.
+    fn read_anew(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
+        let slot = self.fields.path(id).clone();
+        let slot = self.fields.rooted_slot(slot.root, slot.path, wanted.kinds, slot.private);
+        let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
+        Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
+    }
+
+    /// The slot of a field of what is itself read from a binding: one look instead of two.
+    pub(super) fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
+        let ExprKind::Slot(id) = base.kind else { return None };
+        let slot = self.fields.path(id);
+        let root = slot.root.clone()?;
+        let (mut path, private) = (slot.path.clone(), slot.private);
+        path.push(key.into());
+        Some(self.fields.rooted_slot(Some(root), path, ty.kinds, private))
     }
 
     /// `list[i]`, `dict[key]`
@@ -230,6 +251,12 @@ impl<'a> Checker<'a> {
             Inner::Element(element) => (**element).clone(),
             Inner::Fields(_) | Inner::Unknown => Ty::ANY,
         };
+        if let Some(Const::Json(key)) = index.as_const()
+            && let Some(key) = key.as_str()
+            && let Some(slot) = self.slot_inside(&base, key, &ty)
+        {
+            return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional: true, span });
+        }
         let kind = ExprKind::Index(Box::new(base), Box::new(index));
         Ok(checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
@@ -275,10 +302,11 @@ impl<'a> Checker<'a> {
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME) =>
             {
-                let slot = self.fields.path(id).clone();
-                let slot = self.fields.slot(&slot.path, wanted.kinds, slot.private);
-                let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
-                Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
+                self.read_anew(id, wanted, &value, span)
+            }
+            // What a payload declares may be looked at as what it is instead.
+            ExprKind::Slot(id) if self.fields.path(id).root.is_some() => {
+                self.read_anew(id, wanted, &value, span)
             }
             _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
             _ => {

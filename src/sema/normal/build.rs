@@ -49,8 +49,9 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
             let place = route.condition.span;
             let literal = matches!(route.condition.kind, CondKind::Const(_));
             match builder.normal.cond(cond) {
+                // What a field's type rules out makes many a requirement constant: no news.
                 NCond::Const(false) => {
-                    if !literal && !explained {
+                    if !literal && !explained && table.kind != TableKind::Requirements {
                         let message = format!("the condition of `{}` can never hold", route.name);
                         let help = match table.kind {
                             TableKind::Routes => {

@@ -288,7 +288,7 @@ fn keys(cx: &Cx<'_>, pair: Pair<'_, Rule>) -> Vec<Ident> {
 }
 
 /// The fields of `fields` or `params`.
-fn fields(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Field>> {
+pub(super) fn fields(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Field>> {
     pair.into_inner().filter(|pair| pair.as_rule() == Rule::field).map(|pair| field(cx, pair)).collect()
 }
 
@@ -349,7 +349,7 @@ fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
     Ok(Expr { kind, span: cx.span(&pair) })
 }
 
-fn priority(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Spanned<i64>> {
+pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Spanned<i64>> {
     let mut negative = None;
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -399,7 +399,7 @@ pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ide
     let keyword = word(first)?.text(cx.text);
     let at = match keyword {
         "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "choice" | "flow" | "router"
-        | "intent" | "entity" | "lexicon" => first + 1,
+        | "intent" | "entity" | "lexicon" | "payload" | "group" => first + 1,
         "extern" => first + 2,
         _ => return None,
     };

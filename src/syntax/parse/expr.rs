@@ -39,6 +39,21 @@ pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
     }
 }
 
+/// Reads what stands right of `in`, where a range may stand too.
+pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+    let end = cx.span(&pair).end;
+    let pieces: Vec<_> = pair.into_inner().collect();
+    let mut climb = Climb { cx, pieces, at: 0, end };
+    let mut node = climb.climb(Op::In.info().precedence + 1)?;
+    if climb.spelling(0).is_some_and(|word| word.starts_with("..")) {
+        node = climb.range(node)?;
+    }
+    match climb.peek() {
+        None => Ok(node.expr),
+        Some(_) => Err(climb.leftover()),
+    }
+}
+
 pub(super) struct Climb<'c, 'cx, 'p> {
     pub(super) cx: &'c mut Cx<'cx>,
     pub(super) pieces: Vec<Pair<'p, Rule>>,

@@ -61,6 +61,35 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::kw_ignoring | R::kw_case | R::ignoring_case => "`ignoring case`",
         R::kw_lexicon => "`lexicon`",
         R::weight => "a word and its weight",
+        R::kw_payload => "`payload`",
+        R::kw_group => "`group`",
+        R::kw_rank | R::rank => "`rank`",
+        R::kw_interrupts => "`interrupts`",
+        R::kw_suspends => "`suspends`",
+        R::kw_internal => "`internal`",
+        R::kw_fallback | R::fallback => "`fallback`",
+        R::kw_require => "`require`",
+        R::kw_forbid => "`forbid`",
+        R::kw_at | R::place => "`at`",
+        R::kw_dotted => "`dotted`",
+        R::kw_each => "`each`",
+        R::kw_include => "`include`",
+        R::kw_closed => "`closed`",
+        R::kw_clamp | R::clamp_to => "`clamp`",
+        R::kw_remove | R::remedy => "`remove`",
+        R::kw_else | R::message => "`else` and a message",
+        R::kw_repair => "`repair`",
+        R::kw_null | R::nullable => "`| null`",
+        R::not_blank => "`not blank`",
+        R::bar => "`|`",
+        R::one_of => "`in`",
+        R::fallback_value => "`default`",
+        R::guard => "`when` and a condition",
+        R::renamed => "`as` and a rule's name",
+        R::clause => "a value",
+        R::payload_clause => "`rank`",
+        R::field_clause | R::outcome_clause => "`else` and a message",
+        R::include_args | R::include_arg => "an argument",
         R::open_paren => "`(`",
         R::close_paren => "`)`",
         R::open_bracket => "`[`",
@@ -115,7 +144,11 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::intent_statement
         | R::entity_statement
         | R::lexicon_statement
-        | R::test_statement => "a statement",
+        | R::test_statement
+        | R::payload_statement
+        | R::group_statement => "a statement",
+        R::field_item | R::require_item | R::forbid_item | R::closed_item => "a rule",
+        R::let_item | R::include_item | R::each_item => "a rule",
         R::WHITESPACE
         | R::word_start
         | R::word_char
@@ -127,7 +160,8 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::raw_start
         | R::operator_start
         | R::plain_string
-        | R::raw_string => return None,
+        | R::raw_string
+        | R::clause_word => return None,
     })
 }
 
@@ -154,6 +188,7 @@ pub(super) fn is_piece(rule: Rule) -> bool {
             | R::braces
             | R::cast
             | R::expression
+            | R::clause
     )
 }
 

@@ -1,0 +1,100 @@
+//! Functions on lists of records that name each other, such as the nodes and edges of a plan. A name
+//! is a text that is not blank; records without one take no part. All are linear, since the lists
+//! may come from a stranger, and none recurs.
+
+use crate::value::Value;
+use bumpalo::Bump;
+use std::collections::{HashMap, HashSet};
+
+/// The names at a key of each record; `None` where there is none.
+fn names<'a>(list: Value<'a>, key: Value<'a>) -> Option<Vec<Option<&'a str>>> {
+    let key = key.as_str()?;
+    let name = |record: Value<'a>| record.field(key).as_str().filter(|name| !name.trim().is_empty());
+    Some(list.elements()?.map(name).collect())
+}
+
+fn indices<'a>(bump: &'a Bump, indices: impl IntoIterator<Item = usize>) -> Value<'a> {
+    Value::list_in(bump, indices.into_iter().map(|index| Value::Int(index as i64)))
+}
+
+pub(super) fn duplicates<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    let [list, key] = args else { return Value::Missing };
+    let Some(names) = names(*list, *key) else { return Value::Missing };
+    let mut seen = HashSet::new();
+    let again = names.into_iter().enumerate().filter_map(|(at, name)| {
+        let name = name?;
+        (!seen.insert(name)).then_some(at)
+    });
+    indices(bump, again)
+}
+
+pub(super) fn unmatched<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    let [list, key, among, among_key] = args else { return Value::Missing };
+    let (Some(elements), Some(key)) = (list.elements(), key.as_str()) else { return Value::Missing };
+    let Some(known) = names(*among, *among_key) else { return Value::Missing };
+    let known: HashSet<&str> = known.into_iter().flatten().collect();
+    let unknown = elements
+        .enumerate()
+        .filter_map(|(at, record)| (!known.contains(record.field(key).as_str()?)).then_some(at));
+    indices(bump, unknown)
+}
+
+/// A graph: its nodes by name, and the edges between known nodes.
+struct Graph {
+    /// Of each record, the number of its name.
+    nodes: Vec<Option<usize>>,
+    count: usize,
+    edges: Vec<(usize, usize)>,
+}
+
+impl Graph {
+    fn of(args: &[Value<'_>]) -> Option<Graph> {
+        let [nodes, key, edges, from, to] = args else { return None };
+        let mut ids: HashMap<&str, usize> = HashMap::new();
+        let nodes: Vec<Option<usize>> = names(*nodes, *key)?
+            .into_iter()
+            .map(|name| {
+                let next = ids.len();
+                name.map(|name| *ids.entry(name).or_insert(next))
+            })
+            .collect();
+        let (from, to) = (from.as_str()?, to.as_str()?);
+        let end =
+            |edge: Value<'_>, key: &str| edge.field(key).as_str().and_then(|name| ids.get(name).copied());
+        let edges = edges.elements()?.filter_map(|edge| end(edge, from).zip(end(edge, to))).collect();
+        Some(Graph { nodes, count: ids.len(), edges })
+    }
+}
+
+pub(super) fn isolated<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    let Some(graph) = Graph::of(args) else { return Value::Missing };
+    let mut connected = vec![false; graph.count];
+    for &(from, to) in graph.edges.iter().filter(|(from, to)| from != to) {
+        (connected[from], connected[to]) = (true, true);
+    }
+    let alone = graph.nodes.iter().enumerate();
+    indices(bump, alone.filter_map(|(at, node)| (!connected[(*node)?]).then_some(at)))
+}
+
+pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    let Some(graph) = Graph::of(args) else { return Value::Missing };
+    let mut entering = vec![0_usize; graph.count];
+    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); graph.count];
+    for &(from, to) in &graph.edges {
+        entering[to] += 1;
+        leaving[from].push(to);
+    }
+    // Nodes that nothing leads to are taken away until none is left, or only circles.
+    let mut free: Vec<usize> = (0..graph.count).filter(|node| entering[*node] == 0).collect();
+    let mut taken = 0;
+    while let Some(node) = free.pop() {
+        taken += 1;
+        for &to in &leaving[node] {
+            entering[to] -= 1;
+            if entering[to] == 0 {
+                free.push(to);
+            }
+        }
+    }
+    Value::Bool(taken == graph.count)
+}

@@ -1,0 +1,82 @@
+//! Functions that look into texts of a known make: addresses, prefixes.
+
+use crate::value::Value;
+use bumpalo::Bump;
+
+pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::Str(text), Value::Str(prefix)] => {
+            text.strip_prefix(prefix).map_or(Value::Missing, Value::Str)
+        }
+        _ => Value::Missing,
+    }
+}
+
+pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    match args {
+        [Value::Str(text)] if !text.trim().is_empty() => Value::Str(text),
+        _ => Value::Missing,
+    }
+}
+
+/// Schemes in whose addresses browsers read `\` as `/` and take any number of them.
+const WEB: &[&str] = &["http", "https", "ws", "wss", "ftp"];
+
+pub(super) fn url_host<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    let [Value::Str(text)] = args else { return Value::Missing };
+    // Browsers drop blanks at the ends, and tabs and line ends anywhere.
+    let text: String =
+        text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    match host(&text) {
+        Some(host) => Value::Str(bump.alloc_str(&host)),
+        None => Value::Missing,
+    }
+}
+
+/// The host of an address as a browser would go to it, in lower case and without a dot at its end.
+fn host(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let starts = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !starts || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')) {
+        return None;
+    }
+    let web = WEB.iter().any(|known| known.eq_ignore_ascii_case(scheme));
+    let slash = |c: char| c == '/' || (web && c == '\\');
+    let after = rest.strip_prefix(slash)?.strip_prefix(slash)?;
+    let after = if web { after.trim_start_matches(slash) } else { after };
+    let authority = after.split(|c: char| slash(c) || c == '?' || c == '#').next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.rfind(']') {
+        // The colons between brackets are part of the host.
+        Some(end) => &host[..=end],
+        None => host.split(':').next()?,
+    };
+    let host = host.strip_suffix('.').unwrap_or(host);
+    (!host.is_empty()).then(|| host.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn hosts_are_read_as_browsers_read_them() {
+        let check =
+            |text: &str, expected: Option<&str>| assert_eq!(host(text).as_deref(), expected, "{text}");
+        check("https://Sub.Example.com:8443/p?q=1", Some("sub.example.com"));
+        check("http://user:pass@example.com", Some("example.com"));
+        check("https://example.com@evil.com/", Some("evil.com"));
+        check(r"https://evil.com\@example.com/", Some("evil.com"));
+        check(r"https:\\evil.com", Some("evil.com"));
+        check("https:///evil.com", Some("evil.com"));
+        check("https://evil.com#@example.com", Some("evil.com"));
+        check("https://evil.com?@example.com", Some("evil.com"));
+        check("http://[::1]:80/", Some("[::1]"));
+        check("https://example.com./", Some("example.com"));
+        check("mailto:a@b.c", None);
+        check("not-a-url", None);
+        check("example.com/x", None);
+        check("https://", None);
+        check("//example.com", None);
+    }
+}

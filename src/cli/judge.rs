@@ -1,0 +1,101 @@
+//! `rulec run --decision`: a judgement for every payload of a stream of JSON lines.
+
+use super::lines::{Line, Lines};
+use super::progress::Progress;
+use super::run::{self, Args, Refused};
+use super::term::{Out, Term, plural};
+use super::{Status, Stop};
+use rulec::Rules;
+use rulec::json::{self, JsonError};
+use rulec::systems::payload::{Judge, Judgement, Outcome};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// A judgement's line.
+#[derive(Serialize)]
+struct Judged<'a> {
+    line: u64,
+    #[serde(flatten)]
+    judgement: &'a Judgement,
+}
+
+/// Judges every line.
+pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let judge = judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
+    let (input, name, size) = run::open(args.input.as_deref(), term)?;
+    let mut lines = Lines::new(name, input);
+    let mut progress = Progress::new(size);
+    let mut answer = Vec::new();
+    let (mut accepted, mut corrected, mut rejected, mut unreadable) = (0, 0, 0, 0);
+    loop {
+        let number = lines.number() + 1;
+        let Some(line) = lines.next(|| out.flush())? else { break };
+        let payload = match line {
+            Line::Bytes(bytes) if bytes.trim_ascii().is_empty() => continue,
+            Line::Bytes(bytes) => json::parse_object_bytes(bytes),
+            Line::TooLong => Err(JsonError::too_long()),
+        };
+        answer.clear();
+        match payload {
+            Ok(payload) => {
+                let judgement = judge.judge(&Json::Object(payload));
+                match judgement.outcome() {
+                    Outcome::Accept => accepted += 1,
+                    Outcome::AcceptCorrected => corrected += 1,
+                    Outcome::Reject => rejected += 1,
+                }
+                run::write_json(&mut answer, &Judged { line: number, judgement: &judgement });
+            }
+            Err(error) => {
+                unreadable += 1;
+                run::write_json(&mut answer, &Refused { line: number, error: run::bad_message(&error) });
+            }
+        }
+        out.write(&answer)?;
+        if out.is_closed() {
+            break;
+        }
+        progress.at(lines.bytes());
+    }
+    progress.finish();
+    out.flush()?;
+    if !out.is_closed() {
+        let all = plural(accepted + corrected + rejected + unreadable, "payload");
+        let mut text = format!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
+        if unreadable > 0 {
+            text += &format!(", {unreadable} unreadable");
+        }
+        term.say(&text);
+    }
+    Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
+}
+
+/// A judge with the context and options of files.
+pub fn judge(
+    rules: &Rules,
+    kind: &str,
+    context: Option<&Path>,
+    options: Option<&Path>,
+) -> Result<Judge, Stop> {
+    let refused = |error: rulec::systems::payload::JudgeError| Stop::usage(error.to_string());
+    let mut judge = Judge::new(rules, kind).map_err(refused)?;
+    if let Some(path) = context {
+        judge = judge.context(read(path)?).map_err(refused)?;
+    }
+    if let Some(path) = options {
+        judge = judge.options(read(path)?).map_err(refused)?;
+    }
+    Ok(judge)
+}
+
+fn read(path: &Path) -> Result<Json, Stop> {
+    let name = path.display();
+    let bytes =
+        std::fs::read(path).map_err(|error| Stop::usage(format!("`{name}` cannot be read: {error}")))?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let object = json::parse_object_bytes(bytes).map_err(|error| {
+        Stop::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code()))
+    })?;
+    Ok(Json::Object(object))
+}

@@ -1,0 +1,174 @@
+//! `include`: a group's items, put in with its parameters bound.
+
+use super::super::{Binding, Checked, Checker};
+use super::{Builder, Site};
+use crate::diag::{Code, Diagnostic, nearest};
+use crate::sema::hir::{BindingId, Block, Expr, Place};
+use crate::syntax::ast::{self, Ident};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// `include NAME(param: value) as "id" when COND`
+    pub(super) fn include(
+        &mut self,
+        include: &'a ast::IncludeItem,
+        site: &Site,
+        builder: &mut Builder,
+        block: &mut Block,
+    ) -> Checked<()> {
+        let group = self.group(&include.group)?;
+        self.enter_group(&include.group, builder)?;
+        let bound = self.group_args(group, include, builder, block);
+        self.noted.clear();
+        let guard = include.guard.as_ref().map(|guard| self.cond(guard)).transpose();
+        let guards = builder.guards.len();
+        builder.guards.append(&mut self.noted);
+        if let (Ok(bound), Ok(guard)) = (bound, guard) {
+            builder.guards.extend(guard);
+            let inner = Site {
+                owner: group.name.node.as_str().into(),
+                renamed: match &include.renamed {
+                    Some(id) => site.renamed.clone().or_else(|| Some(id.node.as_str().into())),
+                    None => site.renamed.clone(),
+                },
+                ..site.clone()
+            };
+            self.group_items(group, bound, &inner, builder, block);
+        }
+        builder.guards.truncate(guards);
+        builder.groups.pop();
+        Ok(())
+    }
+
+    /// The group of that name.
+    pub(super) fn group(&mut self, name: &Ident) -> Checked<&'a ast::Group> {
+        let symbols = self.symbols;
+        match symbols.groups.get(&name.node).filter(|symbol| symbols.sees(name.span.file, symbol.name.span)) {
+            Some(symbol) => {
+                self.used.insert(&symbol.name.node);
+                Ok(symbol.node)
+            }
+            None => {
+                let names = symbols.groups.iter().map(|symbol| symbol.name.node.as_str());
+                let near = nearest(&name.node, names).map(str::to_owned);
+                let message = format!("there is no group `{}`", name.node);
+                let diagnostic = Diagnostic::new(Code::UnknownGroup, name.span, message);
+                self.report_unknown(
+                    &name.node,
+                    match near {
+                        Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
+                        None => diagnostic.help(format!("declare it: `group {} {{ … }}`", name.node)),
+                    },
+                )
+            }
+        }
+    }
+
+    /// Notes that a group is being put in; in itself it cannot be.
+    pub(super) fn enter_group(&mut self, name: &Ident, builder: &mut Builder) -> Checked<()> {
+        if builder.groups.iter().any(|open| **open == *name.node) {
+            let chain: Vec<&str> =
+                builder.groups.iter().map(|open| &**open).chain([name.node.as_str()]).collect();
+            return self.report(
+                Diagnostic::new(
+                    Code::GroupCycle,
+                    name.span,
+                    format!("the group `{}` is part of itself", name.node),
+                )
+                .help(format!("the chain is {}; break it", chain.join(" → "))),
+            );
+        }
+        builder.groups.push(name.node.as_str().into());
+        Ok(())
+    }
+
+    /// A group's items with nothing else in scope than its own names.
+    pub(super) fn group_items(
+        &mut self,
+        group: &'a ast::Group,
+        bound: Vec<Binding>,
+        site: &Site,
+        builder: &mut Builder,
+        block: &mut Block,
+    ) {
+        let judged: Vec<Binding> = self.scope[..2.min(self.scope.len())].to_vec();
+        let outer = std::mem::replace(&mut self.scope, judged);
+        self.scope.extend(bound);
+        self.items(&group.body, site, builder, block);
+        self.scope = outer;
+    }
+
+    fn group_args(
+        &mut self,
+        group: &'a ast::Group,
+        include: &'a ast::IncludeItem,
+        builder: &mut Builder,
+        block: &mut Block,
+    ) -> Checked<Vec<Binding>> {
+        let params = self.record(&group.params);
+        let mut bound = Vec::new();
+        for (at, arg) in include.args.iter().enumerate() {
+            let again = include.args[..at].iter().any(|other| other.name.node == arg.name.node);
+            if again || params.get(&arg.name.node).is_none() {
+                let names: Vec<&str> = params.fields.iter().map(|param| &*param.name).collect();
+                let message = match again {
+                    true => format!("the parameter `{}` is given twice", arg.name.node),
+                    false => format!("the group `{}` has no parameter `{}`", group.name.node, arg.name.node),
+                };
+                let diagnostic = Diagnostic::new(Code::UnknownParameter, arg.name.span, message)
+                    .label(group.name.span, "declared here");
+                let diagnostic = match nearest(&arg.name.node, names.iter().copied()).filter(|_| !again) {
+                    Some(near) => diagnostic.did_you_mean(arg.name.span, Some(near)),
+                    None => diagnostic.help(format!("its parameters are {}", names.join(", "))),
+                };
+                return self.report(diagnostic);
+            }
+        }
+        for param in &params.fields {
+            let Some(arg) = include.args.iter().find(|arg| *arg.name.node == *param.name) else {
+                if param.optional {
+                    continue;
+                }
+                let message = format!("the group `{}` needs `{}`", group.name.node, param.name);
+                return self.report(
+                    Diagnostic::new(Code::UnknownParameter, include.group.span, message)
+                        .label(group.name.span, "declared here")
+                        .help(format!("add `{}: …`", param.name)),
+                );
+            };
+            self.noted.clear();
+            let value = self.value(&arg.value)?;
+            let guard = self.noted_guard(arg.name.span);
+            let value =
+                self.argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
+            let place = match &arg.place {
+                Some(place) => Some(self.place(place)?),
+                None => self.place_of(&arg.value),
+            };
+            let expr = self.held(&param.name, value, arg.name.span, builder, block);
+            let mut binding = Binding::new(param.name.clone(), expr, arg.name.span);
+            (binding.place, binding.guard) = (place, guard);
+            bound.push(binding);
+        }
+        Ok(bound)
+    }
+
+    /// The place of an element, as the object of a group's fields.
+    pub(super) fn element_site(
+        &self,
+        group: &ast::Group,
+        object: Expr,
+        element: BindingId,
+        site: &Site,
+        known: Arc<[Arc<str>]>,
+    ) -> Site {
+        Site {
+            owner: group.name.node.as_str().into(),
+            object,
+            place: Place::of(element),
+            may_differ: true,
+            renamed: site.renamed.clone(),
+            known,
+        }
+    }
+}

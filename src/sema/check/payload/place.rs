@@ -1,0 +1,69 @@
+//! Places: where in the judged object something stands, as `at` says or as a value's path shows.
+
+use super::super::{Checked, Checker, Reported};
+use crate::diag::{Code, Diagnostic};
+use crate::sema::hir::{Const, Dotted, Place, Step};
+use crate::span::Span;
+use crate::syntax::ast::{self, ExprKind};
+
+impl<'a> Checker<'a> {
+    /// The place after `at`.
+    pub(super) fn place(&mut self, written: &'a ast::Place) -> Checked<Place> {
+        let Some(place) = self.place_of(&written.path) else {
+            return self.no_place(written.path.span);
+        };
+        if !written.dotted {
+            return Ok(place);
+        }
+        let mut steps = place.steps;
+        match (steps.pop(), place.dotted) {
+            (Some(Step::Key(prefix)), None) => {
+                Ok(Place { root: place.root, steps, dotted: Some(Dotted { prefix, steps: Vec::new() }) })
+            }
+            _ => self.report(
+                Diagnostic::new(Code::NotAPlace, written.path.span, "a `dotted` place ends in a plain key")
+                    .help("the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\""),
+            ),
+        }
+    }
+
+    fn no_place(&mut self, span: Span) -> Checked<Place> {
+        if self.diagnostics.last().is_some_and(|diagnostic| {
+            diagnostic.is_error()
+                && diagnostic.span().is_some_and(|place| {
+                    place.file == span.file && span.start <= place.start && place.end <= span.end
+                })
+        }) {
+            return Err(Reported);
+        }
+        self.report(
+            Diagnostic::new(Code::NotAPlace, span, "this is no place in the judged object")
+                .help("a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`"),
+        )
+    }
+
+    /// Where the value of an expression stands, when it is a path in the judged object.
+    pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<Place> {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                let binding = self.scope.iter().rev().find(|binding| *binding.name == **name)?;
+                binding.place.clone()
+            }
+            ExprKind::Field(base, name) => {
+                Some(self.place_of(base)?.then(Step::Key(name.node.as_str().into())))
+            }
+            ExprKind::As(base, _) => self.place_of(base),
+            ExprKind::Index(base, index) => {
+                let base = self.place_of(base)?;
+                let index = self.value(index).ok()?;
+                Some(base.then(match index.as_const() {
+                    Some(Const::Json(json)) if json.is_string() => {
+                        Step::Key(json.as_str().unwrap_or_default().into())
+                    }
+                    _ => Step::At(index),
+                }))
+            }
+            _ => None,
+        }
+    }
+}

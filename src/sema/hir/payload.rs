@@ -1,0 +1,210 @@
+//! Payloads, checked: each requirement is a rule of a table whose condition says when it is
+//! violated; what stands here says over which objects the tables are asked, where a violation is
+//! reported, and what is done about it.
+
+use super::{Expr, RuleId, TableId, ids};
+use crate::span::Span;
+use crate::ty::Ty;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+ids! {
+    /// What a slot that reads no message is rooted in: the judged object, an element, a `let`.
+    /// Numbered from 0, the judged object, within each payload kind.
+    BindingId;
+}
+
+/// What a slot is rooted in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Root {
+    /// The binding.
+    pub id: BindingId,
+    /// As the author calls it.
+    pub name: Arc<str>,
+}
+
+/// A kind of payload.
+#[derive(Clone, Debug)]
+pub struct Payload {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The least runs first; kinds without one come last.
+    pub rank: Option<i64>,
+    /// When it runs first, payloads of other kinds are dropped.
+    pub interrupts: bool,
+    /// When it runs first, the others wait for an answer from outside.
+    pub suspends: bool,
+    /// It is never published.
+    pub internal: bool,
+    /// The kind to turn to when it is rejected.
+    pub fallback: Option<Arc<str>>,
+    /// Its fields, as a schema tells them.
+    pub object: Object,
+    /// Its requirements.
+    pub block: Block,
+    /// How many bindings it has.
+    pub bindings: u32,
+    /// Where the name is declared.
+    pub span: Span,
+    /// Its doc comment.
+    pub docs: Arc<str>,
+}
+
+/// Requirements that are asked of the same bindings.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// What is computed first, in this order.
+    pub lets: Vec<(BindingId, Expr)>,
+    /// The requirements.
+    pub table: TableId,
+    /// What is asked of elements.
+    pub each: Vec<Each>,
+}
+
+/// Requirements asked of each element of a list or entry of a dict.
+#[derive(Clone, Debug)]
+pub struct Each {
+    /// The list or dict; nothing is asked when it is missing.
+    pub list: Expr,
+    /// Where it stands, when it does.
+    pub place: Option<Place>,
+    /// Bound to the index or key.
+    pub key: Option<BindingId>,
+    /// Bound to the element.
+    pub element: BindingId,
+    /// The requirements.
+    pub block: Block,
+}
+
+/// A place in the judged object: a binding's place and steps from there.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Where it begins.
+    pub root: BindingId,
+    /// The way from there.
+    pub steps: Vec<Step>,
+    /// The object at `root` and `steps` holds dotted keys: a place in what they change is the key
+    /// that changes it.
+    pub dotted: Option<Dotted>,
+}
+
+/// A place in what dotted keys change.
+#[derive(Clone, Debug)]
+pub struct Dotted {
+    /// What the keys begin with.
+    pub prefix: Arc<str>,
+    /// The way from there.
+    pub steps: Vec<Step>,
+}
+
+/// A step of a place.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A key.
+    Key(Arc<str>),
+    /// A key or index that is computed.
+    At(Expr),
+}
+
+impl Place {
+    /// Where a binding stands.
+    pub fn of(root: BindingId) -> Place {
+        Place { root, steps: Vec::new(), dotted: None }
+    }
+
+    /// One step further.
+    #[must_use]
+    pub fn then(&self, step: Step) -> Place {
+        let mut place = self.clone();
+        match &mut place.dotted {
+            Some(dotted) => dotted.steps.push(step),
+            None => place.steps.push(step),
+        }
+        place
+    }
+}
+
+/// A requirement.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// The rule whose condition says when it is violated; its name is the requirement's id.
+    pub rule: RuleId,
+    /// Where the violation is reported.
+    pub place: Place,
+    /// What is wrong.
+    pub message: Arc<str>,
+    /// What would repair it.
+    pub repair: Arc<str>,
+    /// Whether the message goes on with what was found at the place.
+    pub shows_value: bool,
+    /// What mends it.
+    pub correction: Option<Correction>,
+}
+
+/// How a violation is mended.
+#[derive(Clone, Debug)]
+pub enum Correction {
+    /// The value is put at the place, unless it is missing itself.
+    Default(Expr),
+    /// The same, for a value that was out of range.
+    Clamp(Expr),
+    /// What stands at the place is removed.
+    Remove,
+}
+
+/// The fields of an object, as a schema tells them.
+#[derive(Clone, Debug, Default)]
+pub struct Object {
+    /// The declared fields.
+    pub fields: Vec<Field>,
+    /// Whether there may be no other.
+    pub closed: bool,
+}
+
+/// A declared field.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Whether it may be missing.
+    pub optional: bool,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// What it holds.
+    pub shape: Shape,
+    /// Whether a blank text is refused.
+    pub not_blank: bool,
+    /// The values it may have.
+    pub limits: Option<Limits>,
+    /// The constant put in its place when it is missing.
+    pub default: Option<Json>,
+    /// Its doc comment.
+    pub docs: Arc<str>,
+}
+
+/// What a field holds.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A value of a type.
+    Plain(Ty),
+    /// An object with rules of its own.
+    Object(Object),
+    /// A list of such objects.
+    Objects(Object),
+}
+
+/// The values a field may have, where they are constants.
+#[derive(Clone, Debug)]
+pub enum Limits {
+    /// One of these.
+    OneOf(Vec<Json>),
+    /// Between two numbers.
+    Range {
+        /// The least.
+        least: Json,
+        /// The greatest, or the first past it.
+        most: Json,
+        /// Whether `most` itself is allowed.
+        inclusive: bool,
+    },
+}

@@ -1,0 +1,185 @@
+//! The syntax tree of `payload` and `group` statements.
+
+use super::{Expr, Field, Ident, TypeExpr};
+use crate::span::{Span, Spanned};
+
+/// A `payload` statement: everything an object of one kind must be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payload {
+    /// The kind's name.
+    pub name: Ident,
+    /// `rank 3`: of several, the least runs first.
+    pub rank: Option<Spanned<i64>>,
+    /// The word `interrupts`: when it runs first, the others are dropped.
+    pub interrupts: bool,
+    /// The word `suspends`: when it runs first, the others wait for an answer from outside.
+    pub suspends: bool,
+    /// The word `internal`: it is never published.
+    pub internal: bool,
+    /// `fallback KIND`: what to do instead when it is rejected.
+    pub fallback: Option<Ident>,
+    /// What stands between the braces.
+    pub body: Vec<Item>,
+}
+
+/// A `group` statement: items that payloads and other groups take in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name, which stands before the names of its fields in rule ids.
+    pub name: Ident,
+    /// What `include` must give.
+    pub params: Vec<Field>,
+    /// What stands between the braces.
+    pub body: Vec<Item>,
+}
+
+/// An item of a payload, group or `each` block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind,
+    /// From its first word to its end.
+    pub span: Span,
+    /// The text of the `##` lines before it.
+    pub docs: String,
+}
+
+/// The forms of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemKind {
+    /// `response: string not blank`
+    Field(FieldItem),
+    /// `require "id" at PATH when COND: COND` or `forbid "id" at PATH when COND`
+    Rule(RuleItem),
+    /// `closed "id" remove`: no other fields than the declared ones.
+    Closed {
+        /// The rule's id; by default the owner's name and `unsupported`.
+        id: Option<Spanned<String>>,
+        /// What follows when there is another.
+        notice: Notice,
+    },
+    /// `let workflow = context.workflows[workflow_id]`
+    Let {
+        /// Its name, known to what stands behind it.
+        name: Ident,
+        /// What it stands for.
+        value: Expr,
+    },
+    /// `include general`
+    Include(IncludeItem),
+    /// `each node in nodes { … }`
+    Each(EachItem),
+}
+
+/// A declared field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldItem {
+    /// Its name.
+    pub name: Ident,
+    /// `?` after the name.
+    pub optional: bool,
+    /// Its type, which may be the name of a group.
+    pub ty: TypeExpr,
+    /// `| null` after the type.
+    pub nullable: bool,
+    /// `not blank`
+    pub not_blank: Option<Span>,
+    /// `in [ … ]` or `in a..=b clamp`
+    pub limits: Option<Limits>,
+    /// What follows when a rule of the field is broken.
+    pub notice: Notice,
+}
+
+/// `in [ … ]` or `in a..=b clamp`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// A list or a range.
+    pub values: Expr,
+    /// The word `clamp`.
+    pub clamp: bool,
+}
+
+/// A rule of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleItem {
+    /// Its id.
+    pub id: Spanned<String>,
+    /// After `at`.
+    pub place: Option<Place>,
+    /// After `when`, of `require`.
+    pub guard: Option<Expr>,
+    /// What must hold, or for `forbid` must not.
+    pub condition: Expr,
+    /// The word was `forbid`.
+    pub forbid: bool,
+    /// What follows when it is broken.
+    pub notice: Notice,
+}
+
+/// What is said and done about a broken rule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notice {
+    /// After `else`.
+    pub message: Option<Spanned<String>>,
+    /// After `repair`.
+    pub repair: Option<Spanned<String>>,
+    /// What mends it.
+    pub correction: Option<Spanned<Correction>>,
+}
+
+/// How a broken rule is mended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Correction {
+    /// `default VALUE`
+    Default(Expr),
+    /// `clamp VALUE`
+    Clamp(Expr),
+    /// `remove`
+    Remove,
+}
+
+/// Where in the object something stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// A path such as `nodes[i].config`.
+    pub path: Expr,
+    /// The word `dotted`: the path's object holds dotted keys, and its last key begins them.
+    pub dotted: bool,
+}
+
+/// `include NAME(param: value at PLACE) as "id" when COND`
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncludeItem {
+    /// The group.
+    pub group: Ident,
+    /// What its parameters stand for.
+    pub args: Vec<IncludeArg>,
+    /// After `as`: the one id its rules report under.
+    pub renamed: Option<Spanned<String>>,
+    /// After `when`.
+    pub guard: Option<Expr>,
+}
+
+/// An argument of `include`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncludeArg {
+    /// The parameter.
+    pub name: Ident,
+    /// Its value.
+    pub value: Expr,
+    /// Where faults in it are reported.
+    pub place: Option<Place>,
+}
+
+/// `each KEY, VALUE in LIST when COND { … }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct EachItem {
+    /// The names it binds: the element, or the index or key and the element.
+    pub names: (Ident, Option<Ident>),
+    /// The list or dict.
+    pub list: Expr,
+    /// After `when`: asked of each element.
+    pub guard: Option<Expr>,
+    /// What stands between the braces.
+    pub body: Vec<Item>,
+}

@@ -1,0 +1,373 @@
+//! `payload` and `group` statements: the body is cut into items on tokens, as files are cut into
+//! statements, so that a fault in one item leaves the others readable.
+
+use super::build::{self, Built, Cx, Failed, child};
+use super::cut::{Cut, Sig};
+use super::{Grammar, Reader, Rule, allow_calls, expr, fail};
+use crate::diag::{Code, Diagnostic};
+use crate::span::{Span, Spanned};
+use crate::syntax::ast::{
+    Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
+    Payload, Place, RuleItem, StatementKind,
+};
+use crate::syntax::lex::TokenKind;
+use pest::Parser;
+use pest::iterators::Pair;
+use std::ops::Range;
+
+/// Words that begin an item where one may begin.
+const ITEM_WORDS: &[&str] = &["require", "forbid", "each", "include", "closed", "let"];
+
+impl Reader<'_> {
+    /// Parses a `payload` or `group` statement.
+    pub(super) fn payload(&mut self, cut: &Cut, rule: Rule) -> Option<StatementKind> {
+        let (head, body) = self.split(cut.tokens.clone(), rule)?;
+        let read = self.grammar_of(rule, head, |cx, pair| statement(cx, pair, rule));
+        let items = self.items(body);
+        let mut kind = read?;
+        match &mut kind {
+            StatementKind::Payload(payload) => payload.body = items,
+            StatementKind::Group(group) => group.body = items,
+            _ => {}
+        }
+        Some(kind)
+    }
+
+    /// The tokens before a block's braces and those between them.
+    fn split(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
+        let mut depth = 0_usize;
+        for index in tokens.clone() {
+            match self.sigs[index].token.kind {
+                TokenKind::OpenBrace if depth == 0 => {
+                    let close = self.closing(index, tokens.end);
+                    if close + 1 == tokens.end {
+                        return Some((tokens.start..index, index + 1..close));
+                    }
+                    // A record in an `each`'s list, say: the block is the last pair of braces.
+                    depth += 1;
+                }
+                kind if kind.opens() => depth += 1,
+                kind if kind.closes() => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        let place = self.sigs[tokens.end - 1].token.span(self.file);
+        let example = match rule {
+            Rule::each_item => "`each node in nodes { require … }`",
+            Rule::group_statement => "`group general { action_type: string }`",
+            _ => "`payload respond rank 9 { response: string not blank }`",
+        };
+        self.parsed.diagnostics.push(
+            Diagnostic::new(Code::Unexpected, place, "expected `{` and rules in braces")
+                .help(format!("for example: {example}")),
+        );
+        None
+    }
+
+    /// The index of the token that closes the bracket at `open`.
+    fn closing(&self, open: usize, end: usize) -> usize {
+        let mut depth = 0_usize;
+        for index in open..end {
+            let kind = self.sigs[index].token.kind;
+            if kind.opens() {
+                depth += 1;
+            } else if kind.closes() {
+                depth -= 1;
+                if depth == 0 {
+                    return index;
+                }
+            }
+        }
+        end
+    }
+
+    fn items(&mut self, body: Range<usize>) -> Vec<Item> {
+        let mut items = Vec::new();
+        let mut start = body.start;
+        let mut depth = 0_usize;
+        for index in body.clone() {
+            let Sig { token, indent } = self.sigs[index];
+            let separates = depth == 0 && matches!(token.kind, TokenKind::Semicolon);
+            let begins = depth == 0 && index > start && indent.is_some() && self.begins_item(index);
+            if separates || begins {
+                items.extend(self.item(start..index));
+                start = if separates { index + 1 } else { index };
+            }
+            if token.kind.opens() {
+                depth += 1;
+            } else if token.kind.closes() {
+                depth = depth.saturating_sub(1);
+            }
+        }
+        items.extend(self.item(start..body.end));
+        items
+    }
+
+    /// Whether the token at the start of a line begins an item: a word of the list, or a field's name.
+    fn begins_item(&self, index: usize) -> bool {
+        let token = self.sigs[index].token;
+        let text = |index: usize| self.sigs.get(index).map_or("", |sig| sig.token.text(self.text));
+        if !matches!(token.kind, TokenKind::Word | TokenKind::Quoted) {
+            return false;
+        }
+        let is_field = text(index + 1) == ":" || (text(index + 1) == "?" && text(index + 2) == ":")
+            // The lexer may read `?:` as one.
+            || text(index + 1) == "?:";
+        is_field || ITEM_WORDS.contains(&text(index))
+    }
+
+    fn item(&mut self, tokens: Range<usize>) -> Option<Item> {
+        let head = self.sigs.get(tokens.start).filter(|_| !tokens.is_empty())?.token;
+        let end = self.sigs[tokens.end - 1].token.end;
+        let span = Span { file: self.file, start: head.start, end };
+        let (docs, _) = self.before(head);
+        let next_is_colon =
+            self.sigs.get(tokens.start + 1).is_some_and(|next| next.token.kind == TokenKind::Colon);
+        let kind = match head.text(self.text) {
+            _ if next_is_colon => self.grammar_of(Rule::field_item, tokens, field),
+            "require" => self.grammar_of(Rule::require_item, tokens, |cx, pair| rule(cx, pair, false)),
+            "forbid" => self.grammar_of(Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true)),
+            "closed" => self.grammar_of(Rule::closed_item, tokens, closed),
+            "include" => self.grammar_of(Rule::include_item, tokens, include),
+            "let" => self.grammar_of(Rule::let_item, tokens, local),
+            "each" => {
+                let (head, body) = self.split(tokens, Rule::each_item)?;
+                let read = self.grammar_of(Rule::each_item, head, each);
+                let body = self.items(body);
+                read.map(|each| ItemKind::Each(EachItem { body, ..each }))
+            }
+            _ => self.grammar_of(Rule::field_item, tokens, field),
+        }?;
+        Some(Item { kind, span, docs })
+    }
+
+    fn grammar_of<T>(
+        &mut self,
+        rule: Rule,
+        tokens: Range<usize>,
+        build: impl FnOnce(&mut Cx<'_>, Pair<'_, Rule>) -> Built<T>,
+    ) -> Option<T> {
+        let start = self.sigs[tokens.start].token.start;
+        let end = self.sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
+        let span = Span { file: self.file, start, end };
+        let slice = &self.text[span.range()];
+        allow_calls(slice.len());
+        let diagnostics = &mut self.parsed.diagnostics;
+        let mut cx = Cx { file: self.file, text: self.text, sigs: self.sigs, span, diagnostics };
+        match Grammar::parse(rule, slice) {
+            Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
+            Err(error) => {
+                let diagnostic = fail::diagnose(&cx, rule, tokens.start, &error);
+                cx.diagnostics.push(diagnostic);
+                None
+            }
+        }
+    }
+}
+
+fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, rule: Rule) -> Built<StatementKind> {
+    let (mut name, mut params) = (None, Vec::new());
+    let (mut rank, mut fallback) = (None, None);
+    let (mut interrupts, mut suspends, mut internal) = (false, false, false);
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::name => name = Some(cx.declared(&pair)?),
+            Rule::params => params = build::fields(cx, pair)?,
+            Rule::payload_clause => {
+                let clause = pair.into_inner().next().ok_or(Failed)?;
+                match clause.as_rule() {
+                    Rule::rank => rank = Some(build::priority(cx, clause)?),
+                    Rule::fallback => fallback = Some(cx.declared(&child(clause, Rule::name)?)?),
+                    Rule::kw_interrupts => interrupts = true,
+                    Rule::kw_suspends => suspends = true,
+                    _ => internal = true,
+                }
+            }
+            _ => {}
+        }
+    }
+    let name = name.ok_or(Failed)?;
+    Ok(if rule == Rule::group_statement {
+        StatementKind::Group(Group { name, params, body: Vec::new() })
+    } else {
+        StatementKind::Payload(Payload {
+            name,
+            rank,
+            interrupts,
+            suspends,
+            internal,
+            fallback,
+            body: Vec::new(),
+        })
+    })
+}
+
+fn field(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+    let (mut name, mut ty, mut optional, mut nullable) = (None, None, false, false);
+    let (mut not_blank, mut limits) = (None, None);
+    let mut notice = Notice::default();
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::key => name = Some(cx.ident(&pair)),
+            Rule::optional_mark => optional = true,
+            Rule::type_expr => ty = Some(build::type_expr(cx, pair)?),
+            Rule::nullable => nullable = true,
+            Rule::field_clause => {
+                let clause = pair.into_inner().next().ok_or(Failed)?;
+                match clause.as_rule() {
+                    Rule::not_blank => not_blank = Some(cx.span(&clause)),
+                    Rule::one_of => limits = Some(one_of(cx, clause)?),
+                    _ => said(cx, clause, &mut notice)?,
+                }
+            }
+            _ => {}
+        }
+    }
+    let (name, ty) = name.zip(ty).ok_or(Failed)?;
+    Ok(ItemKind::Field(FieldItem { name, optional, ty, nullable, not_blank, limits, notice }))
+}
+
+fn one_of(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Limits> {
+    let (mut values, mut clamp) = (None, false);
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::clause => values = Some(expr::range_or_expression(cx, pair)?),
+            Rule::kw_clamp => clamp = true,
+            _ => {}
+        }
+    }
+    Ok(Limits { values: values.ok_or(Failed)?, clamp })
+}
+
+/// Reads `else`, `repair`, `default`, `clamp` and `remove`.
+fn said(cx: &mut Cx<'_>, clause: Pair<'_, Rule>, notice: &mut Notice) -> Built<()> {
+    let span = cx.span(&clause);
+    let correction = match clause.as_rule() {
+        Rule::message => {
+            let strings: Vec<_> = clause.into_inner().filter(|pair| pair.as_rule() == Rule::string).collect();
+            for (at, pair) in strings.iter().enumerate() {
+                let text = Spanned::new(cx.string(pair)?, cx.span(pair));
+                if at == 0 { notice.message = Some(text) } else { notice.repair = Some(text) }
+            }
+            return Ok(());
+        }
+        Rule::fallback_value => Correction::Default(value(cx, clause)?),
+        Rule::clamp_to => Correction::Clamp(value(cx, clause)?),
+        _ => Correction::Remove,
+    };
+    if let Some(first) = &notice.correction {
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, "a second correction")
+            .label(first.span, "the first")
+            .help("keep one of them");
+        return Err(cx.report(diagnostic));
+    }
+    notice.correction = Some(Spanned::new(correction, span));
+    Ok(())
+}
+
+fn outcome(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, notice: &mut Notice) -> Built<()> {
+    said(cx, pair.into_inner().next().ok_or(Failed)?, notice)
+}
+
+/// The expression in a clause.
+fn value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+    expr::expression(cx, child(pair, Rule::clause)?)
+}
+
+fn place(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Place> {
+    let dotted = pair.clone().into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
+    Ok(Place { path: value(cx, pair)?, dotted })
+}
+
+fn string(cx: &mut Cx<'_>, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
+    Ok(Spanned::new(cx.string(pair)?, cx.span(pair)))
+}
+
+fn rule(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, forbid: bool) -> Built<ItemKind> {
+    let (mut id, mut at, mut guard, mut condition) = (None, None, None, None);
+    let mut notice = Notice::default();
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::string => id = Some(string(cx, &pair)?),
+            Rule::place => at = Some(place(cx, pair)?),
+            Rule::guard => guard = Some(value(cx, pair)?),
+            Rule::clause => condition = Some(expr::expression(cx, pair)?),
+            Rule::outcome_clause => outcome(cx, pair, &mut notice)?,
+            _ => {}
+        }
+    }
+    let (id, condition) = id.zip(condition).ok_or(Failed)?;
+    Ok(ItemKind::Rule(RuleItem { id, place: at, guard, condition, forbid, notice }))
+}
+
+fn closed(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+    let (mut id, mut notice) = (None, Notice::default());
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::string => id = Some(string(cx, &pair)?),
+            Rule::outcome_clause => outcome(cx, pair, &mut notice)?,
+            _ => {}
+        }
+    }
+    Ok(ItemKind::Closed { id, notice })
+}
+
+fn local(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+    let (mut name, mut bound) = (None, None);
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::name => name = Some(cx.declared(&pair)?),
+            Rule::clause => bound = Some(expr::expression(cx, pair)?),
+            _ => {}
+        }
+    }
+    let (name, value) = name.zip(bound).ok_or(Failed)?;
+    Ok(ItemKind::Let { name, value })
+}
+
+fn include(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+    let (mut group, mut args, mut renamed, mut guard) = (None, Vec::new(), None, None);
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::name => group = Some(cx.declared(&pair)?),
+            Rule::include_args => {
+                for pair in pair.into_inner().filter(|pair| pair.as_rule() == Rule::include_arg) {
+                    args.push(include_arg(cx, pair)?);
+                }
+            }
+            Rule::renamed => renamed = Some(string(cx, &child(pair, Rule::string)?)?),
+            Rule::guard => guard = Some(value(cx, pair)?),
+            _ => {}
+        }
+    }
+    Ok(ItemKind::Include(IncludeItem { group: group.ok_or(Failed)?, args, renamed, guard }))
+}
+
+fn include_arg(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<IncludeArg> {
+    let (mut name, mut given, mut at) = (None, None, None);
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::key => name = Some(cx.ident(&pair)),
+            Rule::clause => given = Some(expr::expression(cx, pair)?),
+            Rule::place => at = Some(place(cx, pair)?),
+            _ => {}
+        }
+    }
+    let (name, value) = name.zip(given).ok_or(Failed)?;
+    Ok(IncludeArg { name, value, place: at })
+}
+
+fn each(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<EachItem> {
+    let (mut names, mut list, mut guard) = (Vec::new(), None, None);
+    for pair in pair.into_inner() {
+        match pair.as_rule() {
+            Rule::name => names.push(cx.declared(&pair)?),
+            Rule::clause => list = Some(expr::expression(cx, pair)?),
+            Rule::guard => guard = Some(value(cx, pair)?),
+            _ => {}
+        }
+    }
+    let mut names = names.into_iter();
+    let names = (names.next().ok_or(Failed)?, names.next());
+    Ok(EachItem { names, list: list.ok_or(Failed)?, guard, body: Vec::new() })
+}

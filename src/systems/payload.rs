@@ -1,0 +1,267 @@
+//! Payloads: objects that a language model proposes, held against the `payload` statements of a rule
+//! set. Every violation is reported with its place, then mended where the rules say how, and what is
+//! left is judged once more.
+//!
+//! ```
+//! use rulec::{Rules, systems::payload::Judge};
+//! use serde_json::json;
+//!
+//! let rules = Rules::from_text(
+//!     r#"payload respond rank 1 {
+//!          response: string not blank
+//!          confidence: number default 1.0 in 0..=1 clamp
+//!          closed remove
+//!        }"#,
+//! )?;
+//! let judge = Judge::new(&rules, "respond")?;
+//!
+//! let judgement = judge.judge(&json!({"response": "hello", "confidence": 7, "mood": "good"}));
+//! assert_eq!(judgement.corrected(), Some(&json!({"response": "hello", "confidence": 1})));
+//!
+//! let judgement = judge.judge(&json!({"response": " "}));
+//! assert!(!judgement.is_accepted());
+//! assert!(judgement.feedback().contains("`response` must not be blank"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arbitrate;
+pub mod cases;
+mod correct;
+mod judgement;
+mod path;
+mod run;
+mod schema;
+mod why;
+
+pub use arbitrate::{Arbitration, arbitrate};
+pub use judgement::{Applied, Judgement, Outcome, Violation};
+pub use schema::schema;
+pub use why::Why;
+
+use crate::diag::nearest;
+use crate::engine::Rules;
+use crate::json::{self, JsonError};
+use crate::schema::{Breach, breaches};
+use crate::sema::hir::{Payload, Program};
+use crate::ty::Record;
+use run::Found;
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+
+/// Judges payloads of one kind. Cheap to clone, shared between threads; context and options are
+/// given once.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    rules: Rules,
+    kind: usize,
+    /// What the rules' `input` declares: context, options.
+    input: Arc<Json>,
+}
+
+/// Why there is no judge.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JudgeError {
+    /// No `payload` statement has that name.
+    #[error("there is no payload kind `{name}`; {hint}")]
+    UnknownKind {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        hint: String,
+    },
+    /// The rules declare no such input.
+    #[error("the rules declare no input `{name}`; {hint}")]
+    UnknownInput {
+        /// What was given.
+        name: String,
+        /// What there is.
+        hint: String,
+    },
+    /// An option that the rules do not declare.
+    #[error("there is no option `{name}`; {hint}")]
+    UnknownOption {
+        /// What was given.
+        name: String,
+        /// What there is.
+        hint: String,
+    },
+    /// An input or option of another type than declared.
+    #[error("`{path}` must be {expected}, and is {found}")]
+    WrongType {
+        /// The field, such as `options.sandbox`.
+        path: String,
+        /// Its declared type.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+}
+
+fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: &str) -> String {
+    let names: Vec<&str> = names.collect();
+    match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if names.is_empty() => format!("there are no {what}"),
+        None => format!("the {what} are {}", names.join(", ")),
+    }
+}
+
+pub(crate) fn unknown_kind(program: &Program, name: &str) -> JudgeError {
+    let names = program.payloads.iter().map(|payload| &*payload.name);
+    JudgeError::UnknownKind { name: name.to_owned(), hint: hint(name, names, "kinds") }
+}
+
+impl Judge {
+    /// A judge of payloads of that kind, without context and options.
+    ///
+    /// # Errors
+    /// When the rules have no payload kind of that name.
+    pub fn new(rules: &Rules, kind: &str) -> Result<Judge, JudgeError> {
+        let program = rules.program();
+        match program.payloads.iter().position(|payload| &*payload.name == kind) {
+            Some(kind) => Ok(Judge { rules: rules.clone(), kind, input: Arc::new(json!({})) }),
+            None => Err(unknown_kind(program, kind)),
+        }
+    }
+
+    /// Sets the options: the input `options` of the rules.
+    ///
+    /// # Errors
+    /// When an option is not declared, or of another type than declared.
+    pub fn options(self, options: Json) -> Result<Judge, JudgeError> {
+        let declared = self.declared("options")?;
+        if let (Some(record), Json::Object(given)) = (declared, &options) {
+            for name in given.keys() {
+                if record.get(name).is_none() {
+                    let names = record.fields.iter().map(|field| &*field.name);
+                    let hint = hint(name, names, "options");
+                    return Err(JudgeError::UnknownOption { name: name.clone(), hint });
+                }
+            }
+            // An option given as null is one that is not set.
+            let set = given.iter().filter(|(_, value)| !value.is_null());
+            let set: Map<String, Json> = set.map(|(name, value)| (name.clone(), value.clone())).collect();
+            return self.fitting("options", Json::Object(set));
+        }
+        self.fitting("options", options)
+    }
+
+    /// Sets the context: the input `context` of the rules.
+    ///
+    /// # Errors
+    /// When the rules declare no such input, or one of another type.
+    pub fn context(self, context: Json) -> Result<Judge, JudgeError> {
+        self.input("context", context)
+    }
+
+    /// Sets any input of the rules.
+    ///
+    /// # Errors
+    /// When the rules declare no such input, or one of another type.
+    pub fn input(self, name: &str, value: Json) -> Result<Judge, JudgeError> {
+        self.declared(name)?;
+        self.fitting(name, value)
+    }
+
+    /// The fields of a declared input, when it is a record.
+    fn declared(&self, name: &str) -> Result<Option<&Record>, JudgeError> {
+        let Some(input) = &self.rules.program().input else { return Ok(None) };
+        match input.get(name) {
+            Some(field) => Ok(field.ty.fields()),
+            None => {
+                let hint = hint(name, input.fields.iter().map(|field| &*field.name), "inputs");
+                Err(JudgeError::UnknownInput { name: name.to_owned(), hint })
+            }
+        }
+    }
+
+    fn fitting(mut self, name: &str, value: Json) -> Result<Judge, JudgeError> {
+        let field = self.rules.program().input.as_ref().and_then(|input| input.get(name)).cloned();
+        let mut message = match &*self.input {
+            Json::Object(message) => message.clone(),
+            _ => Map::new(),
+        };
+        message.insert(name.to_owned(), value);
+        let message = Json::Object(message);
+        if let Some(field) = field {
+            let record = Record { fields: vec![field] };
+            if let Some(Breach { path, expected, found }) = breaches(&record, &message).into_iter().next() {
+                return Err(JudgeError::WrongType { path, expected, found });
+            }
+        }
+        self.input = Arc::new(message);
+        Ok(self)
+    }
+
+    /// The kind it judges.
+    pub fn kind(&self) -> &str {
+        &self.payload().name
+    }
+
+    fn payload(&self) -> &Payload {
+        &self.rules.program().payloads[self.kind]
+    }
+
+    /// Judges a payload.
+    pub fn judge(&self, payload: &Json) -> Judgement {
+        let kind = self.payload();
+        let found = run::run(&self.rules, kind, &self.input, payload, false);
+        if found.is_empty() {
+            return Judgement::accepted(kind);
+        }
+        let found = sorted(found);
+        let mut corrected = payload.clone();
+        let applied = correct::apply(&mut corrected, &found);
+        let violations = found.into_iter().map(Found::into_violation).collect();
+        if applied.is_empty() {
+            return Judgement::rejected(kind, violations);
+        }
+        let remaining = sorted(run::run(&self.rules, kind, &self.input, &corrected, false));
+        let remaining = remaining.into_iter().map(Found::into_violation).collect();
+        Judgement::mended(kind, violations, applied, remaining, corrected)
+    }
+
+    /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
+    pub fn why(&self, payload: &Json) -> Vec<Why> {
+        let found = sorted(run::run(&self.rules, self.payload(), &self.input, payload, true));
+        found.into_iter().map(Why::of).collect()
+    }
+
+    /// Judges the text of a payload.
+    ///
+    /// # Errors
+    /// When it is no JSON object, has a key twice, is nested too deep or holds a number out of range.
+    pub fn judge_text(&self, text: &str) -> Result<Judgement, JsonError> {
+        Ok(self.judge(&Json::Object(json::parse_object(text)?)))
+    }
+
+    /// The JSON Schema of the kind; see [`schema`](fn@schema).
+    pub fn schema(&self) -> Json {
+        schema::of(self.payload())
+    }
+}
+
+/// The payload kinds of a rule set, in the order they are declared.
+pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
+    rules.program().payloads.iter().map(|payload| &*payload.name)
+}
+
+/// By rule, then place, each once.
+fn sorted(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by(|a, b| {
+        (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))
+    });
+    found.dedup_by(|a, b| a.violation.rule == b.violation.rule && a.violation.path == b.violation.path);
+    found
+}
+
+impl Rules {
+    /// A judge of payloads of that kind; see [`Judge`].
+    ///
+    /// # Errors
+    /// When there is no such kind.
+    pub fn judge(&self, kind: &str) -> Result<Judge, JudgeError> {
+        Judge::new(self, kind)
+    }
+}

@@ -1,0 +1,228 @@
+//! What a judge answers.
+
+use crate::sema::hir::Payload;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value as Json;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What happens to a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is wrong.
+    Accept,
+    /// What was wrong has been mended.
+    AcceptCorrected,
+    /// Something is wrong that cannot be mended.
+    Reject,
+}
+
+impl Outcome {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Accept => "accept",
+            Outcome::AcceptCorrected => "accept_corrected",
+            Outcome::Reject => "reject",
+        }
+    }
+}
+
+/// Something that is wrong with a payload.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Violation {
+    /// The rule's id.
+    #[serde(serialize_with = "text")]
+    pub rule: Arc<str>,
+    /// Where, such as `$.nodes[2].config.url`.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What would repair it.
+    #[serde(serialize_with = "text")]
+    pub repair: Arc<str>,
+}
+
+fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
+}
+
+impl Violation {
+    pub(super) fn new(rule: Arc<str>, path: String, message: String, repair: Arc<str>) -> Violation {
+        Violation { rule, path, message, repair }
+    }
+}
+
+/// A correction that was made.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Applied {
+    /// `default`, `clamp` or `remove`.
+    pub kind: &'static str,
+    /// Where.
+    pub path: String,
+}
+
+/// The answer. Serializes to the JSON object that `rulec run --decision` prints: `valid`,
+/// `violations`, `outcome` and `event`; where corrections were made `corrections`, `remaining` and,
+/// if the payload is accepted so, `corrected`; `fallback` where a rejected kind has one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    kind: Arc<str>,
+    violations: Vec<Violation>,
+    corrections: Vec<Applied>,
+    remaining: Vec<Violation>,
+    outcome: Outcome,
+    corrected: Option<Json>,
+    fallback: Option<Arc<str>>,
+}
+
+impl Judgement {
+    pub(super) fn accepted(kind: &Payload) -> Judgement {
+        Judgement {
+            kind: kind.name.clone(),
+            violations: Vec::new(),
+            corrections: Vec::new(),
+            remaining: Vec::new(),
+            outcome: Outcome::Accept,
+            corrected: None,
+            fallback: None,
+        }
+    }
+
+    pub(super) fn rejected(kind: &Payload, violations: Vec<Violation>) -> Judgement {
+        Judgement {
+            violations,
+            outcome: Outcome::Reject,
+            fallback: kind.fallback.clone(),
+            ..Judgement::accepted(kind)
+        }
+    }
+
+    pub(super) fn mended(
+        kind: &Payload,
+        violations: Vec<Violation>,
+        corrections: Vec<Applied>,
+        remaining: Vec<Violation>,
+        corrected: Json,
+    ) -> Judgement {
+        let accepted = remaining.is_empty();
+        Judgement {
+            corrections,
+            remaining,
+            outcome: if accepted { Outcome::AcceptCorrected } else { Outcome::Reject },
+            corrected: accepted.then_some(corrected),
+            fallback: kind.fallback.clone().filter(|_| !accepted),
+            ..Judgement::rejected(kind, violations)
+        }
+    }
+
+    /// The payload's kind.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// Whether nothing at all was wrong.
+    pub fn is_valid(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// Whether the payload, or its corrected form, may be acted on.
+    pub fn is_accepted(&self) -> bool {
+        self.outcome != Outcome::Reject
+    }
+
+    /// What happens to the payload.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The event this is announced as.
+    pub fn event(&self) -> &'static str {
+        if self.is_accepted() { "DecisionValidatedEvent" } else { "DecisionRejectedEvent" }
+    }
+
+    /// Everything that was wrong, by rule, then place.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// The corrections that were made.
+    pub fn corrections(&self) -> &[Applied] {
+        &self.corrections
+    }
+
+    /// What is wrong after the corrections; empty when none was made.
+    pub fn remaining(&self) -> &[Violation] {
+        &self.remaining
+    }
+
+    /// The corrected payload, when that is accepted.
+    pub fn corrected(&self) -> Option<&Json> {
+        self.corrected.as_ref()
+    }
+
+    /// The kind to turn to instead, when this one is rejected.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
+    /// All of it as one text that a language model can act on: what is still wrong, where, and how to
+    /// repair it. Empty when the payload is accepted as it is.
+    pub fn feedback(&self) -> String {
+        let mut text = String::new();
+        let open = if self.corrections.is_empty() { &self.violations } else { &self.remaining };
+        if !open.is_empty() {
+            let s = if open.len() == 1 { "" } else { "s" };
+            let _ = writeln!(text, "The {} payload was rejected: {} problem{s}.", self.kind, open.len());
+            for (at, violation) in open.iter().enumerate() {
+                let _ = writeln!(text, "{}. At {}: {}.", at + 1, violation.path, violation.message);
+                if *violation.repair != *violation.message {
+                    let _ = writeln!(text, "   To repair it: {}.", violation.repair);
+                }
+                let _ = writeln!(text, "   (rule {})", violation.rule);
+            }
+            let _ = writeln!(text, "Send the whole payload again with these repaired.");
+        }
+        if !self.corrections.is_empty() {
+            let verdict =
+                if open.is_empty() { "was accepted after these corrections" } else { "was also corrected" };
+            let _ = writeln!(text, "The {} payload {verdict}:", self.kind);
+            for correction in &self.corrections {
+                let what = match correction.kind {
+                    "default" => "was missing and was given its default",
+                    "clamp" => "was out of range and was pulled back",
+                    _ => "was removed",
+                };
+                let _ = writeln!(text, "- {} {what}.", correction.path);
+            }
+        }
+        if let Some(fallback) = &self.fallback {
+            let _ = writeln!(text, "If it cannot be repaired, propose {fallback} instead.");
+        }
+        text
+    }
+}
+
+impl Serialize for Judgement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("decision", &*self.kind)?;
+        map.serialize_entry("valid", &self.is_valid())?;
+        map.serialize_entry("violations", &self.violations)?;
+        map.serialize_entry("outcome", self.outcome.name())?;
+        map.serialize_entry("event", self.event())?;
+        if !self.corrections.is_empty() {
+            map.serialize_entry("corrections", &self.corrections)?;
+            map.serialize_entry("remaining", &self.remaining)?;
+        }
+        if let Some(corrected) = &self.corrected {
+            map.serialize_entry("corrected", corrected)?;
+        }
+        if let Some(fallback) = &self.fallback {
+            map.serialize_entry("fallback", &**fallback)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,275 @@
+//! One pass over a payload: every table of requirements is asked of its object, elements in turn.
+
+use super::judgement::Violation;
+use super::path::{self, OwnStep, Path, Step};
+use crate::bytecode::Bytecode;
+use crate::engine::{Rules, Tier};
+use crate::eval::Evaluator;
+use crate::host::{Host, HostCalls};
+use crate::sema::hir::{
+    self, BindingId, Block, Correction, Each, Expr, ExprKind, Payload, Place, Program, RuleId,
+};
+use crate::source::SourceMap;
+use crate::trace::{TraceNode, Tracer};
+use crate::value::Value;
+use crate::vm::{Rooted, RootedScratch, Scratch, Vm};
+use bumpalo::Bump;
+use serde_json::Value as Json;
+use std::cell::RefCell;
+
+/// A violation with what mends it.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub violation: Violation,
+    pub steps: Vec<OwnStep>,
+    pub mend: Option<Mend>,
+    /// How the rule's condition came to hold, when that was asked for.
+    pub trace: Option<TraceNode>,
+}
+
+/// What mends a violation.
+#[derive(Clone, Debug)]
+pub(super) enum Mend {
+    Default(Json),
+    Clamp(Json),
+    Remove,
+}
+
+impl Found {
+    pub(super) fn into_violation(self) -> Violation {
+        self.violation
+    }
+}
+
+thread_local! {
+    static ROOTED: RefCell<Option<Box<(RootedScratch, Bump)>>> = const { RefCell::new(None) };
+}
+
+/// Every violation, in the order of the rules.
+pub(super) fn run(rules: &Rules, kind: &Payload, input: &Json, payload: &Json, traced: bool) -> Vec<Found> {
+    if !payload.is_object() {
+        return vec![Found {
+            violation: Violation::new(
+                format!("{}.type", kind.name).into(),
+                "$".to_owned(),
+                "the payload must be an object".to_owned(),
+                "write it as an object".into(),
+            ),
+            steps: Vec::new(),
+            mend: None,
+            trace: None,
+        }];
+    }
+    let mut home = ROOTED.with(RefCell::take).unwrap_or_default();
+    let (cells, bump) = &mut *home;
+    let found = Rules::with_scratch(|scratch| {
+        let program = rules.program();
+        let count = kind.bindings as usize;
+        let mut run = Run {
+            program,
+            payload,
+            input,
+            code: rules.bytecode(),
+            hosts: rules.hosts(),
+            reference: rules.tier() == Tier::Reference,
+            sources: traced.then(|| rules.sources()),
+            bump,
+            scratch,
+            slots: Rooted::new(&program.slots, input, count, cells),
+            places: vec![None; count],
+            found: Vec::new(),
+        };
+        run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
+        run.block(&kind.block);
+        std::mem::take(&mut run.found)
+    });
+    home.1.reset();
+    ROOTED.with(|cell| cell.replace(Some(home)));
+    found
+}
+
+struct Run<'a, 's> {
+    program: &'a Program,
+    payload: &'a Json,
+    input: &'a Json,
+    code: &'a Bytecode,
+    hosts: &'a [Host],
+    reference: bool,
+    sources: Option<&'a SourceMap>,
+    bump: &'a Bump,
+    scratch: &'s mut Scratch,
+    slots: Rooted<'a>,
+    places: Vec<Option<Path<'a>>>,
+    found: Vec<Found>,
+}
+
+impl<'a> Run<'a, '_> {
+    fn bind(&mut self, binding: BindingId, value: Value<'a>, place: Option<Path<'a>>) {
+        self.slots.bind(binding, value);
+        if let Some(cell) = self.places.get_mut(binding.index()) {
+            *cell = place;
+        }
+    }
+
+    fn evaluator(&self) -> Evaluator<'a> {
+        let roots = self.bump.alloc_slice_copy(self.slots.roots());
+        Evaluator::new(self.program, self.input, self.bump, HostCalls::new(self.hosts)).with_roots(roots)
+    }
+
+    fn value(&mut self, expr: &'a Expr) -> Value<'a> {
+        match &expr.kind {
+            ExprKind::Slot(slot) => *self.slots.get(slot.index()),
+            ExprKind::Const(constant) => constant.value(),
+            _ => self.evaluator().expr(expr),
+        }
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        for (binding, value) in &block.lets {
+            let value = self.value(value);
+            self.bind(*binding, value, None);
+        }
+        if !self.program.tables[block.table.index()].order.is_empty() {
+            let violated: Vec<RuleId> = if self.reference {
+                self.evaluator().matched(block.table)
+            } else {
+                Vm::over(self.code, self.hosts, &mut self.slots, self.scratch).matched(block.table)
+            };
+            for rule in violated {
+                self.violated(rule);
+            }
+        }
+        for each in &block.each {
+            self.each(each);
+        }
+    }
+
+    fn each(&mut self, each: &'a Each) {
+        let list = self.value(&each.list);
+        let place = each.place.as_ref().and_then(|place| self.locate(place)).map(|(path, _)| path);
+        let entry = |step: Step<'a>| {
+            let mut path = place.clone()?;
+            path.push(step);
+            Some(path)
+        };
+        if let Some(entries) = list.entries() {
+            for (key, value) in entries {
+                self.element(each, Value::Str(key), value, entry(Step::Key(key)));
+            }
+        } else if let Some(elements) = list.elements() {
+            for (index, value) in elements.enumerate() {
+                self.element(each, Value::Int(index as i64), value, entry(Step::Index(index)));
+            }
+        }
+    }
+
+    fn element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, place: Option<Path<'a>>) {
+        if let Some(binding) = each.key {
+            self.bind(binding, key, None);
+        }
+        self.bind(each.element, value, place);
+        self.block(&each.block);
+    }
+
+    #[cold]
+    fn violated(&mut self, rule: RuleId) {
+        let requirements = &self.program.requirements;
+        let Ok(at) = requirements.binary_search_by_key(&rule, |requirement| requirement.rule) else { return };
+        let requirement = &requirements[at];
+        let Some((path, exact)) = self.locate(&requirement.place) else { return };
+        let mend = match &requirement.correction {
+            Some(correction) if exact => self.mend(correction),
+            _ => None,
+        };
+        let trace = self.sources.map(|sources| Tracer::new(self.evaluator(), sources, false).rule(rule));
+        let mut message = requirement.message.to_string();
+        if requirement.shows_value
+            && let Some(value) = path::at(self.payload, &path)
+        {
+            message = format!("{message}, and is {}", shown(value));
+        }
+        self.found.push(Found {
+            violation: Violation::new(
+                self.program.rules[rule.index()].name.clone(),
+                path::render(&path),
+                message,
+                requirement.repair.clone(),
+            ),
+            steps: path::owned(&path),
+            mend,
+            trace,
+        });
+    }
+
+    fn mend(&mut self, correction: &'a Correction) -> Option<Mend> {
+        let mut value = |expr| {
+            let value = self.value(expr);
+            (!value.is_missing()).then(|| value.to_json())
+        };
+        match correction {
+            Correction::Default(expr) => value(expr).map(Mend::Default),
+            Correction::Clamp(expr) => value(expr).map(Mend::Clamp),
+            Correction::Remove => Some(Mend::Remove),
+        }
+    }
+
+    /// A place as steps from the payload's top, and whether it is exactly where the value stands.
+    fn locate(&mut self, place: &'a Place) -> Option<(Path<'a>, bool)> {
+        let mut path = self.places.get(place.root.index())?.clone()?;
+        for step in &place.steps {
+            path.push(self.step(step)?);
+        }
+        let Some(dotted) = &place.dotted else { return Some((path, true)) };
+        let mut inner = Path::new();
+        for step in &dotted.steps {
+            inner.push(self.step(step)?);
+        }
+        let Some(Json::Object(keys)) = path::at(self.payload, &path) else { return Some((path, false)) };
+        // The longest key that leads towards the place is made last, so it is the one that counts.
+        for length in (0..=inner.len()).rev() {
+            let mut key = dotted.prefix.to_string();
+            for step in &inner[..length] {
+                key.push('.');
+                match step {
+                    Step::Key(name) => key.push_str(name),
+                    Step::Index(index) => key.push_str(&index.to_string()),
+                }
+            }
+            if let Some((key, _)) = keys.get_key_value(&key) {
+                path.push(Step::Key(key));
+                path.extend_from_slice(&inner[length..]);
+                return Some((path, true));
+            }
+        }
+        Some((path, false))
+    }
+
+    fn step(&mut self, step: &'a hir::Step) -> Option<Step<'a>> {
+        match step {
+            hir::Step::Key(key) => Some(Step::Key(key)),
+            hir::Step::At(expr) => match self.value(expr) {
+                Value::Str(key) => Some(Step::Key(key)),
+                Value::Int(index) => usize::try_from(index).ok().map(Step::Index),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Characters of a value that a message shows.
+const SHOWN: usize = 60;
+
+fn shown(value: &Json) -> String {
+    let text = match value {
+        Json::Object(_) => return "an object".to_owned(),
+        Json::Array(_) => return "a list".to_owned(),
+        Json::String(text) if text.len() > 4 * SHOWN => {
+            Json::from(text.chars().take(SHOWN).collect::<String>()).to_string()
+        }
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

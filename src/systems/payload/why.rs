@@ -1,0 +1,62 @@
+//! Why a payload is not accepted: each broken rule with the values its condition was asked of.
+
+use super::judgement::Violation;
+use super::run::Found;
+use crate::trace::{Operand, TraceNode};
+use serde::Serialize;
+use std::fmt;
+
+/// A broken rule and how it came to be.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Why {
+    /// What is wrong.
+    #[serde(flatten)]
+    pub violation: Violation,
+    /// The condition that says when the rule is broken, step by step; in the form of
+    /// [`crate::Explanation`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<TraceNode>,
+}
+
+impl Why {
+    pub(super) fn of(found: Found) -> Why {
+        Why { violation: found.violation, when: found.trace }
+    }
+
+    /// The values that the condition was asked of, each once.
+    pub fn operands(&self) -> Vec<&Operand> {
+        let mut operands = Vec::new();
+        if let Some(when) = &self.when {
+            collect(when, &mut operands);
+        }
+        operands
+    }
+}
+
+fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
+    for operand in &node.operands {
+        if !operands.contains(&operand) {
+            operands.push(operand);
+        }
+    }
+    node.children.iter().for_each(|child| collect(child, operands));
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Violation { rule, path, message, repair } = &self.violation;
+        writeln!(f, "\u{2717} {rule} at {path}")?;
+        writeln!(f, "    {message}")?;
+        if **repair != **message {
+            writeln!(f, "    to repair it: {repair}")?;
+        }
+        for operand in self.operands() {
+            match &operand.value {
+                Some(value) => writeln!(f, "    {} = {value}", operand.text)?,
+                None => writeln!(f, "    {} is missing", operand.text)?,
+            }
+        }
+        Ok(())
+    }
+}

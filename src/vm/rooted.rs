@@ -1,0 +1,122 @@
+//! Slots of a message and of bindings that change while it is looked at, such as the elements of a
+//! list: what was read of the others stays known.
+
+use super::Message;
+use super::scratch::{Stamp64, recycle};
+use crate::sema::hir::{BindingId, Slot};
+use crate::value::Value;
+use serde_json::Value as Json;
+
+/// Room that is kept from one [`Rooted`] to the next.
+#[derive(Debug, Default)]
+pub struct RootedScratch {
+    /// Where the value of each slot is kept, and in which version of its root it was read.
+    stamps: Vec<Stamp64>,
+    versions: Vec<u64>,
+    version: u64,
+    values: Vec<Value<'static>>,
+    roots: Vec<Value<'static>>,
+}
+
+/// The values of slots, looked up when first asked for.
+pub struct Rooted<'a> {
+    slots: &'a [Slot],
+    message: &'a Json,
+    scratch: &'a mut RootedScratch,
+    roots: Vec<Value<'a>>,
+    values: Vec<Value<'a>>,
+    /// The message's own version.
+    start: u64,
+}
+
+impl<'a> Rooted<'a> {
+    /// With so many bindings, none of which has a value yet.
+    pub fn new(
+        slots: &'a [Slot],
+        message: &'a Json,
+        bindings: usize,
+        scratch: &'a mut RootedScratch,
+    ) -> Rooted<'a> {
+        let mut roots: Vec<Value<'a>> = recycle(std::mem::take(&mut scratch.roots));
+        roots.resize(bindings, Value::Missing);
+        let values = recycle(std::mem::take(&mut scratch.values));
+        if scratch.stamps.len() < slots.len() {
+            scratch.stamps.resize(slots.len(), Stamp64::default());
+        }
+        scratch.version += 1;
+        let start = scratch.version;
+        scratch.versions.clear();
+        scratch.versions.resize(bindings, start);
+        Rooted { slots, message, scratch, roots, values, start }
+    }
+
+    /// Gives a binding its value; what was read of an earlier one is forgotten.
+    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
+        self.scratch.version += 1;
+        if let (Some(root), Some(version)) =
+            (self.roots.get_mut(binding.index()), self.scratch.versions.get_mut(binding.index()))
+        {
+            (*root, *version) = (value, self.scratch.version);
+        }
+    }
+
+    /// The values of the bindings.
+    pub fn roots(&self) -> &[Value<'a>] {
+        &self.roots
+    }
+
+    /// The value of a slot.
+    #[inline]
+    pub fn get(&mut self, slot: usize) -> &Value<'a> {
+        let Some(info) = self.slots.get(slot) else { return &Value::Missing };
+        let version = match &info.root {
+            None => self.start,
+            Some(root) => self.scratch.versions.get(root.id.index()).copied().unwrap_or(0),
+        };
+        let at = match self.scratch.stamps.get(slot) {
+            Some(stamp) if stamp.version == version => stamp.at as usize,
+            _ => self.load(slot, info, version),
+        };
+        self.values.get(at).unwrap_or(&Value::Missing)
+    }
+
+    #[inline(never)]
+    fn load(&mut self, slot: usize, info: &Slot, version: u64) -> usize {
+        let value = match &info.root {
+            None => info.load(self.message),
+            Some(root) => {
+                self.roots.get(root.id.index()).map_or(Value::Missing, |root| info.load_from(*root))
+            }
+        };
+        // A slot of an earlier element makes room for this one.
+        let kept = self.scratch.stamps.get(slot).filter(|stamp| stamp.version > self.start);
+        let at = match kept.map(|stamp| stamp.at as usize).filter(|at| *at < self.values.len()) {
+            Some(at) => {
+                self.values[at] = value;
+                at
+            }
+            None => {
+                self.values.push(value);
+                self.values.len() - 1
+            }
+        };
+        if let Some(stamp) = self.scratch.stamps.get_mut(slot) {
+            *stamp = Stamp64 { version, at: at as u32 };
+        }
+        at
+    }
+}
+
+impl<'a, 'r> Message<'a> for &'a mut Rooted<'r> {
+    #[inline]
+    fn slot(&mut self, slot: usize) -> &Value<'a> {
+        self.get(slot)
+    }
+}
+
+impl Drop for Rooted<'_> {
+    fn drop(&mut self) {
+        self.scratch.values = recycle(std::mem::take(&mut self.values));
+        self.scratch.roots = recycle(std::mem::take(&mut self.roots));
+    }
+}

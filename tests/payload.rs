@@ -1,0 +1,264 @@
+//! Payloads: the shipped rules against the cases, and the parts they are made of.
+
+use rulec::systems::payload::{Judge, JudgeError, Judgement, Outcome, cases, kinds, schema};
+use rulec::{Rules, Tier};
+use serde_json::{Value as Json, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn decisions() -> Rules {
+    match Rules::from_path(root().join("rules/decisions.rules")) {
+        Ok(rules) => {
+            let warnings: Vec<_> = rules.warnings().iter().map(|warning| &warning.message).collect();
+            assert!(warnings.is_empty(), "{warnings:?}");
+            rules
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn read_cases(path: &Path) -> Vec<Json> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn read_context(path: &Path) -> Json {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Runs the cases of a file on every engine.
+fn conform(cases: &[Json], context: &Json) {
+    let rules = decisions();
+    for tier in [Tier::Vm, Tier::Reference] {
+        let rules = rules.with_tier(tier);
+        let failed: Vec<String> = cases
+            .iter()
+            .filter_map(|case| {
+                cases::run(&rules, case, context).err().map(|why| format!("{}: {why}", case["name"]))
+            })
+            .collect();
+        assert!(
+            failed.is_empty(),
+            "{tier:?}: {} of {} fail:\n{}",
+            failed.len(),
+            cases.len(),
+            failed.join("\n")
+        );
+    }
+}
+
+#[test]
+fn the_shared_cases_pass() {
+    let folder = root().join("../shared/cases");
+    if !folder.exists() {
+        eprintln!("skipped: the folder with the shared cases is not there");
+        return;
+    }
+    let cases = read_cases(&folder.join("payload.jsonl"));
+    assert!(cases.len() > 1000);
+    conform(&cases, &read_context(&folder.join("payload_context.json")));
+}
+
+#[test]
+fn the_own_cases_pass() {
+    let folder = root().join("tests/conformance/payload");
+    conform(&read_cases(&folder.join("cases.jsonl")), &read_context(&folder.join("context.json")));
+}
+
+/// All cases there are: the shared ones, or else the own.
+fn all_cases() -> Vec<Json> {
+    let shared = root().join("../shared/cases/payload.jsonl");
+    read_cases(&if shared.exists() { shared } else { root().join("tests/conformance/payload/cases.jsonl") })
+}
+
+/// What is accepted as it is fits the schema; what lacks a field, or has one of the wrong type, does not.
+#[test]
+fn schemas_agree_with_the_judge() {
+    let rules = decisions();
+    let (mut fitting, mut failing) = (0, 0);
+    for kind in kinds(&rules) {
+        let schema = schema(&rules, kind).unwrap();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        for case in all_cases().iter().filter(|case| case["decision_type"] == kind && case["pad"].is_null()) {
+            let violations = case["expected"]["violations"].as_array().unwrap();
+            // What a config must hold depends on the node's type, which is another field.
+            let of_a_field = |violation: &Json| {
+                let rule = violation["rule"].as_str().unwrap();
+                (rule.ends_with(".required") || rule.ends_with(".type")) && !rule.starts_with("config.")
+            };
+            let fits = validator.is_valid(&case["payload"]);
+            if violations.is_empty() {
+                assert!(fits, "{}: {:?}", case["name"], validator.validate(&case["payload"]).err());
+                fitting += 1;
+            } else if violations.iter().any(of_a_field) {
+                assert!(!fits, "{}", case["name"]);
+                failing += 1;
+            }
+        }
+    }
+    assert!(fitting >= 5 && failing >= 5, "{fitting} and {failing} cases");
+}
+
+/// The violations of a payload under small rules, as `rule path`, and its outcome.
+#[track_caller]
+fn check(text: &str, payload: Json, violations: &[&str], outcome: Outcome) -> Judgement {
+    let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+    let mut answers = Vec::new();
+    for tier in [Tier::Vm, Tier::Reference] {
+        let judge = rules.with_tier(tier).judge("p").unwrap();
+        let judgement = judge.judge(&payload);
+        let found: Vec<String> =
+            judgement.violations().iter().map(|found| format!("{} {}", found.rule, found.path)).collect();
+        assert_eq!(found, violations, "{tier:?}");
+        assert_eq!(judgement.outcome(), outcome, "{tier:?}");
+        answers.push(judgement);
+    }
+    assert_eq!(answers[0], answers[1]);
+    answers.remove(0)
+}
+
+#[test]
+fn fields_are_held_against_their_declarations() {
+    use Outcome::{Accept, AcceptCorrected, Reject};
+    let rules = r#"payload p {
+      a: string not blank
+      b?: int in 0..=10 clamp
+      c?: list<string> | null
+      d?: bool
+      e: string in ["x", "y"] default "x"
+      each one in c { require "p.c.short" at one: len(one) < 3 }
+    }"#;
+    let ok = json!({"a": "t", "e": "y"});
+    let with = |key: &str, value: Json| {
+        let mut payload = ok.clone();
+        payload[key] = value;
+        payload
+    };
+    check(rules, ok.clone(), &[], Accept);
+    check(rules, json!({"e": "y"}), &["p.a.required $.a"], Reject);
+    check(rules, with("a", json!(null)), &["p.a.required $.a"], Reject);
+    check(rules, with("a", json!(7)), &["p.a.type $.a"], Reject);
+    check(rules, with("a", json!(" \n")), &["p.a.empty $.a"], Reject);
+    check(rules, with("b", json!(null)), &["p.b.type $.b"], Reject);
+    check(rules, with("b", json!(2.0)), &["p.b.type $.b"], Reject);
+    check(rules, with("b", json!(true)), &["p.b.type $.b"], Reject);
+    let judgement = check(rules, with("b", json!(11)), &["p.b.range $.b"], AcceptCorrected);
+    assert_eq!(judgement.corrected(), Some(&with("b", json!(10))));
+    check(rules, with("c", json!(null)), &[], Accept);
+    check(rules, with("c", json!(["a", "long"])), &["p.c.short $.c[1]"], Reject);
+    // Of a field of the wrong type nothing else is said.
+    check(rules, with("c", json!(["long", null])), &["p.c.type $.c"], Reject);
+    check(rules, with("d", json!(0)), &["p.d.type $.d"], Reject);
+    check(rules, with("e", json!("z")), &["p.e.enum $.e"], Reject);
+    let judgement = check(rules, json!({"a": "t"}), &["p.e.required $.e"], AcceptCorrected);
+    assert_eq!(judgement.corrected(), Some(&with("e", json!("x"))));
+    check(rules, json!("text"), &["p.type $"], Reject);
+}
+
+#[test]
+fn groups_are_types_of_objects_and_of_elements() {
+    use Outcome::{AcceptCorrected, Reject};
+    let rules = r#"
+      group leaf { name: string not blank
+                   closed remove }
+      group limb { leaves: list<leaf> }
+      payload p { top: leaf
+                  branches: list<limb> }"#;
+    check(
+        rules,
+        json!({"top": {"name": ""}, "branches": [{"leaves": [{"name": "a"}, 3, {}]}, {"leaves": 1}, []]}),
+        &[
+            "leaf.name.empty $.top.name",
+            "leaf.name.required $.branches[0].leaves[2].name",
+            "leaf.type $.branches[0].leaves[1]",
+            "limb.leaves.type $.branches[1].leaves",
+            "limb.type $.branches[2]",
+        ],
+        Reject,
+    );
+    let judgement = check(
+        rules,
+        json!({"top": {"name": "t", "x": 1}, "branches": [{"leaves": [{"name": "a", "b c": 1}]}]}),
+        &["leaf.unsupported $.branches[0].leaves[0][\"b c\"]", "leaf.unsupported $.top.x"],
+        AcceptCorrected,
+    );
+    let mended = json!({"top": {"name": "t"}, "branches": [{"leaves": [{"name": "a"}]}]});
+    assert_eq!(judgement.corrected(), Some(&mended));
+}
+
+#[test]
+fn dotted_places_name_the_key_that_counts() {
+    let rules = r#"
+      group limited(config: dict) {
+        require "limit" at config.a.b: (config.a.b as number) <= 3 clamp 3
+      }
+      payload p {
+        updates: dict
+        let changed = updated({ config: { a: { b: 9 } } }, updates)
+        include limited(config: changed["config"] at dotted updates.config)
+      }"#;
+    use Outcome::{AcceptCorrected, Reject};
+    let one = |updates: Json, path: &str, outcome| {
+        check(rules, json!({ "updates": updates }), &[&format!("limit {path}")], outcome);
+    };
+    one(json!({}), "$.updates", Reject);
+    one(json!({"config.a.b": 4}), "$.updates[\"config.a.b\"]", AcceptCorrected);
+    one(json!({"config.a": {"b": 5}}), "$.updates[\"config.a\"].b", AcceptCorrected);
+    one(json!({"config": {"a": {"b": 5}}}), "$.updates.config.a.b", AcceptCorrected);
+    one(json!({"config.a.b": 6, "config": {"a": {"b": 1}}}), "$.updates[\"config.a.b\"]", AcceptCorrected);
+}
+
+#[test]
+fn judges_say_what_they_cannot_take() {
+    let rules = decisions();
+    let judge = || rules.judge("create_node").unwrap();
+    let check = |error: Result<Judge, JudgeError>, words: &str| {
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains(words), "{message}");
+    };
+    check(rules.judge("create_nod"), "did you mean `create_node`?");
+    check(judge().options(json!({"sandbx": true})), "did you mean `sandbox`?");
+    check(judge().options(json!({"sandbox": "yes"})), "`options.sandbox` must be bool, and is string");
+    check(judge().context(json!({"workflows": 3})), "`context.workflows`");
+    check(judge().input("contxt", json!({})), "did you mean `context`?");
+    assert!(judge().options(json!({"sandbox": null})).is_ok());
+    assert!(judge().judge_text("{\"a\": 1, \"a\": 2}").is_err());
+    assert!(judge().judge_text("[]").is_err());
+}
+
+#[test]
+fn feedback_says_what_to_do() {
+    let rules = decisions();
+    let judgement =
+        rules.judge("respond").unwrap().judge(&json!({"response": 3, "confidence": 2, "intent": "x"}));
+    let text = judgement.feedback();
+    for words in [
+        "$.response",
+        "must be a text, and is 3",
+        "one of \"greeting\", \"simple_query\"",
+        "$.confidence was out of range",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in:\n{text}");
+    }
+}
+
+/// Payloads come from strangers: long lists must not take the square of their length.
+#[test]
+fn long_plans_are_judged_in_linear_time() {
+    let rules = decisions();
+    let node = |at: usize| json!({"node_id": format!("n{at}"), "type": "LLM", "name": "n", "config": {"prompt": "p"}});
+    let edge = |at: usize| json!({"source": format!("n{at}"), "target": format!("n{}", at + 1)});
+    let count = 20_000;
+    let payload = json!({
+        "action_type": "create_workflow_plan", "name": "n", "description": "d",
+        "nodes": (0..count).map(node).collect::<Vec<_>>(),
+        "edges": (0..count).map(edge).collect::<Vec<_>>(),
+    });
+    let judgement = rules.judge("create_workflow_plan").unwrap().judge(&payload);
+    let rules: Vec<&str> = judgement.violations().iter().map(|violation| &*violation.rule).collect();
+    assert_eq!(rules, ["limit.node_count", "limit.payload_size", "plan_edge.target.exists"]);
+}
