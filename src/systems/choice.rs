@@ -150,6 +150,9 @@ fn hint(rules: &Rules, name: &str) -> String {
         None if names.is_empty() => {
             "there is none at all: `choice NAME ask \"question\" { … }` is one".to_owned()
         }
-        None => format!("there is {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "there is {}",
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        ),
     }
 }

@@ -101,7 +101,9 @@ pub enum Found<'m> {
 #[non_exhaustive]
 pub enum MatcherError {
     /// The rules hold no `flow` statement.
-    #[error("the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`")]
+    #[error(
+        "the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`"
+    )]
     NoFlow,
     /// The classifier cannot be trained on the intent flows.
     #[error("the intent flows cannot be told apart by the classifier: {0}")]

@@ -35,7 +35,10 @@ fn the_section_and_the_tool_are_printed() {
 #[test]
 fn rules_without_intent_flows_have_no_prompt() {
     for (rules, says) in [
-        ("flow hello keyword exact [\"hello\"] -> \"greeting\"", "error: the rules hold no intent flow, only"),
+        (
+            "flow hello keyword exact [\"hello\"] -> \"greeting\"",
+            "error: the rules hold no intent flow, only",
+        ),
         ("default -> chat", "error: the rules hold no flow; add one"),
     ] {
         let ran = Folder::with(rules).rulec(&["prompt", "a.rules"]).expect(2);

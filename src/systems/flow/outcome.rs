@@ -125,8 +125,10 @@ impl fmt::Display for FlowEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FlowEnding::Executed(response) => write!(f, "executed, answered {}", response.status()),
-            FlowEnding::Failed(error) => write!(f, "not executed: {}", error.failure()),
-            FlowEnding::Refused { id } => write!(f, "`{id}` is the id of no intent flow; nothing was executed"),
+            FlowEnding::Failed(error) => write!(f, "failed: {}", error.failure()),
+            FlowEnding::Refused { id } => {
+                write!(f, "`{id}` is the id of no intent flow; nothing was executed")
+            }
             FlowEnding::ModelFailed(error) => write!(f, "the language model was of no help: {error}"),
             FlowEnding::NoFlow { .. } => f.write_str("no flow is what the message wants"),
         }

@@ -69,7 +69,10 @@ fn what_came_nearest_is_told() {
     let strict = Options { threshold: 1.0, margin: 0.0 };
     let flows = matcher(DESK).with_classifier(strict).unwrap();
     let Found::Nothing { nearest } = flows.find("my money, the money") else { panic!("found") };
-    assert_eq!(nearest.first().map(|hit| (hit.id.as_str(), hit.name.as_str())), Some(("refund_v2", "refund")));
+    assert_eq!(
+        nearest.first().map(|hit| (hit.id.as_str(), hit.name.as_str())),
+        Some(("refund_v2", "refund"))
+    );
     assert!(nearest.iter().all(|hit| hit.score > 0.0 && hit.score < 1.0), "{nearest:?}");
     assert_eq!(flows.find("éé"), Found::Nothing { nearest: Vec::new() });
 }
@@ -80,7 +83,10 @@ fn a_model_is_told_of_intent_flows_only() {
     let ids: Vec<_> = flows.intents().iter().map(|flow| flow.id.as_str()).collect();
     assert_eq!(ids, ["refund_v2", "complain"]);
     let lines: Vec<_> = flows.prompt().lines().skip(2).map(str::to_owned).collect();
-    assert_eq!(lines, ["- `refund_v2`: gives money back; for orders by mail", "- `complain`: takes complaints"]);
+    assert_eq!(
+        lines,
+        ["- `refund_v2`: gives money back; for orders by mail", "- `complain`: takes complaints"]
+    );
     assert_eq!(flows.tool().ids(), ["refund_v2", "complain"]);
     assert!(flows.intent("complain").is_some() && flows.intent("greeting").is_none());
     let keyword = classified("flow hello keyword exact [\"hello\"] -> \"greeting\"");
