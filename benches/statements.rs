@@ -76,7 +76,7 @@ impl Flows {
 /// A third of the messages hit a pattern somewhere in the list.
 fn message(random: &mut Random, at: usize, patterns: &[(String, Option<regex::Regex>)], way: Way) -> Json {
     let mut text = String::new();
-    if at % 3 == 0 && !matches!(way, Way::Regex) {
+    if at.is_multiple_of(3) && !matches!(way, Way::Regex) {
         let pattern = &patterns[random.below(patterns.len())].0;
         text = match way {
             Way::Exact => format!(" {} ", pattern.to_uppercase()),
@@ -84,7 +84,7 @@ fn message(random: &mut Random, at: usize, patterns: &[(String, Option<regex::Re
         };
     } else {
         for _ in 0..3 + random.below(12) {
-            let word = if at % 4 == 0 { random.pick(CHINESE) } else { random.pick(FILLERS) };
+            let word = if at.is_multiple_of(4) { random.pick(CHINESE) } else { random.pick(FILLERS) };
             text.push_str(word);
             text.push(' ');
         }

@@ -11,6 +11,7 @@
 //! | [`prompt`] | what a language model is told of the flows, and the tool it answers by | |
 //! | [`route`] | a rule set with a handler for each of its targets, swapped while serving; the decision log | `runtime` |
 //! | [`events`] | a typed event bus with middleware and bounded queues | `runtime` |
+//! | [`shipped`] | the rule files that come with the project | |
 //! | [`workflow`] | graphs of nodes whose outputs go where a `router` says | `runtime` |
 //! | [`http`] | calls to the outside under limits: flows, handlers, language models | `http` |
 
@@ -27,6 +28,7 @@ pub mod payload;
 pub mod prompt;
 #[cfg(feature = "runtime")]
 pub mod route;
+pub mod shipped;
 #[cfg(feature = "runtime")]
 mod task;
 #[cfg(feature = "runtime")]

@@ -190,9 +190,9 @@ fn what_nobody_finds_is_told_with_what_came_nearest() {
     assert_eq!(ran.outcome.result, FlowEnding::NoFlow { said: None });
     assert_eq!(ran.outcome.to_string(), "no flow is what the message wants");
     assert!(ran.executed.is_empty());
-    let ran =
-        handle(Setting::classified(), "is the service of money lenders good or bad or neither of the two");
-    assert!(ran.outcome.flow.is_none() && !ran.outcome.nearest.is_empty(), "{:?}", ran.outcome);
+    // It shares a word or two with a flow, which is not enough.
+    let ran = handle(Setting::classified(), "how far is the moon from your service station");
+    assert!(ran.outcome.flow.is_none() && ran.outcome.nearest[0].id == "complain", "{:?}", ran.outcome);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn an_execution_that_fails_names_flow_and_cause() {
         runner.handle("hello", &[], &nothing, &nothing).await
     });
     let FlowEnding::Failed(error) = &ran.outcome.result else { panic!("{}", ran.outcome) };
-    assert!(matches!(error.failure(), CallError::Fill(fill) if fill.place() == "body.n"), "{error}");
+    assert!(matches!(error.failure(), CallError::Fill(fill) if fill.place().starts_with("body.")), "{error}");
     assert!(ran.executed.is_empty());
 }
 

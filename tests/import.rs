@@ -125,7 +125,8 @@ fn compared(left: &str, operate: &str, right: Json) -> String {
     let text = System::Choice.import_value(&branches).expect("it can be imported").text;
     let body = text.split("branch b {").nth(1).expect("there is a branch");
     let lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('}'));
-    lines.collect::<Vec<_>>().join(" ").trim_end_matches([' ', '}', ';']).to_owned()
+    // A comment over several lines is read as one.
+    lines.collect::<Vec<_>>().join(" ").replace(" # ", " ").trim_end_matches([' ', '}', ';']).to_owned()
 }
 
 #[test]

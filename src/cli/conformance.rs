@@ -13,6 +13,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   rulec conformance route cases/route.jsonl
   rulec conformance choice cases/choice.jsonl --engine reference --list-failures
+  rulec conformance payload cases/payload.jsonl --context cases/payload_context.json
 
 Prints `N passed, N failed`; the exit status is 1 when a case failed.")]
 pub struct Args {

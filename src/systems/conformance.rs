@@ -1,11 +1,13 @@
 //! Cases with expected results, one JSON object a line, held against the engine.
 //!
-//! A case goes the whole way: from the original's JSON through the importer and the compiler to a
-//! decision, by every engine that is asked for.
+//! A case goes the whole way, by every engine that is asked for: from the original's JSON through
+//! the importer and the compiler to a decision, or, for payloads and workflows, by the rules that
+//! come with the project.
 //!
 //! To add a kind: a row in [`KINDS`] and the function it names.
 
 mod decide;
+mod shipped;
 
 use crate::engine::Tier;
 use crate::json;
@@ -37,6 +39,9 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "route", run: decide::route },
     Kind { name: "choice", run: decide::choice },
     Kind { name: "flow", run: decide::flow },
+    Kind { name: "payload", run: shipped::payload },
+    #[cfg(feature = "runtime")]
+    Kind { name: "workflow", run: shipped::workflow },
 ];
 
 /// The kind of that name.

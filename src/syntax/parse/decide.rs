@@ -141,7 +141,7 @@ fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Ident> {
 }
 
 /// A list in place, or the name of one.
-fn words(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);
     match inner.as_rule() {
@@ -153,7 +153,7 @@ fn words(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
     }
 }
 
-fn expressions(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Expr>> {
+pub(super) fn expressions(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Expr>> {
     pair.into_inner()
         .filter(|pair| pair.as_rule() == Rule::expression)
         .map(|pair| expr::expression(cx, pair))

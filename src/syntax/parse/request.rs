@@ -1,7 +1,7 @@
 //! From the grammar's pairs to the syntax tree: the statements of request analysis.
 
-use super::build::{Built, Cx, Failed};
-use super::{Rule, expr};
+use super::build::{Built, Cx, Failed, child};
+use super::{Rule, decide};
 use crate::span::Spanned;
 use crate::syntax::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
 use pest::iterators::Pair;
@@ -31,7 +31,7 @@ pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Entity> {
                 let Spanned { node, span } = cx.spanned_string(&pair)?;
                 patterns.push(Expr { kind: ExprKind::Literal(Literal::String(node)), span });
             }
-            Rule::list_in_place => patterns = expressions(cx, pair)?,
+            Rule::list_in_place => patterns = decide::expressions(cx, pair)?,
             Rule::ignoring_case => ignoring_case = Some(cx.span(&pair)),
             _ => {}
         }
@@ -74,23 +74,7 @@ fn weight(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Weight> {
     Ok(Weight { word, weight })
 }
 
-/// The list after `keywords` or `examples`: in place, or the name of one.
+/// The list after `keywords` or `examples`.
 fn words(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
-    let words = super::build::child(pair, Rule::words)?;
-    let inner = words.into_inner().next().ok_or(Failed)?;
-    let span = cx.span(&inner);
-    match inner.as_rule() {
-        Rule::list_in_place => Ok(Expr { kind: ExprKind::List(expressions(cx, inner)?), span }),
-        _ => {
-            let Spanned { node, span } = cx.declared(&inner)?;
-            Ok(Expr { kind: ExprKind::Name(node), span })
-        }
-    }
-}
-
-fn expressions(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Expr>> {
-    pair.into_inner()
-        .filter(|pair| pair.as_rule() == Rule::expression)
-        .map(|pair| expr::expression(cx, pair))
-        .collect()
+    decide::words(cx, child(pair, Rule::words)?)
 }

@@ -96,7 +96,12 @@ fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Sta
             if let Some(examples) = &examples {
                 trigger.push_str(&format!(" examples {}", list(&texts(examples)?, 2)));
             }
-            let keywords = patterns.as_ref().map(texts).transpose()?.unwrap_or_default();
+            let mut keywords = patterns.as_ref().map(texts).transpose()?.unwrap_or_default();
+            let all = keywords.len();
+            keywords.retain(|word| !word.trim_matches('"').trim().is_empty());
+            if keywords.len() < all {
+                comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
+            }
             if !keywords.is_empty() {
                 comments.push(
                     "The patterns of an intent flow are never matched; they are kept as keywords of the intent."

@@ -285,7 +285,7 @@ mod tests {
         let list = inner.get("b \" c").unwrap().list("x").unwrap();
         let place = |node: &Node| (dotted(&node.steps), locate(text, &node.steps).unwrap());
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
-        assert_eq!(place(&object.raw("d").unwrap()), ("d".to_owned(), (3, 7)));
+        assert_eq!(place(&object.raw("d").unwrap()), ("d".to_owned(), (4, 7)));
         assert_eq!(place(&root), (String::new(), (1, 1)));
     }
 }
