@@ -62,7 +62,7 @@ fn says(text: &str) -> Reply {
 /// What finds flows beside the patterns.
 #[derive(Clone)]
 struct Setting {
-    classifier: bool,
+    classifier: Option<Options>,
     model: Option<Reply>,
     endpoint: Reply,
     limits: Limits,
@@ -72,11 +72,11 @@ impl Setting {
     /// Patterns only, and an endpoint that is well.
     fn plain() -> Setting {
         let endpoint = Reply::json(200, json!({"run": 9}));
-        Setting { classifier: false, model: None, endpoint, limits: limits() }
+        Setting { classifier: None, model: None, endpoint, limits: limits() }
     }
 
     fn classified() -> Setting {
-        Setting { classifier: true, ..Setting::plain() }
+        Setting { classifier: Some(Options::default()), ..Setting::plain() }
     }
 
     fn model(self, reply: Reply) -> Setting {
@@ -111,8 +111,8 @@ where
     let asked = Server::replies([setting.model.clone().unwrap_or(Reply::Drop)]);
     let client = client(&[endpoint.host(), asked.host()], setting.limits);
     let mut matcher = FlowMatcher::new(&Rules::from_text(DESK).unwrap()).unwrap();
-    if setting.classifier {
-        matcher = matcher.with_classifier(Options::default()).unwrap();
+    if let Some(options) = setting.classifier {
+        matcher = matcher.with_classifier(options).unwrap();
     }
     let template = Template::parse(&json!({
         "url": endpoint.url("/run"),
@@ -190,9 +190,10 @@ fn what_nobody_finds_is_told_with_what_came_nearest() {
     assert_eq!(ran.outcome.result, FlowEnding::NoFlow { said: None });
     assert_eq!(ran.outcome.to_string(), "no flow is what the message wants");
     assert!(ran.executed.is_empty());
-    // It shares a word or two with a flow, which is not enough.
-    let ran = handle(Setting::classified(), "how far is the moon from your service station");
-    assert!(ran.outcome.flow.is_none() && ran.outcome.nearest[0].id == "complain", "{:?}", ran.outcome);
+    let strict = Options { threshold: 1.0, ..Options::default() };
+    let ran = handle(Setting { classifier: Some(strict), ..Setting::plain() }, "my money");
+    assert_eq!(ran.found(), (None, None, "no_flow"));
+    assert_eq!(ran.outcome.nearest[0].id, "refund_v2");
 }
 
 #[test]

@@ -42,10 +42,12 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// What the search came to: a flow with its name and how it was found, or the end of the message.
-struct Search {
-    found: Result<(String, String, FoundBy), FlowEnding>,
-    nearest: Vec<IntentHit>,
+/// What the search came to.
+enum Search {
+    /// A flow to execute.
+    Flow { id: String, name: String, by: FoundBy },
+    /// There is nothing to execute.
+    End(FlowEnding),
 }
 
 impl FlowRunner {
@@ -76,8 +78,17 @@ impl FlowRunner {
         context: &Map<String, Json>,
     ) -> FlowOutcome {
         let start = Instant::now();
-        let search = self.search(text, history).await;
-        self.finish(search, arguments, context, start).await
+        let (search, nearest) = match self.matcher.find(text) {
+            Found::Keyword(hit) => {
+                let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
+                (Search::Flow { id: hit.id.to_owned(), name: hit.name.to_owned(), by }, Vec::new())
+            }
+            Found::Intent(IntentHit { id, name, score }) => {
+                (Search::Flow { id, name, by: FoundBy::Classifier { score } }, Vec::new())
+            }
+            Found::Nothing { nearest } => (self.ask(text, history).await, nearest),
+        };
+        self.finish(search, nearest, arguments, context, start).await
     }
 
     /// Executes the intent flow that the program's own agent named by calling the tool of
@@ -89,41 +100,31 @@ impl FlowRunner {
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
     ) -> FlowOutcome {
-        let found = self.picked(flow_id, Vec::new());
-        self.finish(Search { found, nearest: Vec::new() }, arguments, context, Instant::now()).await
+        let search = self.picked(flow_id, Vec::new());
+        self.finish(search, Vec::new(), arguments, context, Instant::now()).await
     }
 
-    async fn search(&self, text: &str, history: &[Turn<'_>]) -> Search {
-        match self.matcher.find(text) {
-            Found::Keyword(hit) => {
-                let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
-                Search { found: Ok((hit.id.to_owned(), hit.name.to_owned(), by)), nearest: Vec::new() }
-            }
-            Found::Intent(hit) => {
-                let by = FoundBy::Classifier { score: hit.score };
-                Search { found: Ok((hit.id, hit.name, by)), nearest: Vec::new() }
-            }
-            Found::Nothing { nearest } => Search { found: self.ask(text, history).await, nearest },
-        }
-    }
-
-    async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Result<(String, String, FoundBy), FlowEnding> {
+    /// Asks the model, where there is one and something to pick from.
+    async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Search {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
-            return Err(FlowEnding::NoFlow { said: None });
+            return Search::End(FlowEnding::NoFlow { said: None });
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
             Ok(pick) => self.picked(pick.id(), pick.ignored().to_vec()),
-            Err(ModelError::NoCall { text }) => Err(FlowEnding::NoFlow { said: Some(text) }),
-            Err(ModelError::UnknownId { id }) => Err(FlowEnding::Refused { id }),
-            Err(error) => Err(FlowEnding::ModelFailed(error)),
+            Err(ModelError::NoCall { text }) => Search::End(FlowEnding::NoFlow { said: Some(text) }),
+            Err(ModelError::UnknownId { id }) => Search::End(FlowEnding::Refused { id }),
+            Err(error) => Search::End(FlowEnding::ModelFailed(error)),
         }
     }
 
-    fn picked(&self, id: &str, ignored: Vec<String>) -> Result<(String, String, FoundBy), FlowEnding> {
+    fn picked(&self, id: &str, ignored: Vec<String>) -> Search {
         match self.matcher.intent(id) {
-            Some(flow) => Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored })),
-            None => Err(FlowEnding::Refused { id: id.to_owned() }),
+            Some(flow) => {
+                let by = FoundBy::Model { ignored };
+                Search::Flow { id: flow.id.clone(), name: flow.name.clone(), by }
+            }
+            None => Search::End(FlowEnding::Refused { id: id.to_owned() }),
         }
     }
 
@@ -131,6 +132,7 @@ impl FlowRunner {
     async fn finish(
         &self,
         search: Search,
+        nearest: Vec<IntentHit>,
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
         start: Instant,
@@ -139,17 +141,17 @@ impl FlowRunner {
             flow: None,
             name: None,
             found_by: None,
-            nearest: search.nearest,
+            nearest,
             result: FlowEnding::NoFlow { said: None },
             elapsed: Duration::ZERO,
         };
-        outcome.result = match search.found {
-            Ok((id, name, by)) => {
+        outcome.result = match search {
+            Search::Flow { id, name, by } => {
                 let executed = self.executor.execute(&id, arguments, context).await;
                 (outcome.flow, outcome.name, outcome.found_by) = (Some(id), Some(name), Some(by));
                 executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed)
             }
-            Err(ending) => ending,
+            Search::End(ending) => ending,
         };
         outcome.elapsed = start.elapsed();
         log(&outcome);
