@@ -7,7 +7,7 @@
 //! | `files` | which files a verb works on, and compiling them |
 //! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
 //! | `lines`, `summary`, `progress` | what `run` needs besides deciding |
-//! | `check` `run` `why` `test` `explain` `import` `schema` `conformance` | a verb each |
+//! | `check` `run` `why` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 
 mod check;
@@ -18,6 +18,7 @@ mod import;
 mod judge;
 mod lines;
 mod progress;
+mod prompt;
 mod report;
 mod run;
 mod schema;
@@ -65,6 +66,7 @@ enum Verb {
     #[command(hide = true)]
     Conformance(conformance::Args),
     Schema(schema::Args),
+    Prompt(prompt::Args),
     Completions(CompletionsArgs),
 }
 
@@ -140,6 +142,7 @@ pub fn main() -> ExitCode {
         Verb::Import(args) => import::run(&args, &term, &mut out),
         Verb::Conformance(args) => conformance::run(&args, &mut out),
         Verb::Schema(args) => schema::run(&args, &term, &mut out),
+        Verb::Prompt(args) => prompt::run(&args, &term, &mut out),
         Verb::Completions(args) => completions(&args, &mut out),
     };
     let result = result.and_then(|status| out.flush().map(|()| status));

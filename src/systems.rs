@@ -6,16 +6,21 @@
 //! | [`import`] | other systems' JSON to `.rules` files: routes, choices, flows | |
 //! | [`conformance`] | cases with expected results, held against the engines | |
 //! | [`payload`] | judging payloads: violations with places, corrections, arbitration, JSON Schema | |
+//! | [`flow`] | which flow a message wants: patterns, classifier, language model; executing it | (`http` for the last two) |
+//! | [`choice`] | choices that a language model makes | `http` |
 //! | [`prompt`] | what a language model is told of the flows, and the tool it answers by | |
 //! | [`route`] | a rule set with a handler for each of its targets, swapped while serving; the decision log | `runtime` |
 //! | [`events`] | a typed event bus with middleware and bounded queues | `runtime` |
 //! | [`shipped`] | the rule files that come with the project | |
 //! | [`workflow`] | graphs of nodes whose outputs go where a `router` says | `runtime` |
-//! | [`http`] | calls to the outside under limits: flows, language models | `http` |
+//! | [`http`] | calls to the outside under limits: flows, handlers, language models | `http` |
 
+#[cfg(feature = "http")]
+pub mod choice;
 pub mod conformance;
 #[cfg(feature = "runtime")]
 pub mod events;
+pub mod flow;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod import;

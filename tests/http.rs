@@ -5,7 +5,7 @@
 mod support;
 
 use rulec::systems::http::{
-    AllowedHosts, Body, ChatModel, FlowError, FlowExecutor, FlowFailure, HttpClient, HttpError, HttpFailure,
+    AllowedHosts, Body, CallError, ChatModel, FlowError, FlowExecutor, HttpClient, HttpError, HttpFailure,
     Limits, ModelError, Pick, Prompt, Request, Response, Role, Secret, Template, Turn,
 };
 use rulec::systems::prompt::{PickTool, intent_prompt};
@@ -99,7 +99,7 @@ fn a_flow_that_cannot_be_filled_is_not_sent() {
     let endpoint = json!({"url": server.url("/"), "body": {"phone": "#phone#"}});
     let error = execute(&server, endpoint, json!({}), json!({})).unwrap_err();
     assert_eq!(error.flow(), "refund");
-    assert!(matches!(error.failure(), FlowFailure::Fill(fill) if fill.place() == "body.phone"), "{error}");
+    assert!(matches!(error.failure(), CallError::Fill(fill) if fill.place() == "body.phone"), "{error}");
     assert!(
         error.to_string().starts_with("flow `refund`: `#phone#` at `body.phone` of the endpoint: "),
         "{error}"

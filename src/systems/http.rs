@@ -23,8 +23,10 @@
 //! ```
 
 mod client;
+mod endpoint;
 mod error;
 mod flow;
+mod handler;
 mod hosts;
 mod limits;
 mod model;
@@ -33,8 +35,10 @@ mod secret;
 mod template;
 
 pub use client::{HttpClient, SetupError};
+pub use endpoint::CallError;
 pub use error::{HttpError, HttpFailure};
-pub use flow::{FlowError, FlowExecutor, FlowFailure};
+pub use flow::{FlowError, FlowExecutor};
+pub use handler::{HandlerReply, handler};
 pub use hosts::{AllowedHosts, HostError};
 pub use limits::Limits;
 pub use model::{ChatModel, ModelError, Pick, Prompt, Role, Turn};

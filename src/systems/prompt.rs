@@ -1,10 +1,12 @@
-//! What a language model is told: the intent flows it may pick from, and the tool it picks with.
-//! Plain text and JSON; nothing here calls anybody.
+//! What a language model is told: the intent flows or the branches it may pick from, and the tool it
+//! picks with. Plain text and JSON; nothing here calls anybody.
 
 use serde_json::{Value, json};
 
 /// The tool's name, which is also in the prompt.
 const FLOW_EXECUTOR: &str = "flow_executor";
+/// The tool by which a branch is chosen, which is also in its prompt.
+const CHOOSE_BRANCH: &str = "choose_branch";
 
 /// A tool with one parameter whose value is one of a list of ids: how a model is made to pick one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,16 @@ impl PickTool {
             ids: ids.into_iter().map(str::to_owned).collect(),
             required: false,
         }
+    }
+
+    /// The tool that answers the question of a choice. The model must call it. `branches` are the ids with
+    /// what each means.
+    pub fn choose_branch<'a>(
+        question: &str,
+        branches: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> PickTool {
+        let description = format!("Answers the question: {}", one_line(question));
+        PickTool::new(CHOOSE_BRANCH, &description, "branch", branches)
     }
 
     /// The same tool with another description, for an author who knows better what it does.
@@ -113,6 +125,15 @@ pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
     format!(
         "### Intent Flows\nIf one of these flows is what the user wants, call the tool `{FLOW_EXECUTOR}` with its id:\n{}\n",
         lines.join("\n")
+    )
+}
+
+/// What a model is told of a question that it answers by the tool of [`PickTool::choose_branch`].
+pub fn branch_prompt(question: &str) -> String {
+    format!(
+        "### Question\n{}\n\nAnswer it by calling the tool `{CHOOSE_BRANCH}` with the branch that fits. \
+         A message that is a JSON object holds what is known.\n",
+        one_line(question)
     )
 }
 
@@ -189,5 +210,17 @@ mod tests {
         assert_eq!(parameter["enum"], json!(["yes", "no"]));
         assert_eq!(parameter["description"], "One of:\n- `yes`: they agree\n- `no`");
         assert_eq!(tool.choice(), json!({"type": "function", "function": {"name": "choose"}}));
+    }
+
+    #[test]
+    fn a_question_is_asked_in_one_line() {
+        let tool = PickTool::choose_branch("how do\nthey feel?", [("angry", ""), ("calm", "anything else")]);
+        let json = tool.to_json();
+        assert_eq!(json["function"]["name"], "choose_branch");
+        assert_eq!(json["function"]["description"], "Answers the question: how do they feel?");
+        assert_eq!(json["function"]["parameters"]["properties"]["branch"]["enum"], json!(["angry", "calm"]));
+        let prompt = branch_prompt("how do\nthey feel?");
+        assert!(prompt.starts_with("### Question\nhow do they feel?\n\n"), "{prompt}");
+        assert!(prompt.contains(&format!("`{}`", tool.name())), "{prompt}");
     }
 }

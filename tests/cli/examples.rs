@@ -51,3 +51,19 @@ fn every_code_has_a_page() {
         assert!(page.starts_with(&format!("# {code}")), "{page}");
     }
 }
+
+#[test]
+fn the_chat_bot_is_sound_and_a_model_is_told_of_its_intent_flows_only() {
+    rulec(&["check", "examples/chatbot.rules", "--deny", "warnings"]).expect(0);
+    let ran = rulec(&["test", "examples/chatbot.rules"]).expect(0);
+    assert!(ran.out.ends_with("6 passed, 0 failed\n"), "{}", ran.out);
+    let ran = rulec(&["prompt", "examples/chatbot.rules"]).expect(0);
+    let lines: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("- `")).collect();
+    let expected = [
+        "- `refund_request`: 客户要求退款或退货",
+        "- `complaint_handling`: 客户投诉服务、质量或态度",
+        "- `product_recommendation`: 根据客户需要推荐商品",
+    ];
+    assert_eq!(lines, expected);
+    assert!(!ran.out.contains("human_agent"), "{}", ran.out);
+}

@@ -6,6 +6,7 @@ mod check;
 mod examples;
 mod import;
 mod kinds;
+mod prompt;
 mod run;
 mod shell;
 mod tests;

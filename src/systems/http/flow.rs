@@ -1,9 +1,10 @@
 //! Executing a flow: one path for flows found by keyword and by intent.
 
 use super::client::HttpClient;
+use super::endpoint::{CallError, Endpoint};
 use super::error::HttpError;
 use super::request::Response;
-use super::template::{FillError, Template, Values};
+use super::template::{Template, Values};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -13,8 +14,7 @@ const FLOW_ID: &str = "flow_id";
 /// The configured request that executes flows.
 #[derive(Clone, Debug)]
 pub struct FlowExecutor {
-    client: HttpClient,
-    endpoint: Template,
+    endpoint: Endpoint,
 }
 
 /// A flow that was not executed, or whose execution failed. Displays the flow's id and the cause.
@@ -22,18 +22,7 @@ pub struct FlowExecutor {
 #[error("flow `{flow}`: {cause}")]
 pub struct FlowError {
     flow: String,
-    cause: FlowFailure,
-}
-
-/// Why a flow failed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(transparent)]
-#[non_exhaustive]
-pub enum FlowFailure {
-    /// The request could not be filled; nothing was sent.
-    Fill(#[from] FillError),
-    /// The call failed.
-    Http(#[from] HttpError),
+    cause: CallError,
 }
 
 impl FlowError {
@@ -43,7 +32,7 @@ impl FlowError {
     }
 
     /// Why it failed.
-    pub fn failure(&self) -> &FlowFailure {
+    pub fn failure(&self) -> &CallError {
         &self.cause
     }
 }
@@ -54,8 +43,7 @@ impl FlowExecutor {
     /// # Errors
     /// When the endpoint's host may not be called, so that this is known before the first message.
     pub fn new(client: HttpClient, endpoint: Template) -> Result<FlowExecutor, HttpError> {
-        client.check(&endpoint.sample())?;
-        Ok(FlowExecutor { client, endpoint })
+        Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
     }
 
     /// Executes a flow: fills the request from `arguments` (among them the flow's id as `flow_id`, whatever
@@ -71,9 +59,7 @@ impl FlowExecutor {
     ) -> Result<Response, FlowError> {
         let mut arguments = arguments.clone();
         arguments.insert(FLOW_ID.to_owned(), flow_id.into());
-        let failed = |cause| FlowError { flow: flow_id.to_owned(), cause };
-        let values = Values { arguments: &arguments, context };
-        let request = self.endpoint.fill(values).map_err(|error| failed(error.into()))?;
-        self.client.send(&request).await.map_err(|error| failed(error.into()))
+        let called = self.endpoint.call(Values { arguments: &arguments, context }).await;
+        called.map_err(|cause| FlowError { flow: flow_id.to_owned(), cause })
     }
 }

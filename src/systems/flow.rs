@@ -1,0 +1,226 @@
+//! Which flow a message wants: keyword flows by their patterns, intent flows by the built-in
+//! classifier or a language model, and their execution.
+//!
+//! [`FlowMatcher`] finds flows and is offline. With the feature `http`, [`FlowRunner`] asks a language
+//! model where the matcher finds nothing, and executes what was found: the one path for every flow.
+//!
+//! ```
+//! use rulec::Rules;
+//! use rulec::classifier::Options;
+//! use rulec::systems::flow::{FlowMatcher, Found};
+//!
+//! let rules = Rules::from_text(
+//!     r#"
+//!     flow hello keyword exact ["hello", "你好"] -> "greeting"
+//!     flow refund "gives money back" intent ["I want my money back", "我要退款"] -> "refund_v2"
+//!     flow status "says where an order is" intent ["where is my parcel", "我的快递到哪了"] -> "status"
+//!     "#,
+//! )?;
+//! let flows = FlowMatcher::new(&rules)?.with_classifier(Options::default())?;
+//! assert!(matches!(flows.find(" 你好 "), Found::Keyword(hit) if hit.id == "greeting"));
+//! assert!(matches!(flows.find("please give my money back"), Found::Intent(hit) if hit.id == "refund_v2"));
+//! assert!(matches!(flows.find("who wrote hamlet"), Found::Nothing { .. }));
+//! assert!(flows.prompt().contains("- `status`: says where an order is"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(feature = "http")]
+mod outcome;
+#[cfg(feature = "http")]
+mod runner;
+#[cfg(test)]
+mod tests;
+
+#[cfg(feature = "http")]
+pub use outcome::{FlowEnding, FlowOutcome, FoundBy};
+#[cfg(feature = "http")]
+pub use runner::FlowRunner;
+
+use super::prompt::{PickTool, intent_prompt};
+use crate::classifier::{self, Classifier, Options, Ranked, TrainError};
+use crate::engine::{FlowHit, Rules};
+use crate::sema::hir::{FLOWS, Program, TableKind, Trigger};
+use serde::Serialize;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Finds the flow that a message wants. Cheap to clone, shared between threads.
+#[derive(Clone, Debug)]
+pub struct FlowMatcher {
+    rules: Rules,
+    intents: Arc<[IntentFlow]>,
+    /// Trained on `intents`, in their order.
+    classifier: Option<Arc<Classifier>>,
+}
+
+/// An intent flow: found by what a message means. Flows that answer with one id count as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IntentFlow {
+    /// What it answers with.
+    pub id: String,
+    /// The name in the rules of the first flow with this id.
+    pub name: String,
+    /// What it does, for a language model; empty when the rules do not say.
+    pub description: String,
+    /// Sentences that mean it.
+    pub examples: Vec<String>,
+    /// Words that point to it.
+    pub keywords: Vec<String>,
+}
+
+/// An intent flow with the classifier's score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct IntentHit {
+    /// What the flow answers with.
+    pub id: String,
+    /// Its name in the rules.
+    pub name: String,
+    /// From 0 to 1; see [`classifier`].
+    pub score: f64,
+}
+
+/// What a message leads to without a language model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found<'m> {
+    /// The first keyword flow of which a pattern matches.
+    Keyword(FlowHit<'m>),
+    /// No keyword flow; the intent flow that the classifier is sure of.
+    Intent(IntentHit),
+    /// Neither.
+    Nothing {
+        /// The intent flows that came nearest, best first, when the classifier abstained; those with
+        /// nothing in common with the message are left out.
+        nearest: Vec<IntentHit>,
+    },
+}
+
+/// Why there is no matcher.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MatcherError {
+    /// The rules hold no `flow` statement.
+    #[error(
+        "the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`"
+    )]
+    NoFlow,
+    /// The classifier cannot be trained on the intent flows.
+    #[error("the intent flows cannot be told apart by the classifier: {0}")]
+    Classifier(#[from] TrainError),
+}
+
+impl FlowMatcher {
+    /// A matcher of the flows of a rule set, without classifier.
+    ///
+    /// # Errors
+    /// When the rules hold no flow.
+    pub fn new(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
+        if rules.program().flows.is_empty() {
+            return Err(MatcherError::NoFlow);
+        }
+        let intents = intents(rules.program()).into();
+        Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None })
+    }
+
+    /// Trains the built-in classifier on the descriptions, examples and keywords of the intent flows. It
+    /// abstains where `options` say so.
+    ///
+    /// # Errors
+    /// When an intent flow has nothing to learn from, there are too many, or an option is out of range.
+    pub fn with_classifier(mut self, options: Options) -> Result<FlowMatcher, MatcherError> {
+        let intents: Vec<_> = self.intents.iter().map(IntentFlow::to_intent).collect();
+        self.classifier = Some(Arc::new(Classifier::train(&intents, options)?));
+        Ok(self)
+    }
+
+    /// The flow that the text wants: the first keyword flow of which a pattern matches, else the intent
+    /// flow that the classifier chooses, where there is one.
+    pub fn find(&self, text: &str) -> Found<'_> {
+        if let Some(hit) = self.keyword(text) {
+            return Found::Keyword(hit);
+        }
+        let Some(classifier) = &self.classifier else { return Found::Nothing { nearest: Vec::new() } };
+        let verdict = classifier.classify(text);
+        let mut ranked = verdict.ranked().iter().filter(|ranked| ranked.score > 0.0);
+        if verdict.chosen().is_some()
+            && let Some(best) = ranked.next()
+        {
+            return Found::Intent(self.hit(best));
+        }
+        Found::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }
+    }
+
+    fn keyword(&self, text: &str) -> Option<FlowHit<'_>> {
+        // Any rules with a flow have the entry.
+        let entry = self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok()?;
+        if entry.is_empty() {
+            return None;
+        }
+        entry.decide(&json!({"text": text})).flow()
+    }
+
+    fn hit(&self, ranked: &Ranked<'_>) -> IntentHit {
+        let name = self.intents.get(ranked.index).map(|flow| flow.name.clone()).unwrap_or_default();
+        IntentHit { id: ranked.id.to_owned(), name, score: ranked.score }
+    }
+
+    /// The rules whose flows it finds.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The intent flows, in the order of the rules.
+    pub fn intents(&self) -> &[IntentFlow] {
+        &self.intents
+    }
+
+    /// The intent flow with that id.
+    pub fn intent(&self, id: &str) -> Option<&IntentFlow> {
+        self.intents.iter().find(|flow| flow.id == id)
+    }
+
+    /// The section of a language model's prompt that lists the intent flows; empty without any.
+    pub fn prompt(&self) -> String {
+        let lines: Vec<_> =
+            self.intents.iter().map(|flow| (flow.id.as_str(), flow.description.as_str())).collect();
+        intent_prompt(&lines)
+    }
+
+    /// The tool by which a language model picks an intent flow; [`PickTool::to_json`] gives its JSON.
+    pub fn tool(&self) -> PickTool {
+        PickTool::flow_executor(self.intents.iter().map(|flow| flow.id.as_str()))
+    }
+}
+
+impl IntentFlow {
+    fn to_intent(&self) -> classifier::Intent {
+        classifier::Intent::new(&*self.id)
+            .description(&*self.description)
+            .keywords(&self.keywords)
+            .examples(&self.examples)
+    }
+}
+
+/// The intent flows, those of one id put together: a model could not tell them apart, and a classifier
+/// would find the one as near as the other and abstain.
+fn intents(program: &Program) -> Vec<IntentFlow> {
+    let mut intents: Vec<IntentFlow> = Vec::new();
+    let mut places = hashbrown::HashMap::new();
+    for flow in &program.flows {
+        let Trigger::Intent { examples, keywords } = &flow.trigger else { continue };
+        let place = *places.entry(&*flow.id).or_insert(intents.len());
+        if place == intents.len() {
+            let (id, name) = (flow.id.to_string(), flow.name.to_string());
+            intents.push(IntentFlow { id, name, ..IntentFlow::default() });
+        }
+        let intent = &mut intents[place];
+        if !intent.description.is_empty() && !flow.description.is_empty() {
+            intent.description.push_str("; ");
+        }
+        intent.description.push_str(&flow.description);
+        intent.examples.extend(examples.iter().map(ToString::to_string));
+        intent.keywords.extend(keywords.iter().map(ToString::to_string));
+    }
+    intents
+}

@@ -1,0 +1,37 @@
+//! A configured call: a template and the client that sends it. Flows and handlers call so.
+
+use super::client::HttpClient;
+use super::error::HttpError;
+use super::request::Response;
+use super::template::{FillError, Template, Values};
+use thiserror::Error;
+
+/// A template whose host may be called.
+#[derive(Clone, Debug)]
+pub(super) struct Endpoint {
+    client: HttpClient,
+    template: Template,
+}
+
+/// Why a configured call failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The request could not be filled; nothing was sent.
+    Fill(#[from] FillError),
+    /// The call failed.
+    Http(#[from] HttpError),
+}
+
+impl Endpoint {
+    /// An error when the host may not be called, so that this is known before the first message.
+    pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
+        client.check(&template.sample())?;
+        Ok(Endpoint { client, template })
+    }
+
+    pub(super) async fn call(&self, values: Values<'_>) -> Result<Response, CallError> {
+        Ok(self.client.send(&self.template.fill(values)?).await?)
+    }
+}
