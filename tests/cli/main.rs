@@ -5,6 +5,7 @@ mod bad_input;
 mod check;
 mod examples;
 mod import;
+mod payload;
 mod run;
 mod shell;
 mod tests;
