@@ -62,18 +62,18 @@ impl<'a> Checker<'a> {
         let mut ranks: HashMap<i64, Span> = HashMap::new();
         for symbol in symbols.payloads.iter() {
             let (payload, docs) = symbol.node;
-            if let Some(rank) = &payload.rank {
-                if let Some(first) = ranks.insert(rank.node, rank.span) {
-                    self.diagnostics.push(
-                        Diagnostic::new(
-                            Code::EqualRank,
-                            rank.span,
-                            format!("another payload kind has the rank {}", rank.node),
-                        )
-                        .label(first, "the first one")
-                        .help("of several decisions the one of least rank runs first, so give each its own"),
-                    );
-                }
+            if let Some(rank) = &payload.rank
+                && let Some(first) = ranks.insert(rank.node, rank.span)
+            {
+                self.diagnostics.push(
+                    Diagnostic::new(
+                        Code::EqualRank,
+                        rank.span,
+                        format!("another payload kind has the rank {}", rank.node),
+                    )
+                    .label(first, "the first one")
+                    .help("of several decisions the one of least rank runs first, so give each its own"),
+                );
             }
             if let Some(fallback) = &payload.fallback
                 && symbols.payloads.get(&fallback.node).is_none()
