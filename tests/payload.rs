@@ -231,6 +231,44 @@ fn judges_say_what_they_cannot_take() {
 }
 
 #[test]
+fn bad_payloads_are_answered_and_bad_texts_refused() {
+    let rules = decisions();
+    let judge = rules.judge("respond").unwrap();
+    let large = json!({"response": "r".repeat(1 << 20), "confidence": 1, "intent": "greeting"});
+    let judgement = judge.judge(&large);
+    let size = judgement.violations().iter().find(|found| &*found.rule == "limit.payload_size").unwrap();
+    assert_eq!((size.path.as_str(), judgement.outcome()), ("$", Outcome::Reject));
+
+    for other in [json!(null), json!([]), json!("text"), json!(3)] {
+        let judgement = judge.judge(&other);
+        let found: Vec<_> = judgement.violations().iter().map(|found| (&*found.rule, &*found.path)).collect();
+        assert_eq!((found, judgement.outcome()), (vec![("respond.type", "$")], Outcome::Reject), "{other}");
+    }
+
+    let deep = |levels: usize| format!("{{\"a\": {}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+    assert_eq!(judge.judge_text(&deep(128)).unwrap().outcome(), Outcome::Reject);
+    let error = judge.judge_text(&deep(129)).unwrap_err();
+    assert_eq!(error.kind().code().to_string(), "E0603");
+    for (text, code) in [("{\"a\": 1, \"a\": 1}", "E0604"), ("[]", "E0602"), ("{", "E0601"), ("", "E0601")] {
+        let error = judge.judge_text(text).unwrap_err();
+        assert_eq!(error.kind().code().to_string(), code, "{text}");
+    }
+}
+
+#[test]
+fn what_is_read_at_two_types_is_shown_once() {
+    let rules = r#"payload p {
+      x: any
+      forbid "p.odd" at x when (x as any) is present and ((x as int) is missing or (x as int) > 3) else "odd"
+    }"#;
+    let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
+    let why = judge.why(&json!({"x": "7"}));
+    let operands: Vec<_> =
+        why[0].operands().iter().map(|operand| (operand.text.clone(), operand.value.clone())).collect();
+    assert_eq!(operands, [("payload.x".to_owned(), Some(json!("7")))], "{}", why[0]);
+}
+
+#[test]
 fn feedback_says_what_to_do() {
     let rules = decisions();
     let judgement =

@@ -3,6 +3,8 @@
 
 use crate::value::Value;
 use bumpalo::Bump;
+use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashSet};
 
 /// The entries of a dict, in the order of their keys.
@@ -28,12 +30,9 @@ const SHORT: usize = 16;
 pub(super) fn without<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     let [list, others] = args else { return Value::Missing };
     let (Some(list), Some(others)) = (list.elements(), others.elements()) else { return Value::Missing };
-    let short = others.clone().take(SHORT + 1).count() <= SHORT;
-    if short {
-        let left = list.filter(|element| {
-            let text = element.as_str();
-            text.is_none() || others.clone().all(|other| other.as_str() != text)
-        });
+    let few: SmallVec<[&str; SHORT]> = others.clone().take(SHORT + 1).filter_map(Value::as_str).collect();
+    if others.clone().nth(SHORT).is_none() {
+        let left = list.filter(|element| element.as_str().is_none_or(|text| !few.contains(&text)));
         return Value::list_in(bump, left);
     }
     let others: HashSet<&str> = others.filter_map(Value::as_str).collect();
@@ -51,33 +50,64 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     Value::list_in(bump, found.filter(|value| !value.is_missing()))
 }
 
-/// Counts what is written to it.
-struct Counter(u64);
-
-impl std::io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+/// How many bytes a value has as JSON, without white space.
+fn size(json: &Json) -> u64 {
+    match json {
+        Json::Null => 4,
+        Json::Bool(value) => 5 - u64::from(*value),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(int), _) => u64::from(int < 0) + digits(int.unsigned_abs()),
+            (None, Some(int)) => digits(int),
+            (None, None) => number.to_string().len() as u64,
+        },
+        Json::String(text) => text_size(text),
+        Json::Array(items) => items_size(items),
+        Json::Object(map) => dict_size(map),
     }
 }
 
-pub(super) fn json_size<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    let mut counter = Counter(0);
-    let written = match args {
-        [Value::Missing] | [] => return Value::Missing,
-        [Value::Dict(map)] => serde_json::to_writer(&mut counter, map),
-        [Value::JsonList(items)] => serde_json::to_writer(&mut counter, items),
-        [Value::Str(text)] => serde_json::to_writer(&mut counter, text),
-        [other, ..] => serde_json::to_writer(&mut counter, &other.to_json()),
-    };
-    match written {
-        Ok(()) => i64::try_from(counter.0).map_or(Value::Missing, Value::Int),
-        Err(_) => Value::Missing,
+fn digits(int: u64) -> u64 {
+    u64::from(int.checked_ilog10().unwrap_or(0)) + 1
+}
+
+fn text_size(text: &str) -> u64 {
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    let mut escaped = 0;
+    if !text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
+        for byte in text.bytes().filter(|byte| !is_plain(*byte)) {
+            escaped += match byte {
+                b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+                // As `\u001f`.
+                _ => 5,
+            };
+        }
     }
+    text.len() as u64 + 2 + escaped
+}
+
+/// Both brackets, and a comma before each element but the first.
+fn list_size(count: usize) -> u64 {
+    2 + count.saturating_sub(1) as u64
+}
+
+fn items_size(items: &[Json]) -> u64 {
+    list_size(items.len()) + items.iter().map(size).sum::<u64>()
+}
+
+fn dict_size(map: &Map<String, Json>) -> u64 {
+    let entries = map.iter().map(|(key, value)| text_size(key) + 1 + size(value));
+    list_size(map.len()) + entries.sum::<u64>()
+}
+
+pub(super) fn json_size<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+    let size = match args {
+        [Value::Missing] | [] => return Value::Missing,
+        [Value::Dict(map)] => dict_size(map),
+        [Value::JsonList(items)] => items_size(items),
+        [Value::Str(text)] => text_size(text),
+        [other, ..] => size(&other.to_json()),
+    };
+    i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
 /// The most segments a dotted key may have.
@@ -125,4 +155,22 @@ fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, bump: &'a Bump) -> Value<
     }
     made.extend(old);
     Value::Entries(made.into_bump_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_size_is_that_of_the_written_json() {
+        for json in [
+            json!(null),
+            json!([true, false, [], {}]),
+            json!([0, -1, 9, 10, -10, 999, i64::MIN, i64::MAX, u64::MAX, 0.5, -0.0, 1e300, 2.0]),
+            json!({"a\"b": "\\ \n\r\t \u{8}\u{c} \u{0} \u{1f} \u{7f} é 文件 🎉", "": ["", "x"], "z": {"y": {}}}),
+        ] {
+            assert_eq!(size(&json), json.to_string().len() as u64, "{json}");
+        }
+    }
 }

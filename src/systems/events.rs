@@ -156,22 +156,32 @@ impl<E: Clone + Send + 'static> Bus<E> {
     /// Must run inside a tokio runtime when there is middleware. When the returned future is
     /// dropped, middleware at work is stopped, and who had no room yet does not get the event.
     pub async fn publish(&self, event: E) -> Published {
+        match self.prepare(event).await {
+            Ok(event) => self.deliver(event).await,
+            Err(stopped) => Published { stopped_by: Some(stopped), ..Published::default() },
+        }
+    }
+
+    /// The first half of [`Bus::publish`]: the event as the middleware leaves it.
+    pub(super) async fn prepare(&self, event: E) -> Result<E, Stopped> {
         // Lets others have their turn when one task publishes without end.
         consume_budget().await;
-        let event = match self.through_middleware(event).await {
-            Ok(event) => event,
-            Err(stopped) => {
-                // Without what it said, which may quote the event.
-                let middleware = &*stopped.middleware;
-                match stopped.reason {
-                    StopReason::Stopped(_) => {
-                        tracing::debug!(target: "rulec::events", middleware, "event stopped");
-                    }
-                    _ => tracing::warn!(target: "rulec::events", middleware, "middleware failed"),
+        let result = self.through_middleware(event).await;
+        if let Err(stopped) = &result {
+            // Without what it said, which may quote the event.
+            let middleware = &*stopped.middleware;
+            match stopped.reason {
+                StopReason::Stopped(_) => {
+                    tracing::debug!(target: "rulec::events", middleware, "event stopped");
                 }
-                return Published { stopped_by: Some(stopped), ..Published::default() };
+                _ => tracing::warn!(target: "rulec::events", middleware, "middleware failed"),
             }
-        };
+        }
+        result
+    }
+
+    /// The second half of [`Bus::publish`]: to all subscribers.
+    pub(super) async fn deliver(&self, event: E) -> Published {
         let mut published = Published::default();
         let mut count = |sent| match sent {
             Sent::Queued => published.delivered += 1,

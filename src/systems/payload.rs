@@ -27,6 +27,8 @@
 mod arbitrate;
 pub mod cases;
 mod correct;
+#[cfg(feature = "runtime")]
+pub mod events;
 mod judgement;
 mod path;
 mod run;
@@ -44,6 +46,7 @@ use crate::json::{self, JsonError};
 use crate::schema::{Breach, breaches};
 use crate::sema::hir::{Payload, Program};
 use crate::ty::Record;
+use crate::vm::Ways;
 use run::Found;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
@@ -56,6 +59,8 @@ pub struct Judge {
     kind: usize,
     /// What the rules' `input` declares: context, options.
     input: Arc<Json>,
+    /// How the rules' fields are read.
+    ways: Arc<Ways>,
 }
 
 /// Why there is no judge.
@@ -120,7 +125,10 @@ impl Judge {
     pub fn new(rules: &Rules, kind: &str) -> Result<Judge, JudgeError> {
         let program = rules.program();
         match program.payloads.iter().position(|payload| &*payload.name == kind) {
-            Some(kind) => Ok(Judge { rules: rules.clone(), kind, input: Arc::new(json!({})) }),
+            Some(kind) => {
+                let ways = Arc::new(Ways::new(&program.slots));
+                Ok(Judge { rules: rules.clone(), kind, input: Arc::new(json!({})), ways })
+            }
             None => Err(unknown_kind(program, kind)),
         }
     }
@@ -206,7 +214,7 @@ impl Judge {
     /// Judges a payload.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
-        let found = run::run(&self.rules, kind, &self.input, payload, false);
+        let found = run::run(self, payload, false);
         if found.is_empty() {
             return Judgement::accepted(kind);
         }
@@ -217,14 +225,14 @@ impl Judge {
         if applied.is_empty() {
             return Judgement::rejected(kind, violations);
         }
-        let remaining = sorted(run::run(&self.rules, kind, &self.input, &corrected, false));
+        let remaining = sorted(run::run(self, &corrected, false));
         let remaining = remaining.into_iter().map(Found::into_violation).collect();
         Judgement::mended(kind, violations, applied, remaining, corrected)
     }
 
     /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let found = sorted(run::run(&self.rules, self.payload(), &self.input, payload, true));
+        let found = sorted(run::run(self, payload, true));
         found.into_iter().map(Why::of).collect()
     }
 

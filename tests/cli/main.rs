@@ -6,6 +6,7 @@ mod check;
 mod examples;
 mod import;
 mod kinds;
+mod payload;
 mod prompt;
 mod run;
 mod shell;

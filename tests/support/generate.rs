@@ -3,6 +3,7 @@
 //! so that conditions hold often enough to mean something.
 
 mod decide;
+pub mod payload;
 
 use super::random::Random;
 use serde_json::{Map, Value as Json, json};

@@ -1,20 +1,20 @@
 //! One pass over a payload: every table of requirements is asked of its object, elements in turn.
 
+use super::Judge;
 use super::judgement::Violation;
 use super::path::{self, OwnStep, Path, Step};
 use crate::bytecode::Bytecode;
 use crate::engine::{Rules, Tier};
 use crate::eval::Evaluator;
 use crate::host::{Host, HostCalls};
-use crate::sema::hir::{
-    self, BindingId, Block, Correction, Each, Expr, ExprKind, Payload, Place, Program, RuleId,
-};
+use crate::sema::hir::{self, BindingId, Block, Correction, Each, Expr, ExprKind, Place, Program, RuleId};
 use crate::source::SourceMap;
 use crate::trace::{TraceNode, Tracer};
 use crate::value::Value;
 use crate::vm::{Rooted, RootedScratch, Scratch, Vm};
 use bumpalo::Bump;
 use serde_json::Value as Json;
+use smallvec::SmallVec;
 use std::cell::RefCell;
 
 /// A violation with what mends it.
@@ -46,7 +46,9 @@ thread_local! {
 }
 
 /// Every violation, in the order of the rules.
-pub(super) fn run(rules: &Rules, kind: &Payload, input: &Json, payload: &Json, traced: bool) -> Vec<Found> {
+pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
+    let Judge { rules, input, ways, .. } = judge;
+    let kind = judge.payload();
     if !payload.is_object() {
         return vec![Found {
             violation: Violation::new(
@@ -75,8 +77,8 @@ pub(super) fn run(rules: &Rules, kind: &Payload, input: &Json, payload: &Json, t
             sources: traced.then(|| rules.sources()),
             bump,
             scratch,
-            slots: Rooted::new(&program.slots, input, count, cells),
-            places: vec![None; count],
+            slots: Rooted::new(&program.slots, ways, input, count, cells),
+            places: SmallVec::from_elem(None, count),
             found: Vec::new(),
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
@@ -99,7 +101,7 @@ struct Run<'a, 's> {
     bump: &'a Bump,
     scratch: &'s mut Scratch,
     slots: Rooted<'a>,
-    places: Vec<Option<Path<'a>>>,
+    places: SmallVec<[Option<Path<'a>>; 2]>,
     found: Vec<Found>,
 }
 
@@ -116,10 +118,24 @@ impl<'a> Run<'a, '_> {
         Evaluator::new(self.program, self.input, self.bump, HostCalls::new(self.hosts)).with_roots(roots)
     }
 
+    /// A value; the reference has it from the evaluator alone, as everything else.
     fn value(&mut self, expr: &'a Expr) -> Value<'a> {
+        if self.reference {
+            return self.evaluator().expr(expr);
+        }
         match &expr.kind {
             ExprKind::Slot(slot) => *self.slots.get(slot.index()),
             ExprKind::Const(constant) => constant.value(),
+            ExprKind::Read(inner, kinds) => self.value(inner).read(*kinds),
+            ExprKind::Field(base, name) => self.value(base).field(name),
+            ExprKind::Index(base, index) => {
+                let base = self.value(base);
+                base.index(self.value(index))
+            }
+            ExprKind::Call(function, args) => {
+                let args: SmallVec<[Value<'a>; 4]> = args.iter().map(|arg| self.value(arg)).collect();
+                (function.info().meaning)(&args, self.bump)
+            }
             _ => self.evaluator().expr(expr),
         }
     }

@@ -24,7 +24,8 @@ impl Why {
         Why { violation: found.violation, when: found.trace }
     }
 
-    /// The values that the condition was asked of, each once.
+    /// The values that the condition was asked of, each once. What is read at two types, and is of
+    /// one of them, is shown as what it is.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {
@@ -36,8 +37,10 @@ impl Why {
 
 fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
     for operand in &node.operands {
-        if !operands.contains(&operand) {
-            operands.push(operand);
+        match operands.iter_mut().find(|known| known.text == operand.text) {
+            Some(known) if known.value.is_none() => *known = operand,
+            Some(_) => {}
+            None => operands.push(operand),
         }
     }
     node.children.iter().for_each(|child| collect(child, operands));

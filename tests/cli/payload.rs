@@ -1,0 +1,175 @@
+//! `rulec run --decision`, `rulec why --decision` and `rulec schema`.
+
+use super::{Folder, SMALL};
+use serde_json::json;
+
+const RULES: &str = r#"
+input {
+  context?: { names: list<string> }
+  options?: { sandbox?: bool, limit?: int }
+}
+payload create rank 1 fallback remark {
+  name: string not blank
+  count: int in 0..=9 clamp default 1
+  closed remove
+  require "create.known" at name: name in context.names else "nobody knows this name"
+  require "size" : json_size(payload) <= 1MiB else "the payload must not be larger than 1 MiB"
+}
+## Says something.
+payload remark { text: string }
+"#;
+
+fn folder() -> Folder {
+    Folder::with(RULES).file("context.json", r#"{"names": ["ann"]}"#)
+}
+
+#[test]
+fn each_payload_is_judged_and_a_rejection_is_an_answer() {
+    let lines = "{\"name\": \"ann\", \"count\": 3}\n\n{\"name\": \"ann\", \"count\": 12, \"x\": 1}\n{\"name\": \"bob\"}\n";
+    let args = ["run", "a.rules", "--decision", "create", "--context", "context.json"];
+    let ran = folder().fed(&args, lines).expect(0);
+    let answers = ran.json();
+    let seen: Vec<_> = answers.iter().map(|answer| (&answer["line"], &answer["outcome"])).collect();
+    assert_eq!(
+        seen,
+        [
+            (&json!(1), &json!("accept")),
+            (&json!(3), &json!("accept_corrected")),
+            (&json!(4), &json!("reject"))
+        ]
+    );
+    assert_eq!(answers[1]["corrected"], json!({"name": "ann", "count": 9}));
+    assert_eq!(answers[2]["violations"][0]["rule"], "create.count.required");
+    assert_eq!(answers[2]["remaining"][0]["path"], "$.name");
+    assert_eq!(answers[2]["fallback"], "remark");
+    assert!(ran.err.contains("3 payloads: 1 accepted, 1 corrected, 1 rejected"), "{}", ran.err);
+    // Every engine answers alike, and the payloads may be in a file.
+    let folder = folder().file("lines.jsonl", lines);
+    let from_file = ["run", "a.rules", "lines.jsonl"].into_iter().chain(args[2..].iter().copied());
+    for engine in ["vm", "reference"] {
+        let args: Vec<&str> = from_file.clone().chain(["--engine", engine]).collect();
+        assert_eq!(folder.rulec(&args).expect(0).out, ran.out);
+    }
+}
+
+#[test]
+fn what_is_no_payload_is_told_with_its_line_and_the_rest_goes_on() {
+    let deep = |levels: usize| format!("{{\"a\": {}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+    let lines = [
+        "{\"name\": \"a\", \"name\": \"b\"}".to_owned(),
+        "[]".to_owned(),
+        "{\"name\": ".to_owned(),
+        deep(129),
+        deep(128),
+        "{\"count\": 1e999}".to_owned(),
+    ];
+    let ran = folder().fed(&["run", "a.rules", "--decision", "create"], lines.join("\n")).expect(1);
+    let answers = ran.json();
+    let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_str()).collect();
+    let refused = ["E0604", "E0602", "E0601", "E0603"].map(Some);
+    assert_eq!(codes, [&refused[..], &[None, Some("E0605")]].concat(), "{}", ran.out);
+    assert_eq!(answers[4]["outcome"], "reject");
+    assert!(ran.err.contains("1 rejected, 5 unreadable"), "{}", ran.err);
+}
+
+#[test]
+fn a_payload_over_a_mebibyte_breaks_a_rule_at_the_top() {
+    let line = json!({"name": "ann", "count": 1, "note": "n".repeat(1 << 20)}).to_string();
+    let args = ["run", "a.rules", "--decision", "create", "--context", "context.json"];
+    let ran = folder().fed(&args, line).expect(0);
+    let answer = &ran.json()[0];
+    let size = answer["violations"].as_array().unwrap().iter().find(|found| found["rule"] == "size");
+    assert_eq!(size.unwrap()["path"], "$");
+    // What nothing declares is removed, and then it is small enough.
+    assert_eq!(answer["corrected"], json!({"name": "ann", "count": 1}));
+}
+
+#[test]
+fn wrong_usage_ends_with_status_2_and_says_what_there_is() {
+    let folder = folder()
+        .file("list.json", "[1]")
+        .file("shape.json", r#"{"names": "ann"}"#)
+        .file("twice.json", r#"{"a": 1, "a": 2}"#)
+        .file("mistyped.json", r#"{"limit": "9"}"#)
+        .file("unknown.json", r#"{"sandbx": true}"#)
+        .file("plain.rules", SMALL);
+    let check = |args: &[&str], words: &str| {
+        for verb in [&["run", "a.rules"][..], &["why", "a.rules", "--input", "{}"]] {
+            let ran = folder.rulec(&[verb, args].concat()).expect(2);
+            assert!(ran.out.is_empty() && ran.err.contains(words), "{args:?}: {}", ran.err);
+        }
+    };
+    check(&["--decision", "creat"], "there is no payload kind `creat`; did you mean `create`?");
+    check(&["--decision", "zebra"], "the kinds are create, remark");
+    let with = |option, file, words| check(&["--decision", "create", option, file], words);
+    with("--options", "unknown.json", "there is no option `sandbx`; did you mean `sandbox`?");
+    with("--options", "mistyped.json", "`options.limit` must be int, and is string");
+    with("--context", "shape.json", "`context.names` must be list<string>, and is string");
+    with("--context", "list.json", "`list.json` is no JSON object");
+    with("--context", "twice.json", "(E0604)");
+    with("--context", "none.json", "`none.json` cannot be read");
+    check(&["--options", "unknown.json"], "--decision <KIND>");
+    check(&["--decision", "create", "--entry", "t"], "cannot be used with");
+
+    let plain = |args: &[&str]| {
+        let ran = folder.rulec(args).expect(2);
+        assert!(ran.out.is_empty() && ran.err.contains("there are no kinds"), "{args:?}: {}", ran.err);
+    };
+    plain(&["run", "plain.rules", "--decision", "create"]);
+    plain(&["why", "plain.rules", "--input", "{}", "--decision", "create"]);
+    plain(&["schema", "plain.rules", "--decision", "create"]);
+    let ran = folder.rulec(&["schema", "plain.rules"]).expect(2);
+    assert!(ran.err.contains("the rules hold no payload kind"), "{}", ran.err);
+    let ran = folder.rulec(&["schema", "a.rules", "--decision", "creat"]).expect(2);
+    assert!(ran.err.contains("did you mean `create`?"), "{}", ran.err);
+}
+
+#[test]
+fn why_shows_each_broken_rule_with_its_values_once() {
+    let folder = folder();
+    let why = |input: &str, more: &[&str]| {
+        let args = ["why", "a.rules", "--decision", "create", "--context", "context.json", "--input", input];
+        folder.rulec(&[&args, more].concat()).expect(0)
+    };
+    let ran = why("{\"name\": \"bob\", \"count\": \"3\"}", &[]);
+    for words in [
+        "create.count.type at $.count",
+        "create.known at $.name",
+        "payload.name = \"bob\"",
+        "answered with reject",
+    ] {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+    let times = |text: &str| ran.out.matches(text).count();
+    assert_eq!(
+        (times("payload.name = "), times("payload.count = "), times("count is missing")),
+        (1, 1, 0),
+        "{}",
+        ran.out
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&why("{\"name\": \"bob\"}", &["--format", "json"]).out).unwrap();
+    assert_eq!(json[0]["rule"], "create.count.required");
+    assert!(json[0]["when"].is_object());
+    let ran = why("{\"name\": \"ann\", \"count\": 1}", &[]);
+    assert_eq!(ran.out, "\u{2713} no rule is broken\n");
+    let args = ["why", "a.rules", "--decision", "create", "--input"];
+    folder.rulec(&[&args[..], &["[]"]].concat()).expect(1);
+}
+
+#[test]
+fn schemas_are_one_object_or_one_for_each_kind() {
+    let folder = folder();
+    let schema = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&folder.rulec(&[&["schema", "a.rules"], args].concat()).expect(0).out).unwrap()
+    };
+    let (all, one) = (schema(&[]), schema(&["--decision", "create"]));
+    assert_eq!(all["create"], one);
+    assert_eq!(all["remark"]["description"], "Says something.");
+    assert_eq!((&one["required"], &one["additionalProperties"]), (&json!(["name", "count"]), &json!(false)));
+    assert_eq!(
+        one["properties"]["count"],
+        json!({"type": "integer", "minimum": 0, "maximum": 9, "default": 1})
+    );
+    folder.rulec(&["schema", "none.rules"]).expect(2);
+}

@@ -1,0 +1,69 @@
+//! The differential test of payloads: random rules, random payloads, the machine's judgements held
+//! against the reference's.
+
+mod support;
+
+use rulec::systems::payload::Outcome;
+use rulec::{Rules, Tier};
+use serde_json::json;
+use support::generate::payload::Payloads;
+use support::random::Random;
+
+const PROGRAMS: u64 = 600;
+const PAYLOADS: usize = 40;
+
+#[test]
+fn every_engine_judges_like_the_reference() {
+    let (mut accepted, mut corrected, mut rejected, mut violations, mut refused) = (0, 0, 0, 0, 0);
+    for seed in 0..PROGRAMS {
+        let mut random = Random::new(seed);
+        let generated = Payloads::rules(&mut random);
+        let source = &generated.source;
+        let rules = match Rules::from_text(source) {
+            Ok(rules) => rules,
+            Err(error) => {
+                refused += 1;
+                assert!(refused < 5, "the generator writes rules that do not compile: {error}\n{source}");
+                continue;
+            }
+        };
+        let options = json!({"limit": random.below(6), "words": ["a", "文件"]});
+        let judge = |tier| {
+            let judge = rules.with_tier(tier).judge("p").expect("the kind is there");
+            if seed % 3 == 0 { judge } else { judge.options(options.clone()).expect("the options fit") }
+        };
+        let (machine, reference) = (judge(Tier::Vm), judge(Tier::Reference));
+        for at in 0..PAYLOADS {
+            let payload = generated.payload(&mut random);
+            let expected = reference.judge(&payload);
+            let judgement = machine.judge(&payload);
+            let context = || format!("seed {seed}, payload {payload}\n{source}");
+            let json = |judgement| serde_json::to_value(judgement).expect("a judgement is JSON");
+            assert_eq!(json(&judgement), json(&expected), "{}", context());
+            assert_eq!(judgement.feedback(), expected.feedback(), "{}", context());
+            if let Some(mended) = judgement.corrected() {
+                assert!(machine.judge(mended).is_valid(), "{}", context());
+            }
+            if at % 8 == 0 {
+                let why: Vec<_> = machine.why(&payload).into_iter().map(|why| why.violation).collect();
+                assert_eq!(why, judgement.violations(), "{}", context());
+            }
+            violations += judgement.violations().len();
+            match judgement.outcome() {
+                Outcome::Accept => accepted += 1,
+                Outcome::AcceptCorrected => corrected += 1,
+                Outcome::Reject => rejected += 1,
+            }
+        }
+    }
+    let all = accepted + corrected + rejected;
+    println!(
+        "{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected; {violations} violations"
+    );
+    assert!(all > 20_000, "only {all} judgements");
+    assert!(
+        accepted * 50 > all && corrected * 50 > all && rejected * 10 > all,
+        "{accepted}, {corrected}, {rejected}"
+    );
+    assert!(violations > 2 * rejected, "only {violations} violations");
+}
