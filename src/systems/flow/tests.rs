@@ -88,6 +88,9 @@ fn a_model_is_told_of_intent_flows_only() {
         ["- `refund_v2`: gives money back; for orders by mail", "- `complain`: takes complaints"]
     );
     assert_eq!(flows.tool().ids(), ["refund_v2", "complain"]);
+    let refund = flows.intent("refund_v2").unwrap();
+    assert_eq!(refund.examples, ["I want my money back", "我要退款", "please return my payment"]);
+    assert_eq!(refund.keywords, ["退钱"]);
     assert!(flows.intent("complain").is_some() && flows.intent("greeting").is_none());
     let keyword = classified("flow hello keyword exact [\"hello\"] -> \"greeting\"");
     assert!(keyword.prompt().is_empty() && keyword.tool().ids().is_empty());
