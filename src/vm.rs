@@ -32,7 +32,7 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 pub use message::{JsonMessage, Message, Record};
-pub use rooted::{Rooted, RootedScratch, Ways};
+pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
 
 /// A decision in the making.

@@ -4,7 +4,6 @@
 use crate::value::Value;
 use bumpalo::Bump;
 use serde_json::{Map, Value as Json};
-use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashSet};
 
 /// The entries of a dict, in the order of their keys.
@@ -30,9 +29,12 @@ const SHORT: usize = 16;
 pub(super) fn without<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     let [list, others] = args else { return Value::Missing };
     let (Some(list), Some(others)) = (list.elements(), others.elements()) else { return Value::Missing };
-    let few: SmallVec<[&str; SHORT]> = others.clone().take(SHORT + 1).filter_map(Value::as_str).collect();
-    if others.clone().nth(SHORT).is_none() {
-        let left = list.filter(|element| element.as_str().is_none_or(|text| !few.contains(&text)));
+    let short = others.clone().take(SHORT + 1).count() <= SHORT;
+    if short {
+        let left = list.filter(|element| {
+            let text = element.as_str();
+            text.is_none() || others.clone().all(|other| other.as_str() != text)
+        });
         return Value::list_in(bump, left);
     }
     let others: HashSet<&str> = others.filter_map(Value::as_str).collect();

@@ -46,7 +46,6 @@ use crate::json::{self, JsonError};
 use crate::schema::{Breach, breaches};
 use crate::sema::hir::{Payload, Program};
 use crate::ty::Record;
-use crate::vm::Ways;
 use run::Found;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
@@ -59,8 +58,6 @@ pub struct Judge {
     kind: usize,
     /// What the rules' `input` declares: context, options.
     input: Arc<Json>,
-    /// How the rules' fields are read.
-    ways: Arc<Ways>,
 }
 
 /// Why there is no judge.
@@ -125,10 +122,7 @@ impl Judge {
     pub fn new(rules: &Rules, kind: &str) -> Result<Judge, JudgeError> {
         let program = rules.program();
         match program.payloads.iter().position(|payload| &*payload.name == kind) {
-            Some(kind) => {
-                let ways = Arc::new(Ways::new(&program.slots));
-                Ok(Judge { rules: rules.clone(), kind, input: Arc::new(json!({})), ways })
-            }
+            Some(kind) => Ok(Judge { rules: rules.clone(), kind, input: Arc::new(json!({})) }),
             None => Err(unknown_kind(program, kind)),
         }
     }

@@ -251,7 +251,7 @@ fn said(cx: &mut Cx<'_>, clause: Pair<'_, Rule>, notice: &mut Notice) -> Built<(
             }
             return Ok(());
         }
-        Rule::fallback_value => Correction::Default(value(cx, clause)?),
+        Rule::fallback_value | Rule::field_default => Correction::Default(value(cx, clause)?),
         Rule::clamp_to => Correction::Clamp(value(cx, clause)?),
         _ => Correction::Remove,
     };
@@ -271,7 +271,8 @@ fn outcome(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, notice: &mut Notice) -> Built<
 
 /// The expression in a clause.
 fn value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
-    expr::expression(cx, child(pair, Rule::clause)?)
+    let is_value = |pair: &Pair<'_, Rule>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
+    expr::expression(cx, pair.into_inner().find(is_value).ok_or(Failed)?)
 }
 
 fn place(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Place> {

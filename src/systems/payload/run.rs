@@ -47,7 +47,7 @@ thread_local! {
 
 /// Every violation, in the order of the rules.
 pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
-    let Judge { rules, input, ways, .. } = judge;
+    let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
         return vec![Found {
@@ -77,7 +77,7 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
             sources: traced.then(|| rules.sources()),
             bump,
             scratch,
-            slots: Rooted::new(&program.slots, ways, input, count, cells),
+            slots: Rooted::new(&program.slots, input, count, cells),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),
         };
