@@ -248,12 +248,14 @@ impl Rules {
         Rules { set: self.set.clone(), tier }
     }
 
-    /// Runs the `test` blocks.
+    /// Runs the `test` blocks about decisions; those about payloads are judged by
+    /// [`run_tests`](fn@crate::systems::payload::run_tests).
     pub fn run_tests(&self) -> Vec<TestOutcome> {
-        self.set.program.tests.iter().map(|test| self.run_test(test)).collect()
+        self.set.program.tests.iter().filter_map(|test| self.run_test(test)).collect()
     }
 
-    fn run_test(&self, test: &crate::sema::hir::Test) -> TestOutcome {
+    /// Runs a test of a decision.
+    fn run_test(&self, test: &crate::sema::hir::Test) -> Option<TestOutcome> {
         let entry = self.table(test.entry);
         let decision = entry.decide(&test.message);
         let program = &self.set.program;
@@ -261,6 +263,7 @@ impl Rules {
             Expect::Rule(id) => Some(Chosen::Rule(id)),
             Expect::Default(table) => Some(Chosen::Default(table)),
             Expect::Nothing => None,
+            Expect::Judgement { .. } => return None,
         };
         let name = |chosen: Option<Chosen>| match chosen {
             None => "none".to_owned(),
@@ -274,14 +277,14 @@ impl Rules {
         let place =
             |chosen: Chosen| (chosen.table(program), chosen.name(program), matches!(chosen, Chosen::Rule(_)));
         let passed = actual.map(place) == expected.map(place);
-        TestOutcome {
+        Some(TestOutcome {
             name: test.name.to_string(),
             span: test.span,
             passed,
             expected: name(expected),
             actual: name(actual),
             explanation: (!passed).then(|| entry.explain(&test.message, true)),
-        }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use super::term::{Out, Term, plural};
 use super::{Status, Stop};
 use rulec::Rules;
 use rulec::json::{self, JsonError};
-use rulec::systems::payload::{Judge, Judgement, Outcome};
+use rulec::systems::payload::{Judge, Judgement, Outcome, kinds};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -70,6 +70,11 @@ pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -
         term.say(&text);
     }
     Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
+}
+
+/// The kind of payload that is meant: by `--decision`, or by `--entry` where it names one.
+pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>) -> Option<&'n str> {
+    decision.or_else(|| entry.filter(|name| kinds(rules).any(|kind| kind == *name)))
 }
 
 /// A judge with the context and options of files.

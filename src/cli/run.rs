@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::diag::Code;
 use rulec::json::{self, JsonError};
 use rulec::sema::hir::TableKind;
+use rulec::systems::payload;
 use rulec::{Decision, Entry, Explanation, Rules, SkippedCondition, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -37,7 +38,7 @@ pub struct Args {
     rules: PathBuf,
     /// The messages, one JSON object a line; `-` or nothing reads standard input
     pub input: Option<PathBuf>,
-    /// The table, choice or router to decide by, or `flows` [default: the routes outside any table]
+    /// The table, choice, router or payload kind to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Judge each line as a payload of this kind instead of deciding
@@ -106,15 +107,13 @@ pub struct BadMessage<'a> {
 
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
-    if let Some(kind) = &args.decision {
-        let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-        let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
-        return judge::run(args, kind, &rules.with_tier(args.engine), term, out);
-    }
-    let (input, name, size) = open(args.input.as_deref(), term)?;
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
     let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
     let rules = rules.with_tier(args.engine);
+    if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
+        return judge::run(args, kind, &rules, term, out);
+    }
+    let (input, name, size) = open(args.input.as_deref(), term)?;
     let entry = entry(&rules, args.entry.as_deref())?;
 
     let mut lines = Lines::new(name, input);
@@ -169,7 +168,7 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Stop
             let entries: Vec<&str> = rules.entries().skip(1).collect();
             let no_entry = || no_entry(rules, &entries);
             match entries.as_slice() {
-                [] => Err(Stop::usage("the rules hold nothing to decide by")),
+                [] => Err(nothing(rules)),
                 [only] => rules
                     .entry(only)
                     .ok()
@@ -180,6 +179,15 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Stop
         }
         None => Ok(rules.main()),
     }
+}
+
+/// Why there is nothing to decide by.
+fn nothing(rules: &Rules) -> Stop {
+    let kinds: Vec<&str> = payload::kinds(rules).collect();
+    Stop::usage(match kinds.is_empty() {
+        true => "the rules hold nothing to decide by".to_owned(),
+        false => format!("the rules judge payloads; name their kind with `--decision`: {}", kinds.join(", ")),
+    })
 }
 
 fn no_entry(rules: &Rules, entries: &[&str]) -> Stop {

@@ -7,6 +7,7 @@ use super::{Status, Stop};
 use rulec::TestOutcome;
 use rulec::syntax::ast::StatementKind;
 use rulec::syntax::parse;
+use rulec::systems::payload::run_tests;
 use std::path::PathBuf;
 
 /// Run the `test` blocks of rule files
@@ -42,7 +43,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     for (compiled, imported) in compiled.iter().zip(imported) {
         match &compiled.result {
             Ok(rules) => {
-                let outcomes = rules.run_tests();
+                let mut outcomes = rules.run_tests();
+                outcomes.extend(run_tests(rules));
+                outcomes.sort_by_key(|outcome| outcome.span);
                 if outcomes.is_empty() {
                     continue;
                 }

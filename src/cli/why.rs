@@ -84,7 +84,7 @@ struct Explained<'a> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
     let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
-    if let Some(kind) = &args.decision {
+    if let Some(kind) = judge::kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judge = judge::judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
         return payload(args, &judge, out);
     }

@@ -371,7 +371,7 @@ pub struct Test {
 }
 
 /// What a test expects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// This rule.
     Rule(RuleId),
@@ -379,6 +379,15 @@ pub enum Expect {
     Default(TableId),
     /// No route and no default.
     Nothing,
+    /// That a payload of this kind is judged so.
+    Judgement {
+        /// The kind.
+        kind: Arc<str>,
+        /// `accept`, `accept_corrected` or `reject`.
+        outcome: Arc<str>,
+        /// All rules it breaks, sorted; not compared when none is named.
+        breaks: Vec<Arc<str>>,
+    },
 }
 
 /// A condition or a value: what a `let` or an expression may turn out to be.

@@ -274,8 +274,10 @@ pub struct Test {
     pub name: Spanned<String>,
     /// `given ctx.count = 3`: a path and a constant.
     pub given: Vec<(Vec<Ident>, Expr)>,
-    /// `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`.
+    /// `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`; `expect KIND.reject`.
     pub expect: Vec<Ident>,
+    /// The rules a payload breaks: `expect KIND.reject "KIND.field.type"`.
+    pub breaks: Vec<Spanned<String>>,
 }
 
 /// A field of an `input` or record type, or a parameter.

@@ -33,11 +33,13 @@ mod judgement;
 mod path;
 mod run;
 mod schema;
+mod test;
 mod why;
 
 pub use arbitrate::{Arbitration, arbitrate};
 pub use judgement::{Applied, Judgement, Outcome, Violation};
 pub use schema::schema;
+pub use test::run_tests;
 pub use why::Why;
 
 use crate::diag::nearest;

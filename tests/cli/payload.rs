@@ -173,3 +173,37 @@ fn schemas_are_one_object_or_one_for_each_kind() {
     );
     folder.rulec(&["schema", "none.rules"]).expect(2);
 }
+
+#[test]
+fn an_entry_may_name_a_payload_kind() {
+    let ran = folder().fed(&["run", "a.rules", "--entry", "remark"], "{\"text\": \"hi\"}\n").expect(0);
+    assert_eq!((&ran.json()[0]["decision"], &ran.json()[0]["outcome"]), (&json!("remark"), &json!("accept")));
+    let ran = folder().rulec(&["why", "a.rules", "--entry", "remark", "--input", "{}"]).expect(0);
+    assert!(ran.out.contains("remark.text.required"), "{}", ran.out);
+    let ran = folder().fed(&["run", "a.rules"], "{}\n").expect(2);
+    assert!(ran.err.contains("name their kind with `--decision`: create, remark"), "{}", ran.err);
+}
+
+#[test]
+fn tests_say_how_a_payload_is_judged() {
+    let tests = r#"
+test "fine" { given payload = { name: "ann", count: 1 }  given context = { names: ["ann"] }  expect create.accept }
+test "mended" { given payload = { name: "ann", count: 12 }  given context = { names: ["ann"] }
+  expect create.accept_corrected "create.count.range" }
+test "outcome only" { given payload = { name: "bob" }  given context = { names: ["ann"] }  expect create.reject }
+"#;
+    let ran = Folder::with(format!("{RULES}{tests}")).rulec(&["test", "a.rules"]).expect(0);
+    assert!(ran.out.ends_with("3 passed, 0 failed\n"), "{}", ran.out);
+    let wrong = r#"
+test "other rule" { given payload = { name: " ", count: 1 }  expect create.reject "create.name.type" }
+test "other outcome" { given payload = { name: "ann", count: 1 }  expect create.reject }
+"#;
+    let ran = Folder::with(format!("{RULES}{wrong}")).rulec(&["test", "a.rules"]).expect(1);
+    for words in [
+        "expected create.reject \"create.name.type\", got create.reject \"create.name.empty\"",
+        "expected create.reject, got create.accept",
+        "0 passed, 2 failed",
+    ] {
+        assert!(ran.out.contains(words), "{}", ran.out);
+    }
+}

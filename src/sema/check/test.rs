@@ -28,7 +28,8 @@ impl<'a> Checker<'a> {
             let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
             let Some(first) = path.first() else { continue };
             let place = path.iter().fold(first.span, |span, part| span.to(part.span));
-            if !self.fields.inferred() {
+            let judged = self.judged_kind(test).is_some() && *names[0] == *"payload";
+            if !self.fields.inferred() && !judged {
                 match self.fields.find(&names, place) {
                     Ok(found) => self.value_fits(&json, &found.ty, &names.join("."), value.span)?,
                     Err(_) => {
@@ -42,9 +43,66 @@ impl<'a> Checker<'a> {
                     .report(Diagnostic::new(Code::TestInput, place, message).help("give each field once"));
             }
         }
-        let (entry, expect) = self.expectation(&test.expect)?;
+        let (entry, expect) = match self.judged_kind(test) {
+            Some(kind) => (TableId(0), self.judgement(test, kind)?),
+            None => {
+                if let Some(rule) = test.breaks.first() {
+                    return self.report(
+                        Diagnostic::new(Code::UnknownExpectation, rule.span, "only a payload breaks rules")
+                            .help("write which kind it is of: `expect KIND.reject \"RULE\"`"),
+                    );
+                }
+                self.expectation(&test.expect)?
+            }
+        };
         let name = test.name.node.as_str().into();
         Ok(hir::Test { name, message: Json::Object(message), entry, expect, span: test.name.span })
+    }
+
+    /// The payload kind that a test is about.
+    fn judged_kind(&self, test: &ast::Test) -> Option<usize> {
+        let kind = test.expect.first()?;
+        self.program.payloads.iter().position(|payload| *payload.name == *kind.node)
+    }
+
+    /// What a test expects of a payload.
+    fn judgement(&mut self, test: &'a ast::Test, kind: usize) -> Checked<Expect> {
+        const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
+        let place = test.expect.iter().fold(test.name.span, |_, part| part.span);
+        let payload = &self.program.payloads[kind];
+        let outcome = match test.expect.as_slice() {
+            [_, outcome] if OUTCOMES.contains(&outcome.node.as_str()) => outcome.node.as_str(),
+            [_, outcome] => {
+                let message = format!("`{}` is no outcome of a judgement", outcome.node);
+                let near = nearest(&outcome.node, OUTCOMES);
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
+                return self.report(match near {
+                    Some(near) => diagnostic.did_you_mean(place, Some(near)),
+                    None => diagnostic.help("the outcomes are accept, accept_corrected and reject"),
+                });
+            }
+            _ => {
+                let message = format!("a test of a payload says how `{}` is judged", payload.name);
+                let help = format!(
+                    "write `expect {0}.accept`, `{0}.accept_corrected` or `{0}.reject`",
+                    payload.name
+                );
+                return self.report(Diagnostic::new(Code::UnknownExpectation, place, message).help(help));
+            }
+        };
+        let known = payload.rules(&self.program);
+        for rule in &test.breaks {
+            if !known.contains(rule.node.as_str()) {
+                let message = format!("`{}` has no rule `{}`", payload.name, rule.node);
+                let near = nearest(&rule.node, known.iter().copied()).map(|near| format!("\"{near}\""));
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
+                return self.report(diagnostic.did_you_mean(rule.span, near.as_deref()));
+            }
+        }
+        let mut breaks: Vec<Arc<str>> = test.breaks.iter().map(|rule| rule.node.as_str().into()).collect();
+        breaks.sort();
+        breaks.dedup();
+        Ok(Expect::Judgement { kind: payload.name.clone(), outcome: outcome.into(), breaks })
     }
 
     /// Reports an unknown path as any other expression would.

@@ -2,10 +2,11 @@
 //! violated; what stands here says over which objects the tables are asked, where a violation is
 //! reported, and what is done about it.
 
-use super::{Expr, RuleId, TableId, ids};
+use super::{Expr, Program, RuleId, TableId, ids};
 use crate::span::Span;
 use crate::ty::Ty;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 ids! {
@@ -48,6 +49,20 @@ pub struct Payload {
     pub span: Span,
     /// Its doc comment.
     pub docs: Arc<str>,
+}
+
+impl Payload {
+    /// The ids of its rules.
+    pub fn rules<'p>(&self, program: &'p Program) -> BTreeSet<&'p str> {
+        fn collect(block: &Block, tables: &mut Vec<TableId>) {
+            tables.push(block.table);
+            block.each.iter().for_each(|each| collect(&each.block, tables));
+        }
+        let mut tables = Vec::new();
+        collect(&self.block, &mut tables);
+        let rules = program.rules.iter().filter(|rule| tables.contains(&rule.table));
+        rules.map(|rule| &*rule.name).collect()
+    }
 }
 
 /// Requirements that are asked of the same bindings.

@@ -177,6 +177,7 @@ struct Parts {
     target: Option<Target>,
     given: Vec<(Vec<Ident>, Expr)>,
     expect: Option<Vec<Ident>>,
+    breaks: Vec<Spanned<String>>,
 }
 
 /// Reads a statement. Goes on after a part that fails, so that each part's errors are reported.
@@ -238,7 +239,15 @@ fn part(cx: &mut Cx<'_>, parts: &mut Parts, pair: Pair<'_, Rule>) -> Built<()> {
                 }
             }
         }
-        Rule::expect => parts.expect = Some(keys(cx, child(pair, Rule::path)?)),
+        Rule::expect => {
+            for pair in pair.into_inner() {
+                match pair.as_rule() {
+                    Rule::path => parts.expect = Some(keys(cx, pair)),
+                    Rule::string => parts.breaks.push(cx.spanned_string(&pair)?),
+                    _ => {}
+                }
+            }
+        }
         Rule::arrow => cx.exact(&pair, "->", "the arrow"),
         Rule::equals => cx.exact(&pair, "=", "a definition"),
         _ => {}
@@ -277,7 +286,8 @@ fn assemble(rule: Rule, parts: Parts) -> Option<StatementKind> {
         Rule::default_statement => StatementKind::Default { target: parts.target? },
         Rule::table_statement => StatementKind::Table { name: parts.name?, statements: Vec::new() },
         Rule::test_statement => {
-            StatementKind::Test(Test { name: parts.string?, given: parts.given, expect: parts.expect? })
+            let (given, breaks) = (parts.given, parts.breaks);
+            StatementKind::Test(Test { name: parts.string?, given, expect: parts.expect?, breaks })
         }
         _ => return None,
     })
