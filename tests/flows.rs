@@ -341,7 +341,9 @@ fn a_choice_without_an_answer_of_use_takes_the_default_and_says_why() {
 #[test]
 fn only_a_choice_that_a_model_makes_is_asked() {
     let host = closed_host();
-    let model = ChatModel::new(client(&[host.clone()], limits()), &format!("http://{host}/"), "m").unwrap();
+    let model =
+        ChatModel::new(client(std::slice::from_ref(&host), limits()), &format!("http://{host}/"), "m")
+            .unwrap();
     let refused = |rules: &str, name| {
         AskedChoice::new(&Rules::from_text(rules).unwrap(), name, model.clone()).unwrap_err().to_string()
     };
