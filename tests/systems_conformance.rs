@@ -46,6 +46,18 @@ fn all_cases_hold_on_every_engine() {
     }
 }
 
+/// The files lie beside the other tests of workflows; payloads have theirs in `tests/payload.rs`.
+#[cfg(feature = "runtime")]
+#[test]
+fn workflow_cases_hold_on_every_engine() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workflow/cases");
+    let kind = kind("workflow").expect("the kind is known");
+    for name in ["workflow.jsonl", "workflow_more.jsonl"] {
+        let text = fs::read_to_string(folder.join(name)).expect("the cases lie here");
+        all_hold(name, &kind.run(&text, &setting()));
+    }
+}
+
 #[test]
 fn what_does_not_hold_is_reported_with_its_line_and_name() {
     let case = |expected: &str| {
