@@ -1,3 +1,5 @@
+//! What finds which flow: patterns first, then meaning.
+
 use super::*;
 use crate::engine::Tier;
 
