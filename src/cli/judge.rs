@@ -1,13 +1,11 @@
 //! `rulec run --decision`: a judgement for every payload of a stream of JSON lines.
 
 use super::files;
-use super::lines::{Line, Lines};
-use super::progress::Progress;
-use super::run::{self, Args, Refused};
+use super::run::{self, Args};
 use super::term::{Out, Term, plural};
 use super::{Status, Stop};
 use rulec::Rules;
-use rulec::json::{self, JsonError};
+use rulec::json;
 use rulec::systems::payload::{Judge, Judgement, Outcome, kinds};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -24,43 +22,20 @@ struct Judged<'a> {
 /// Judges every line.
 pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     let judge = judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
-    let (input, name, size) = run::open(args.input.as_deref(), term)?;
-    let mut lines = Lines::new(name, input);
-    let mut progress = Progress::new(size);
-    let mut answer = Vec::new();
+    let input = run::open(args.input.as_deref(), term)?;
     let (mut accepted, mut corrected, mut rejected, mut unreadable) = (0, 0, 0, 0);
-    loop {
-        let number = lines.number() + 1;
-        let Some(line) = lines.next(|| out.flush())? else { break };
-        let payload = match line {
-            Line::Bytes(bytes) if bytes.trim_ascii().is_empty() => continue,
-            Line::Bytes(bytes) => json::parse_object_bytes(bytes),
-            Line::TooLong => Err(JsonError::too_long()),
-        };
-        answer.clear();
-        match payload {
-            Ok(payload) => {
-                let judgement = judge.judge(&Json::Object(payload));
-                match judgement.outcome() {
-                    Outcome::Accept => accepted += 1,
-                    Outcome::AcceptCorrected => corrected += 1,
-                    Outcome::Reject => rejected += 1,
-                }
-                run::write_json(&mut answer, &Judged { line: number, judgement: &judgement });
+    run::answer_lines(input, out, |line, payload, answer| match payload {
+        Some(payload) => {
+            let judgement = judge.judge(payload);
+            match judgement.outcome() {
+                Outcome::Accept => accepted += 1,
+                Outcome::AcceptCorrected => corrected += 1,
+                Outcome::Reject => rejected += 1,
             }
-            Err(error) => {
-                unreadable += 1;
-                run::write_json(&mut answer, &Refused { line: number, error: run::bad_message(&error) });
-            }
+            run::write_json(answer, &Judged { line, judgement: &judgement });
         }
-        out.write(&answer)?;
-        if out.is_closed() {
-            break;
-        }
-        progress.at(lines.bytes());
-    }
-    progress.finish();
-    out.flush()?;
+        None => unreadable += 1,
+    })?;
     if !out.is_closed() {
         let all = plural(accepted + corrected + rejected + unreadable, "payload");
         let mut text = format!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");

@@ -113,50 +113,61 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
         return judge::run(args, kind, &rules, term, out);
     }
-    let (input, name, size) = open(args.input.as_deref(), term)?;
+    let input = open(args.input.as_deref(), term)?;
     let entry = entry(&rules, args.entry.as_deref())?;
 
+    let mut summary = Summary::default();
+    answer_lines(input, out, |line, message, answer| match message {
+        Some(message) => {
+            let decision = entry.decide(message);
+            summary.decided(&decision);
+            let matched = args.all.then(|| entry.matched(message));
+            let explanation = args.explain.then(|| entry.explain(message, false));
+            let skipped = entry.skipped(message);
+            write_json(answer, &Decided { line, decision: &decision, skipped, matched, explanation });
+        }
+        None => summary.error(),
+    })?;
+    if !out.is_closed() {
+        term.say(&summary.render(&rules));
+    }
+    Ok(if summary.has_errors() { Status::Errors } else { Status::Fine })
+}
+
+/// Answers every message of a stream with a line of its own, until the stream or the output ends.
+/// `answer` writes that line; it is told of what is no message (`None`), whose line is written here.
+pub fn answer_lines(
+    (input, name, size): Input,
+    out: &mut Out,
+    mut answer: impl FnMut(u64, Option<&Json>, &mut Vec<u8>),
+) -> Result<(), Stop> {
     let mut lines = Lines::new(name, input);
     let mut progress = Progress::new(size);
-    let mut summary = Summary::default();
-    let mut answer = Vec::new();
+    let mut bytes = Vec::new();
     loop {
         let number = lines.number() + 1;
         let Some(line) = lines.next(|| out.flush())? else { break };
         let message = match line {
-            Line::Bytes(bytes) if bytes.trim_ascii().is_empty() => continue,
-            Line::Bytes(bytes) => json::parse_object_bytes(bytes),
+            Line::Bytes(line) if line.trim_ascii().is_empty() => continue,
+            Line::Bytes(line) => json::parse_object_bytes(line),
             Line::TooLong => Err(JsonError::too_long()),
         };
-        answer.clear();
+        bytes.clear();
         match message {
-            Ok(message) => {
-                let message = Json::Object(message);
-                let decision = entry.decide(&message);
-                summary.decided(&decision);
-                let matched = args.all.then(|| entry.matched(&message));
-                let explanation = args.explain.then(|| entry.explain(&message, false));
-                let skipped = entry.skipped(&message);
-                let decided = Decided { line: number, decision: &decision, skipped, matched, explanation };
-                write_json(&mut answer, &decided);
-            }
+            Ok(message) => answer(number, Some(&Json::Object(message)), &mut bytes),
             Err(error) => {
-                summary.error();
-                write_json(&mut answer, &Refused { line: number, error: bad_message(&error) });
+                answer(number, None, &mut bytes);
+                write_json(&mut bytes, &Refused { line: number, error: bad_message(&error) });
             }
         }
-        out.write(&answer)?;
+        out.write(&bytes)?;
         if out.is_closed() {
             break;
         }
         progress.at(lines.bytes());
     }
     progress.finish();
-    out.flush()?;
-    if !out.is_closed() {
-        term.say(&summary.render(&rules));
-    }
-    Ok(if summary.has_errors() { Status::Errors } else { Status::Fine })
+    out.flush()
 }
 
 /// The entry to decide by. Rules without a route outside their tables are no mistake, but deciding
