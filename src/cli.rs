@@ -7,7 +7,7 @@
 //! | `files` | which files a verb works on, and compiling them |
 //! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
 //! | `lines`, `summary`, `progress` | what `run` needs besides deciding |
-//! | `check` `run` `why` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
+//! | `check` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 
 mod check;
@@ -17,6 +17,7 @@ mod files;
 mod import;
 mod judge;
 mod lines;
+mod plan;
 mod progress;
 mod prompt;
 mod report;
@@ -38,6 +39,7 @@ Examples:
   rulec check rules/                                  find every mistake in the folder's *.rules
   rulec run support.rules messages.jsonl              decide for each message, one a line
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
+  rulec plan support.rules                            how each rule is found
   rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 what a code means, with examples
   rulec import routes router.json -o support.rules    rules from another system's JSON
@@ -60,6 +62,7 @@ enum Verb {
     Check(check::Args),
     Run(run::Args),
     Why(why::Args),
+    Plan(plan::Args),
     Test(test::Args),
     Explain(explain::Args),
     Import(import::Args),
@@ -137,6 +140,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args, &term, &mut out),
         Verb::Run(args) => run::run(&args, &term, &mut out),
         Verb::Why(args) => why::run(&args, &term, &mut out),
+        Verb::Plan(args) => plan::run(&args, &term, &mut out),
         Verb::Test(args) => test::run(&args, &term, &mut out),
         Verb::Explain(args) => explain::run(&args, &term, &mut out),
         Verb::Import(args) => import::run(&args, &term, &mut out),

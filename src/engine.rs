@@ -11,7 +11,7 @@ pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
-pub use strategy::Tier;
+pub use strategy::{Indexing, Tier};
 
 use crate::bytecode::Bytecode;
 use crate::decision::{Choice, Chosen};
@@ -19,6 +19,7 @@ use crate::diag::{Diagnostic, nearest};
 use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
+use crate::index::{self, Index, TablePlan};
 use crate::schema::{self, Breach, Promises};
 use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKind};
 use crate::sema::normal::Normal;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 pub struct Rules {
     set: Arc<RuleSet>,
     tier: Tier,
+    indexing: Indexing,
 }
 
 struct RuleSet {
@@ -47,6 +49,7 @@ struct RuleSet {
     promises: Option<Promises>,
     normal: Normal,
     bytecode: Bytecode,
+    index: Index,
     hosts: Vec<Host>,
     sources: SourceMap,
     warnings: Vec<Diagnostic>,
@@ -130,7 +133,7 @@ impl Rules {
     }
 
     pub(crate) fn table(&self, table: TableId) -> Entry<'_> {
-        Entry { rules: &self.set, tier: self.tier.chosen(), table }
+        Entry { rules: &self.set, how: How { tier: self.tier.chosen(), indexing: self.indexing }, table }
     }
 
     /// The entry of that name: `routes`, or a table.
@@ -237,6 +240,11 @@ impl Rules {
         self.tier.chosen()
     }
 
+    /// How each rule is found, for tools.
+    pub fn plan(&self) -> Vec<TablePlan> {
+        index::plan(&self.set.normal, self.set.bytecode.chunk())
+    }
+
     /// Lends this thread's working memory.
     pub(crate) fn with_scratch<T>(run: impl FnOnce(&mut Scratch) -> T) -> T {
         RuleSet::with_scratch(run)
@@ -245,7 +253,18 @@ impl Rules {
     /// The same rules decided by another engine.
     #[must_use]
     pub fn with_tier(&self, tier: Tier) -> Rules {
-        Rules { set: self.set.clone(), tier }
+        Rules { tier, ..self.clone() }
+    }
+
+    /// The same rules decided with or without the index.
+    #[must_use]
+    pub fn with_index(&self, indexing: Indexing) -> Rules {
+        Rules { indexing, ..self.clone() }
+    }
+
+    /// The index, for tools.
+    pub fn index(&self) -> &Index {
+        &self.set.index
     }
 
     /// Runs the `test` blocks about decisions; those about payloads are judged by
@@ -314,11 +333,18 @@ pub struct Record<'m> {
     generation: u64,
 }
 
+/// How an entry decides.
+#[derive(Clone, Copy)]
+struct How {
+    tier: Tier,
+    indexing: Indexing,
+}
+
 /// A table of a rule set, to decide by.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     rules: &'r RuleSet,
-    tier: Tier,
+    how: How,
     table: TableId,
 }
 
@@ -363,7 +389,7 @@ impl<'r> Entry<'r> {
 
     /// Decides for a message.
     pub fn decide(&self, message: &Json) -> Decision<'r> {
-        let (choice, calls) = self.rules.choose(self.tier, self.table, message, None);
+        let (choice, calls) = self.rules.choose(self.how, self.table, message, None);
         self.rules.decision(self.table, choice, calls, message, self.rules.breaches(message))
     }
 
@@ -372,14 +398,14 @@ impl<'r> Entry<'r> {
         if record.generation != self.rules.generation {
             return self.decide(record.message);
         }
-        let (choice, calls) = self.rules.choose(self.tier, self.table, record.message, Some(&record.slots));
+        let (choice, calls) = self.rules.choose(self.how, self.table, record.message, Some(&record.slots));
         self.rules.decision(self.table, choice, calls, record.message, record.breaches.clone())
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
     /// by its own condition.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
-        let ids = self.rules.all_that_hold(self.tier, self.table, message);
+        let ids = self.rules.all_that_hold(self.how, self.table, message);
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 
@@ -465,12 +491,12 @@ impl RuleSet {
 
     fn choose(
         &self,
-        tier: Tier,
+        how: How,
         table: TableId,
         message: &Json,
         slots: Option<&[Value<'_>]>,
     ) -> (Choice, Option<Calls>) {
-        match tier {
+        match how.tier {
             Tier::Reference => {
                 let bump = Bump::new();
                 let hosts = HostCalls::new(&self.hosts);
@@ -479,8 +505,14 @@ impl RuleSet {
                 (choice, Calls::of(&evaluator.into_calls()))
             }
             Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| match slots {
-                Some(slots) => finish(&mut Vm::record(&self.bytecode, &self.hosts, slots, scratch), table),
-                None => finish(&mut Vm::json(&self.bytecode, &self.hosts, message, scratch), table),
+                Some(slots) => {
+                    let machine = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
+                    finish(&mut self.indexed(machine, how), table)
+                }
+                None => {
+                    let machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
+                    finish(&mut self.indexed(machine, how), table)
+                }
             }),
         }
     }
@@ -517,14 +549,25 @@ impl RuleSet {
         info.default.as_ref().is_some_and(|outcome| follow(evaluator, outcome, seen))
     }
 
-    fn all_that_hold(&self, tier: Tier, table: TableId, message: &Json) -> Vec<RuleId> {
-        match tier {
+    /// Lends a machine the index, when it may use it.
+    #[inline]
+    fn indexed<'a, M: vm::Message<'a>>(&'a self, machine: Vm<'a, M>, how: How) -> Vm<'a, M> {
+        match how.indexing {
+            Indexing::Never => machine,
+            Indexing::Auto => machine.with_index(&self.index, false),
+            Indexing::Always => machine.with_index(&self.index, true),
+        }
+    }
+
+    fn all_that_hold(&self, how: How, table: TableId, message: &Json) -> Vec<RuleId> {
+        match how.tier {
             Tier::Reference => {
                 let bump = Bump::new();
                 Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts)).matched(table)
             }
             Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| {
-                Vm::json(&self.bytecode, &self.hosts, message, scratch).matched(table)
+                let machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
+                self.indexed(machine, how).matched(table)
             }),
         }
     }

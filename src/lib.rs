@@ -47,6 +47,7 @@ pub mod engine;
 pub mod eval;
 pub mod explain;
 pub mod host;
+pub mod index;
 pub mod json;
 pub mod loader;
 pub mod meaning;
@@ -67,7 +68,7 @@ pub mod vm;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{
-    CompileError, Compiler, Decision, Entry, FlowHit, NextNodes, Record, Rules, TestOutcome, Tier,
+    CompileError, Compiler, Decision, Entry, FlowHit, Indexing, NextNodes, Record, Rules, TestOutcome, Tier,
     UnknownEntry,
 };
 pub use explain::Explanation;

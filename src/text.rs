@@ -24,7 +24,7 @@ pub mod similarity;
 pub mod word;
 
 pub use bucket::bucket;
-pub use fold::{fold, fold_char, fold_into};
+pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
 pub use lazy::LazyRegex;
 pub use normalize::{Form, TextMode};

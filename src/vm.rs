@@ -9,6 +9,7 @@
 //! gives wrong answers or runs long, but neither panics nor touches memory it should not.
 
 mod message;
+mod probe;
 mod rooted;
 mod scratch;
 mod test;
@@ -22,6 +23,7 @@ use crate::bytecode::instr::{BlockId, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::decision::{Choice, Chosen};
 use crate::host::{Host, HostCalls};
+use crate::index::Index;
 use crate::sema::hir::{RuleId, SlotId, TableId};
 use crate::sema::normal::PredId;
 use crate::value::{Tri, Value, compare, compare_int_float};
@@ -53,6 +55,9 @@ pub struct Vm<'a, M> {
     /// The elements of the loops, the cached values, then registers.
     values: Vec<Value<'a>>,
     home: &'a mut Vec<Value<'static>>,
+    index: Option<&'a Index>,
+    always_index: bool,
+    probe: &'a mut probe::Probe,
 }
 
 /// How a condition or table block ended.
@@ -67,9 +72,11 @@ enum End {
 
 /// A table that a `goto` led into.
 struct Frame {
+    /// The table that the jump stands in.
+    outer: TableId,
     /// The table.
     table: TableId,
-    /// Where to go on when it chooses nothing.
+    /// Where to go on when it chooses nothing: a place in the code, or a rank with an index.
     behind: usize,
 }
 
@@ -122,7 +129,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         parts: scratch::Machine<'a>,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let scratch::Machine { bump, memo, texts, cached, buffer, similarity, home } = parts;
+        let scratch::Machine { bump, memo, texts, cached, buffer, similarity, home, probe } = parts;
         let mut values: Vec<Value<'a>> = recycle(std::mem::take(home));
         values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);
         Vm {
@@ -139,34 +146,57 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             similarity,
             values,
             home,
+            index: None,
+            always_index: false,
+            probe,
         }
+    }
+
+    /// Decides with the help of an index over the same rules, where that is faster, or `always`.
+    #[must_use]
+    #[inline]
+    pub fn with_index(mut self, index: &'a Index, always: bool) -> Vm<'a, M> {
+        self.probe.grow(index);
+        (self.index, self.always_index) = (Some(index), always);
+        self
+    }
+
+    /// The index, where a table is decided with it.
+    fn index_of(&self, table: TableId) -> Option<&'a Index> {
+        self.index.filter(|index| self.always_index || index.serves(table))
     }
 
     /// Decides: the first route of the table that holds, or its default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let mut path = SmallVec::<[RuleId; 4]>::new();
         let mut frames = SmallVec::<[Frame; 8]>::new();
-        let mut pc = self.table_start(entry);
+        let (mut table, mut at) = (entry, self.table_start(entry));
         loop {
-            let next = match self.run::<false>(pc, 0) {
+            let end = match self.index_of(table) {
+                Some(index) => self.search(index, table, at),
+                None => self.run::<false>(at, 0),
+            };
+            let next = match end {
                 End::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
                 End::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
-                End::Goto { route, table, behind } => {
+                End::Goto { route, table: inner, behind } => {
                     path.push(route);
-                    frames.push(Frame { table, behind });
-                    Some(table)
+                    frames.push(Frame { outer: table, table: inner, behind });
+                    Some(inner)
                 }
                 End::Continue(table) => Some(table),
                 End::Nothing | End::Answer(_) => None,
             };
             // A table that chose nothing once in a decision will choose nothing again.
             match next {
-                Some(table) if self.recall(self.table_cell(table)).is_none() => pc = self.table_start(table),
+                Some(next) if self.recall(self.table_cell(next)).is_none() => {
+                    (table, at) = (next, self.table_start(next));
+                }
                 _ => {
                     let Some(frame) = frames.pop() else { return Choice::nothing() };
                     self.keep(self.table_cell(frame.table), Tri::False);
                     path.pop();
-                    pc = frame.behind;
+                    (table, at) = (frame.outer, frame.behind);
                 }
             }
         }
@@ -174,8 +204,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Every route of the table whose condition holds, in the order they are tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+        if let Some(index) = self.index_of(entry) {
+            return self.search_all(index, entry);
+        }
         let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
-        (0..routes).filter_map(|position| self.route(entry, position)).collect()
+        (0..routes).filter_map(|position| Some(self.route(entry, position)?.0)).collect()
     }
 
     /// Whether the condition of the route at a position of a table's order holds.
@@ -183,10 +216,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.route(table, position).is_some()
     }
 
-    fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
+    /// The route at a position of a table's order, and the table it jumps to, when it holds.
+    fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
         match self.run::<true>(code.start as usize, code.end as usize) {
-            End::Choose(route) | End::Goto { route, .. } => Some(route),
+            End::Choose(route) => Some((route, None)),
+            End::Goto { route, table, .. } => Some((route, Some(table))),
             _ => None,
         }
     }
@@ -212,7 +247,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         *self.message.slot(slot.index())
     }
 
+    /// Where the search through a table begins: a place in the code, or a rank with an index.
     fn table_start(&self, table: TableId) -> usize {
+        if self.index_of(table).is_some() {
+            return 0;
+        }
         let block = self.chunk.tables.get(table.index()).map(|table| table.block);
         // Past the end is `Nothing`.
         block.and_then(|block| self.chunk.blocks.get(block as usize)).map_or(usize::MAX, |b| b.start as usize)

@@ -3,7 +3,7 @@
 
 mod support;
 
-use rulec::{Compiler, Rules, Tier};
+use rulec::{Compiler, Indexing, Rules, Tier};
 use serde_json::Value as Json;
 use support::generate::{Generator, message};
 use support::random::Random;
@@ -51,16 +51,24 @@ fn every_engine_answers_like_the_reference() {
             }
         };
         let reference = rules.with_tier(Tier::Reference);
+        let engines = [
+            ("vm", rules.with_tier(Tier::Vm).with_index(Indexing::Never)),
+            ("index", rules.with_tier(Tier::Vm).with_index(Indexing::Always)),
+        ];
         for at in 0..MESSAGES {
             let message = message(&mut random);
             let entry = &program.entries[at % program.entries.len()];
             let expected = seen(&reference, entry, &message);
             let context = || format!("seed {seed}, entry {entry}, message {message}\n{}", program.source);
-            assert_eq!(seen(&rules, entry, &message), expected, "vm: {}", context());
+            for (name, rules) in &engines {
+                assert_eq!(seen(rules, entry, &message), expected, "{name}: {}", context());
+                let handle = rules.entry(entry).expect("the generator names the entries");
+                let prepared = handle.decide_record(&rules.prepare(&message));
+                let decided = handle.decide(&message);
+                assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared record: {}", context());
+            }
             let handle = rules.entry(entry).expect("the generator names the entries");
-            let prepared = handle.decide_record(&rules.prepare(&message));
             let decided = handle.decide(&message);
-            assert_eq!(prepared.chosen(), decided.chosen(), "prepared record: {}", context());
             if at % 10 == 0 {
                 let explained =
                     serde_json::to_value(handle.explain(&message, true)).expect("an explanation is JSON");

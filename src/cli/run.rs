@@ -12,7 +12,7 @@ use rulec::diag::Code;
 use rulec::json::{self, JsonError};
 use rulec::sema::hir::TableKind;
 use rulec::systems::payload;
-use rulec::{Decision, Entry, Explanation, Rules, SkippedCondition, Tier};
+use rulec::{Decision, Entry, Explanation, Indexing, Rules, SkippedCondition, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::fs::File;
@@ -59,6 +59,9 @@ pub struct Args {
     /// The engine that decides; all answer alike
     #[arg(long, default_value = Tier::Auto.name(), value_parser = tier(), value_name = "ENGINE")]
     engine: Tier,
+    /// Try the rules one by one, without the index: to compare, and to find out what is wrong
+    #[arg(long)]
+    no_index: bool,
     /// The folder that imports may not leave [default: the rules file's own]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -109,7 +112,8 @@ pub struct BadMessage<'a> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
     let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
-    let rules = rules.with_tier(args.engine);
+    let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
+    let rules = rules.with_tier(args.engine).with_index(indexing);
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
         return judge::run(args, kind, &rules, term, out);
     }

@@ -2,9 +2,10 @@
 
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
-use super::{RuleSet, Rules, Tier};
+use super::{Indexing, RuleSet, Rules, Tier};
 use crate::bytecode::{self, LowerError};
 use crate::diag::{Code, Diagnostic};
+use crate::index;
 use crate::loader::{self, Loader, MemoryLoader};
 use crate::schema::Promises;
 use crate::sema::check;
@@ -33,6 +34,7 @@ pub struct Compiler {
     registry: Registry,
     unlinked: bool,
     tier: Tier,
+    indexing: Indexing,
 }
 
 impl Compiler {
@@ -60,6 +62,13 @@ impl Compiler {
     #[must_use]
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
+        self
+    }
+
+    /// Whether decisions use the index.
+    #[must_use]
+    pub fn index(mut self, indexing: Indexing) -> Self {
+        self.indexing = indexing;
         self
     }
 
@@ -143,6 +152,7 @@ impl Compiler {
                 set: Arc::new(RuleSet {
                     promises: program.input.as_ref().map(Promises::of),
                     program,
+                    index: index::build(&normal, bytecode.chunk()),
                     normal,
                     bytecode,
                     hosts,
@@ -151,6 +161,7 @@ impl Compiler {
                     generation: GENERATION.fetch_add(1, Ordering::Relaxed),
                 }),
                 tier: self.tier,
+                indexing: self.indexing,
             }),
             _ => Err(CompileError { diagnostics, sources: loaded.sources }),
         }

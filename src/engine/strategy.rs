@@ -54,3 +54,16 @@ impl FromStr for Tier {
             .ok_or_else(|| format!("there is no engine `{text}`; choose auto, reference or vm"))
     }
 }
+
+/// Whether the index finds the routes that may hold. Without it every route is tried in turn; the
+/// answer is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Indexing {
+    /// For the tables where it is faster.
+    #[default]
+    Auto,
+    /// For every table.
+    Always,
+    /// For none: to compare, and to find out what is wrong.
+    Never,
+}

@@ -100,6 +100,15 @@ impl Glob {
         Glob { first, rest }
     }
 
+    /// Stretches of text that every fitting text holds, prepared as the pattern was.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));
+        [&self.first].into_iter().chain(rest).flat_map(|piece| &piece.0).filter_map(|part| match part {
+            Part::Literal(_, text) => Some(&**text),
+            Part::Any(_) => None,
+        })
+    }
+
     /// Whether the whole of `text` fits. Allocates nothing. One pass, unless a piece mixes `?` and text between two
     /// stars; then at worst the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {

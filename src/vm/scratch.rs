@@ -1,5 +1,6 @@
 //! What a thread keeps from decision to decision.
 
+use super::probe::Probe;
 use crate::bytecode::Chunk;
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
@@ -18,6 +19,7 @@ pub struct Scratch {
     similarity: Similarities,
     values: Vec<Value<'static>>,
     slots: SlotCells,
+    probe: Probe,
 }
 
 /// A text prepared under a mode, for the decision of that number.
@@ -65,6 +67,7 @@ pub(super) struct Machine<'a> {
     pub buffer: &'a mut String,
     pub similarity: &'a mut Similarities,
     pub home: &'a mut Vec<Value<'static>>,
+    pub probe: &'a mut Probe,
 }
 
 impl Scratch {
@@ -91,6 +94,7 @@ impl Scratch {
             buffer: &mut self.buffer,
             similarity: &mut self.similarity,
             home: &mut self.values,
+            probe: &mut self.probe,
         };
         (self.epoch, Parts { slots: &mut self.slots, machine })
     }
@@ -103,6 +107,7 @@ impl Scratch {
         self.texts.iter_mut().for_each(|text| text.epoch = 0);
         self.slots.slots.fill(Stamp::default());
         self.slots.nodes.fill(Stamp::default());
+        self.probe.forget();
         4
     }
 

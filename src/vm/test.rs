@@ -13,12 +13,19 @@ use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Answers a predicate anew.
-    pub(super) fn test(&mut self, pred: usize) -> Tri {
+    pub(super) fn test(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
-        let Some(pred) = chunk.preds.get(pred) else { return Tri::Unknown };
+        let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
         let left = self.operand(pred.left);
         match pred.check {
-            Check::Keywords(id) => self.keywords(pred, id, left),
+            Check::Keywords(id) => {
+                if let (Some(index), Value::Str(_)) = (self.index, left)
+                    && let Some(answer) = self.scanned(index, number)
+                {
+                    return answer;
+                }
+                self.keywords(pred, id, left)
+            }
             Check::Truth => meaning::truth(left),
             Check::Missing => left.is_missing().into(),
             Check::Int(cmp, int) => ordered(cmp, order_int(&left, int)),

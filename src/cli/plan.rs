@@ -1,0 +1,143 @@
+//! `rulec plan`: how each rule is found, and why.
+
+use super::files;
+use super::term::{Out, Term, paint, plural};
+use super::{Status, Stop};
+use clap::ValueEnum;
+use rulec::index::plan::{Found, TablePlan};
+use rulec::sema::hir::Program;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Say how each rule is found: by a key, by bits, or always tried
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec plan support.rules
+  rulec plan support.rules --entry billing
+  rulec plan support.rules --format json | jq '.[].routes[] | select(.by == \"always\")'
+
+A rule is found by a *key* when every message it holds for must have something that can be looked up:
+a text, a value, an element of a list. The others lie in a table of *bits*, which the values of a
+message narrow down, or are *always* tried. Costs are guesses in nanoseconds a message; the cheaper
+way is taken. `rulec run --no-index` tries all rules one by one.")]
+pub struct Args {
+    /// The rules file
+    rules: PathBuf,
+    /// Only this table, choice or router, or `flows`, or `routes`
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// A table to read, or the same as data
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// The folder that imports may not leave [default: the rules file's own]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// How a plan is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table to read
+    #[default]
+    Human,
+    /// One JSON array, an object for each table
+    Json,
+}
+
+#[derive(Serialize)]
+struct Table<'a> {
+    name: &'a str,
+    indexed: bool,
+    index_cost: f64,
+    linear_cost: f64,
+    routes: Vec<Route<'a>>,
+}
+
+#[derive(Serialize)]
+struct Route<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    found: &'a Found,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
+    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let only = match &args.entry {
+        Some(name) => Some(rules.entry(name).map_err(|error| Stop::usage(error.to_string()))?.id()),
+        None => None,
+    };
+    let program = rules.program();
+    let plans = rules.plan();
+    let tables: Vec<Table<'_>> = plans
+        .iter()
+        .filter(|plan| !plan.routes.is_empty() && only.is_none_or(|only| only.0 == plan.table))
+        .map(|plan| table(program, plan))
+        .collect();
+    match args.format {
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&tables)
+                .map_err(|error| Stop::error(format!("the plan cannot be written: {error}")))?;
+            out.line(&text)?;
+        }
+        Format::Human => {
+            for (at, table) in tables.iter().enumerate() {
+                if at > 0 {
+                    out.line("")?;
+                }
+                write(table, term.color_out(), out)?;
+            }
+        }
+    }
+    Ok(Status::Fine)
+}
+
+fn table<'a>(program: &'a Program, plan: &'a TablePlan) -> Table<'a> {
+    let routes = plan
+        .routes
+        .iter()
+        .map(|route| Route { name: &program.rules[route.rule as usize].name, found: &route.found });
+    Table {
+        name: &program.tables[plan.table as usize].name,
+        indexed: plan.indexed,
+        index_cost: plan.index_cost.round(),
+        linear_cost: plan.linear_cost.round(),
+        routes: routes.collect(),
+    }
+}
+
+fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), Stop> {
+    let count = |is: fn(&Found) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
+    let how = if table.indexed { "found by the index" } else { "tried one by one" };
+    out.line(&format!(
+        "{}: {}, {how} (about {} ns with the index, {} ns without)",
+        paint(color, "1", table.name),
+        plural(table.routes.len(), "rule"),
+        table.index_cost,
+        table.linear_cost
+    ))?;
+    out.line(&format!(
+        "  {} by key, {} by bits, {} always tried",
+        count(|found| matches!(found, Found::Key { .. })),
+        count(|found| matches!(found, Found::Bits { .. })),
+        count(|found| matches!(found, Found::Always { .. })),
+    ))?;
+    let width = table.routes.iter().map(|route| route.name.chars().count()).max().unwrap_or(0).min(32);
+    for route in &table.routes {
+        let (by, what) = match route.found {
+            Found::Key { keys, posting, .. } => {
+                let shared = match posting.saturating_sub(1) {
+                    0 => String::new(),
+                    others => format!("  (with {})", plural(others, "other")),
+                };
+                ("key", format!("{}{shared}", keys.join(" or ")))
+            }
+            Found::Bits { values } => ("bits", values.join(", ")),
+            Found::Always { because } => ("always", because.clone()),
+        };
+        let padding = " ".repeat(width.saturating_sub(route.name.chars().count()));
+        out.line(&format!("  {}{padding}  {}  {what}", route.name, paint(color, "36", &format!("{by:<6}"))))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! The index: from a message to the few routes whose conditions may hold, in the order they are
+//! tried, at a cost that hardly depends on how many routes there are.
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | [`required`](mod@required) | which literals must a text hold for a text predicate to be true? |
+//! | [`lens`] | which values do all tests answer alike? |
+//! | [`atom`] | what can be looked up in a message, and what does a predicate need of it? |
+//! | [`block`] | which of many routes do single values rule out? |
+//! | [`build`](mod@build) | by which key is each route found? |
+//! | [`estimate`] | is that faster than trying the routes one by one? |
+//! | [`mod@plan`] | how is each route found, for people to read? |
+//! | [`scan`] | which of many literals occur in a text? |
+//!
+//! The contract, held by the differential test: a route whose condition holds is always among those
+//! found. It rests on conditions that cannot fail (see the language page): what is skipped would have
+//! changed nothing. What is found may still not hold; the machine tests the whole condition.
+//!
+//! Each route of a table has one way to be found. Most have *keys*: literals, values or list elements
+//! of which a message must hold one. Each key has a *posting*: the ranks of its routes, in order. The
+//! other routes lie in the table's *root* block, where bits rule most of them out.
+
+pub mod atom;
+pub mod block;
+pub mod build;
+pub mod estimate;
+pub mod lens;
+pub mod plan;
+pub mod required;
+pub mod scan;
+
+use crate::bytecode::chunk::Operand;
+use crate::sema::hir::TableId;
+use crate::text::TextMode;
+use atom::Literals;
+use block::Block;
+use hashbrown::HashMap;
+use lens::Classes;
+use scan::Scanner;
+
+pub use build::build;
+pub use plan::{RoutePlan, TablePlan, plan};
+
+/// The index of a rule set.
+#[derive(Debug)]
+pub struct Index {
+    /// The texts that are scanned.
+    pub subjects: Vec<SubjectIndex>,
+    /// The values that are looked up.
+    pub lenses: Vec<LensIndex>,
+    /// Each table's routes.
+    pub tables: Vec<TableIndex>,
+    /// The keys.
+    pub keys: Vec<Key>,
+    /// For each predicate the literals that tell its answer once its subject has been scanned.
+    pub literals: Vec<Option<Literals>>,
+    /// How many literals all subjects have.
+    pub literal_count: u32,
+}
+
+impl Index {
+    /// Whether deciding by a table is faster with the index than without.
+    pub fn serves(&self, table: TableId) -> bool {
+        self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)
+    }
+}
+
+/// A text that is scanned.
+#[derive(Debug)]
+pub struct SubjectIndex {
+    /// Where the text comes from.
+    pub operand: Operand,
+    /// Whether it is folded first.
+    pub fold: bool,
+    /// Whether it is scanned without being normalised.
+    pub plain: bool,
+    /// The normalising modes in which it is scanned too.
+    pub modes: Vec<TextMode>,
+    /// The literals.
+    pub scanner: Scanner,
+    /// The number of its first literal among those of all subjects.
+    pub first: u32,
+    /// The keys of each literal.
+    pub keys: Lists,
+}
+
+/// A value that is looked up.
+#[derive(Debug)]
+pub struct LensIndex {
+    /// Where it comes from.
+    pub operand: Operand,
+    /// How texts are prepared.
+    pub mode: TextMode,
+    /// The classes of values.
+    pub classes: Classes,
+    /// The keys of each class.
+    pub keys: Lists,
+    /// The keys of texts among a list's elements.
+    pub elements: HashMap<Box<str>, Box<[u32]>, foldhash::fast::FixedState>,
+}
+
+/// Something that a message holds or not, and which routes it may lead to.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The table.
+    pub table: u32,
+    /// The routes, in [`TableIndex::postings`].
+    pub posting: u32,
+}
+
+/// The index of a table.
+#[derive(Debug, Default)]
+pub struct TableIndex {
+    /// The routes that have keys, by key.
+    pub postings: Vec<Posting>,
+    /// The others.
+    pub root: Block,
+    /// The subjects in which its keys are looked for.
+    pub subjects: Vec<u32>,
+    /// The lenses through which its keys are looked for.
+    pub lenses: Vec<u32>,
+    /// What a decision costs by trying the routes one by one: a guess in nanoseconds.
+    pub linear: f64,
+    /// What it costs with the index.
+    pub indexed: f64,
+}
+
+/// The routes of a key.
+#[derive(Debug)]
+pub enum Posting {
+    /// Their ranks, ascending.
+    List(Box<[u32]>),
+    /// Many, which bits narrow down.
+    Block(Box<Block>),
+}
+
+/// Short lists one behind the other, numbered.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    ends: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    /// So many lists of the items given with their list's number.
+    pub fn new(count: usize, mut items: Vec<(u32, u32)>) -> Lists {
+        items.sort_unstable();
+        let mut ends = vec![0; count];
+        for (list, _) in &items {
+            if let Some(end) = ends.get_mut(*list as usize) {
+                *end += 1;
+            }
+        }
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += *end;
+            *end = sum;
+        }
+        Lists { ends, items: items.into_iter().map(|(_, item)| item).collect() }
+    }
+
+    /// The list of that number.
+    #[inline]
+    pub fn get(&self, list: u32) -> &[u32] {
+        let list = list as usize;
+        let start = if list == 0 { 0 } else { self.ends.get(list - 1).copied().unwrap_or(0) };
+        let end = self.ends.get(list).copied().unwrap_or(start);
+        self.items.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Whether all lists are empty.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}

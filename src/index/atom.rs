@@ -1,0 +1,409 @@
+//! What can be looked up in a message, and the necessary conditions that predicates make of it. A
+//! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
+//! true.
+
+use super::lens::{Class, Classes, Simple};
+use super::required::{Required, required};
+use crate::bytecode::chunk::{Check, Chunk, Operand, Search};
+use crate::bytecode::instr::{BlockId, Cmp, Instr};
+use crate::ops::{Cost, Op, Quantity};
+use crate::sema::normal::Ask;
+use crate::text::{self, Form, TextMode};
+use crate::ty::KindSet;
+use crate::value::Value;
+use hashbrown::HashMap;
+
+/// A number for each distinct set of atoms.
+pub type SetId = u32;
+
+/// Something that is looked up in a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Atom {
+    /// A literal in a subject's text.
+    Literal(u32, u32),
+    /// A value's class, through a lens.
+    Class(u32, Class),
+    /// A text among a list's elements, through a lens.
+    Element(u32, Box<str>),
+}
+
+/// A text that is scanned for literals.
+#[derive(Debug)]
+pub struct Subject {
+    /// Where the text comes from.
+    pub operand: Operand,
+    /// A predicate that reads it.
+    pub pred: u32,
+    /// Whether the text is folded before it is scanned; literals are then folded too.
+    pub fold: bool,
+    /// Whether some literal is looked for in the text as it came, folded or not.
+    pub plain: bool,
+    /// The normalising modes in which it is scanned as well, where that makes a difference.
+    pub modes: Vec<TextMode>,
+    /// The literals, each with its number.
+    pub literals: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
+}
+
+/// A way to look at a value.
+#[derive(Debug)]
+pub struct Lens {
+    /// Where the value comes from.
+    pub operand: Operand,
+    /// A predicate that reads it.
+    pub pred: u32,
+    /// How its texts are prepared.
+    pub mode: TextMode,
+    /// The classes of its values.
+    pub classes: Classes,
+    /// How many distinct elements are looked up where it is a list.
+    pub elements: usize,
+}
+
+/// The literals that tell a predicate's answer.
+#[derive(Clone, Debug)]
+pub struct Literals {
+    /// The subject they are looked for in.
+    pub subject: u32,
+    /// Their numbers there.
+    pub numbers: Vec<u32>,
+    /// Whether all are needed, or one.
+    pub all: bool,
+    /// Whether what is needed is also enough, in a text of the predicate's own mode.
+    pub exact: bool,
+    /// Whether that mode leaves texts as they are.
+    pub plain: bool,
+}
+
+/// What an index over a rule set looks up.
+#[derive(Debug)]
+pub struct Atoms<'c> {
+    chunk: &'c Chunk,
+    /// The texts that are scanned.
+    pub subjects: Vec<Subject>,
+    /// The lenses.
+    pub lenses: Vec<Lens>,
+    subject_of: HashMap<u64, u32>,
+    lens_of: HashMap<(u64, TextMode), u32>,
+    /// For each predicate the test and the lens, where it is a simple one.
+    simples: Vec<Option<(Simple, u32)>>,
+    sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
+    /// For each set how likely a message holds one of its atoms, from 0 to 1: a guess.
+    pub likelihood: Vec<f64>,
+    /// For each predicate the sets that are necessary for it to be true.
+    sets_of: Vec<Option<Box<[SetId]>>>,
+    /// For each predicate the literals that answer it.
+    pub literals: Vec<Option<Literals>>,
+}
+
+/// An operand as a key.
+fn operand_key(operand: Operand) -> u64 {
+    match operand {
+        Operand::Missing => 0,
+        Operand::Slot(slot) => 1 << 32 | u64::from(slot.0),
+        Operand::Const(id) => 2 << 32 | u64::from(id),
+        Operand::Var(level) => 3 << 32 | u64::from(level),
+        Operand::Block(block) => 4 << 32 | u64::from(block),
+    }
+}
+
+/// Whether an operand can be looked at before it is known that a condition asks for it: it depends
+/// on the message alone, is cheap, and calls nothing of the embedding program.
+fn can_be_looked_at(chunk: &Chunk, operand: Operand) -> bool {
+    match operand {
+        Operand::Slot(_) => true,
+        Operand::Block(block) => is_cheap(chunk, block, 4),
+        _ => false,
+    }
+}
+
+fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
+    let Some(block) = chunk.blocks.get(block as usize) else { return false };
+    let instrs = chunk.instrs.get(block.start as usize..block.end as usize).unwrap_or_default();
+    depth > 0
+        && instrs.len() <= 16
+        && instrs.iter().all(|instr| match instr {
+            Instr::Slot { .. }
+            | Instr::Const { .. }
+            | Instr::Field { .. }
+            | Instr::Index { .. }
+            | Instr::Read { .. }
+            | Instr::Binary { .. }
+            | Instr::Unary { .. }
+            | Instr::IfPresent { .. }
+            | Instr::Yield { .. } => true,
+            Instr::Call { function, .. } => function.info().cost <= Cost::Scan,
+            Instr::Eval { block, .. } => is_cheap(chunk, *block, depth - 1),
+            _ => false,
+        })
+}
+
+impl<'c> Atoms<'c> {
+    /// Reads the predicates of a rule set.
+    pub fn of(chunk: &'c Chunk) -> Atoms<'c> {
+        let mut atoms = Atoms {
+            chunk,
+            subjects: Vec::new(),
+            lenses: Vec::new(),
+            subject_of: HashMap::new(),
+            lens_of: HashMap::new(),
+            simples: Vec::new(),
+            sets: HashMap::default(),
+            likelihood: Vec::new(),
+            sets_of: Vec::new(),
+            literals: vec![None; chunk.preds.len()],
+        };
+        atoms.find_lenses();
+        let required: Vec<Vec<Required>> = (0..chunk.preds.len()).map(|pred| atoms.required(pred)).collect();
+        atoms.find_subjects(&required);
+        for (pred, required) in required.into_iter().enumerate() {
+            let sets = atoms.sets_of_pred(pred, required);
+            atoms.sets_of.push((!sets.is_empty()).then(|| sets.into()));
+        }
+        atoms
+    }
+
+    /// The sets that are necessary for a predicate to be true, any one of which will do as a key.
+    pub fn sets(&self, pred: u32) -> &[SetId] {
+        self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
+    }
+
+    /// The atoms of each set, by number.
+    pub fn atoms_of_sets(&self) -> Vec<&[Atom]> {
+        let mut all: Vec<&[Atom]> = vec![&[]; self.sets.len()];
+        for (atoms, id) in &self.sets {
+            all[*id as usize] = atoms;
+        }
+        all
+    }
+
+    /// A field of the message as an author writes it.
+    pub fn slot_name(&self, slot: crate::sema::hir::SlotId) -> &str {
+        self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
+    }
+
+    /// The test and the lens of a predicate that one value's class answers.
+    pub fn simple(&self, pred: u32) -> Option<&(Simple, u32)> {
+        self.simples.get(pred as usize)?.as_ref()
+    }
+
+    fn lens(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
+        let lenses = &mut self.lenses;
+        *self.lens_of.entry((operand_key(operand), mode)).or_insert_with(|| {
+            lenses.push(Lens { operand, pred, mode, classes: Classes::default(), elements: 0 });
+            lenses.len() as u32 - 1
+        })
+    }
+
+    fn find_lenses(&mut self) {
+        for pred in 0..self.chunk.preds.len() as u32 {
+            let operand = self.chunk.preds[pred as usize].left;
+            let simple = Simple::of(self.chunk, pred).filter(|_| can_be_looked_at(self.chunk, operand));
+            let simple = simple.map(|(simple, mode)| (simple, self.lens(pred, operand, mode)));
+            self.simples.push(simple);
+        }
+        let (mut texts, mut numbers) =
+            (vec![Vec::new(); self.lenses.len()], vec![Vec::new(); self.lenses.len()]);
+        for (simple, lens) in self.simples.iter().flatten() {
+            texts[*lens as usize].extend(simple.texts());
+            numbers[*lens as usize].extend(simple.numbers());
+        }
+        let named: Vec<Classes> =
+            texts.into_iter().zip(numbers).map(|(texts, numbers)| Classes::new(texts, numbers)).collect();
+        for (lens, classes) in self.lenses.iter_mut().zip(named) {
+            lens.classes = classes;
+        }
+    }
+
+    fn kinds(&self, operand: Operand) -> KindSet {
+        match operand {
+            Operand::Slot(slot) => self.chunk.slots.get(slot.index()).map_or(KindSet::ALL, |slot| slot.kinds),
+            _ => KindSet::ALL,
+        }
+    }
+
+    /// What the texts of a predicate must hold.
+    fn required(&self, pred: usize) -> Vec<Required> {
+        let pred = &self.chunk.preds[pred];
+        match pred.check {
+            Check::Keywords(id) if can_be_looked_at(self.chunk, pred.left) => {
+                self.chunk.keywords.get(id as usize).map_or_else(Vec::new, required)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The mode in which a predicate's literals are looked for; expressions read texts as they are.
+    fn literal_mode(&self, pred: usize) -> TextMode {
+        let pred = &self.chunk.preds[pred];
+        match pred.check {
+            Check::Keywords(id) if self.chunk.keywords[id as usize].search == Search::Matches => {
+                TextMode::PLAIN
+            }
+            _ => pred.mode.text,
+        }
+    }
+
+    fn find_subjects(&mut self, required: &[Vec<Required>]) {
+        for (pred, required) in required.iter().enumerate() {
+            let operand = self.chunk.preds[pred].left;
+            if required.is_empty() || !self.kinds(operand).overlaps(KindSet::STRING) {
+                continue;
+            }
+            let mode = self.literal_mode(pred);
+            let subjects = &mut self.subjects;
+            let at = *self.subject_of.entry(operand_key(operand)).or_insert_with(|| {
+                subjects.push(Subject {
+                    operand,
+                    pred: pred as u32,
+                    fold: false,
+                    plain: false,
+                    modes: Vec::new(),
+                    literals: HashMap::default(),
+                });
+                subjects.len() as u32 - 1
+            });
+            let subject = &mut subjects[at as usize];
+            if mode.form == Form::None {
+                subject.plain = true;
+                subject.fold |= mode.fold || required.iter().any(|required| required.folded);
+            } else if !subject.modes.contains(&mode) {
+                subject.modes.push(mode);
+            }
+        }
+    }
+
+    fn sets_of_pred(&mut self, pred: usize, required: Vec<Required>) -> Vec<SetId> {
+        let info = &self.chunk.preds[pred];
+        match info.check {
+            Check::Keywords(_) => self.keyword_sets(pred, required),
+            // `contains` of a list, asked for something that is no text.
+            Check::Generic if info.ask == Ask::Op(Op::Contains) => Vec::new(),
+            _ => self.class_set(pred).into_iter().collect(),
+        }
+    }
+
+    /// A value that is one of few.
+    fn class_set(&mut self, pred: usize) -> Option<SetId> {
+        let (simple, lens) = self.simples[pred].as_ref()?;
+        let classes = &self.lenses[*lens as usize].classes;
+        let atoms: Vec<Atom> = match simple {
+            Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*lens, classes.of(number.value()))],
+            Simple::Text(text) => vec![Atom::Class(*lens, classes.of_text(text)?)],
+            // What only the test can tell of times, lists and dicts makes no key.
+            Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
+                let texts = members.texts.iter().filter_map(|text| classes.of_text(text));
+                let numbers = members.numbers.iter().map(|number| classes.of(number.value()));
+                texts.chain(numbers).map(|class| Atom::Class(*lens, class)).collect()
+            }
+            _ => return None,
+        };
+        let likelihood = atoms.len() as f64 / (classes.named() + 1) as f64;
+        Some(self.set(atoms, likelihood))
+    }
+
+    /// Whether all elements of the list on a predicate's right are texts and numbers, and its value
+    /// on the left is none that equals a text in its own way.
+    fn only_scalars(&self, pred: usize) -> bool {
+        let pred = &self.chunk.preds[pred];
+        let Check::Members(id) = pred.check else { return false };
+        let list = self
+            .chunk
+            .members
+            .get(id as usize)
+            .and_then(|list| self.chunk.consts.get(list.constant as usize));
+        let mut elements = list.and_then(|list| list.value().elements()).into_iter().flatten();
+        !self.kinds(pred.left).overlaps(KindSet::DATETIME)
+            && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
+    }
+
+    fn keyword_sets(&mut self, pred: usize, required: Vec<Required>) -> Vec<SetId> {
+        let info = &self.chunk.preds[pred];
+        let Check::Keywords(id) = info.check else { return Vec::new() };
+        let keywords = &self.chunk.keywords[id as usize];
+        let kinds = self.kinds(info.left);
+        let all = keywords.all && required.len() > 1;
+        let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
+        let is_list = keywords.search == Search::Contains && kinds.overlaps(KindSet::LIST);
+        // An element equals the whole keyword, of which a text need only hold what is in all.
+        let words: Vec<Box<str>> =
+            keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
+        let operand = info.left;
+        if required.is_empty() || (is_list && keywords.all && required.len() < words.len()) {
+            return Vec::new();
+        }
+        let subject = self.subject_of.get(&operand_key(operand)).copied();
+        let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
+        let lens = is_list.then(|| self.lens(pred as u32, operand, mode.text));
+        let mut found = Vec::new();
+        let mut sets = Vec::new();
+        for (at, required) in required.iter().enumerate() {
+            let (mut atoms, mut likelihood) = (Vec::new(), 0.0);
+            if let Some(at) = subject {
+                let subject = &mut self.subjects[at as usize];
+                let fold = subject.fold && literal_mode.form == Form::None;
+                for literal in &required.literals {
+                    let literal = if fold { text::fold(literal) } else { literal.clone() };
+                    likelihood += literal_likelihood(&literal);
+                    let next = subject.literals.len() as u32;
+                    let number = *subject.literals.entry(literal.into()).or_insert(next);
+                    // Of several that are all needed, one with alternatives tells nothing by itself.
+                    if !all || required.literals.len() == 1 {
+                        found.push(number);
+                    }
+                    atoms.push(Atom::Literal(at, number));
+                }
+            }
+            if let Some(lens) = lens {
+                let all_words = mode.quantity == Some(Quantity::All) && words.len() > 1;
+                let words = if all_words { &words[at..=at] } else { &words[..] };
+                let named = self.lenses[lens as usize].elements + words.len();
+                self.lenses[lens as usize].elements = named;
+                likelihood += words.len() as f64 * 3.0 / (named + 3) as f64;
+                atoms.extend(words.iter().map(|word| Atom::Element(lens, word.clone())));
+            }
+            sets.push((atoms, likelihood));
+        }
+        if let Some(at) = subject {
+            let subject = &self.subjects[at as usize];
+            // A literal found in the folded text may stand in other letters in the text itself.
+            let told = literal_mode.form != Form::None
+                || literal_mode.fold
+                || !subject.fold
+                || required.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));
+            let enough = match all {
+                true => required.len() == words.len(),
+                false => required.iter().all(|required| required.exact),
+            };
+            let exact = told && enough && keywords.search == Search::Contains && !keywords.word;
+            found.sort_unstable();
+            found.dedup();
+            let told = Literals { subject: at, numbers: found, all, exact, plain: literal_mode.is_plain() };
+            self.literals[pred] = (!told.numbers.is_empty()).then_some(told);
+        }
+        sets.into_iter().filter(|(atoms, _)| !atoms.is_empty()).map(|(atoms, p)| self.set(atoms, p)).collect()
+    }
+
+    fn set(&mut self, mut atoms: Vec<Atom>, likelihood: f64) -> SetId {
+        atoms.sort_unstable();
+        atoms.dedup();
+        let next = self.sets.len() as SetId;
+        let id = *self.sets.entry(atoms.into()).or_insert(next);
+        if id == next {
+            self.likelihood.push(likelihood.min(1.0));
+        }
+        id
+    }
+}
+
+/// How likely a text of a sentence or two holds a literal: a guess from its length, in which a
+/// Chinese character counts as a short word.
+fn literal_likelihood(literal: &str) -> f64 {
+    let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();
+    match weight {
+        w if w < 1.5 => 0.6,
+        w if w < 2.5 => 0.25,
+        w if w < 3.5 => 0.06,
+        w if w < 4.6 => 0.02,
+        w => (0.01 * 0.75_f64.powf(w - 5.0)).max(1e-5),
+    }
+}

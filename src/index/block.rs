@@ -1,0 +1,176 @@
+//! Many routes at once: for each lens that enough of them look through, one bit a route and class of
+//! values, set unless the class rules the route out. The bits of a message's classes, joined by
+//! `and`, leave the routes that only their whole conditions can decide.
+//!
+//! The contract: a route whose condition holds is never ruled out. Letting one pass that does not
+//! hold is always right.
+
+use super::lens::Class;
+
+/// A condition that one lens decides: the ranges of classes in which it may hold, in order.
+pub type Ranges = Vec<(Class, Class)>;
+
+/// What the lenses say about one route: each at most once.
+pub type Limits = Vec<(u32, Ranges)>;
+
+/// Routes in the order they are tried.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// Their ranks in the table, ascending.
+    pub ranks: Vec<u32>,
+    /// What the lenses say about them.
+    pub columns: Vec<Column>,
+}
+
+/// What one lens says about the routes of a block.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The lens.
+    pub lens: u32,
+    /// The first class of each row; the first row's is 0.
+    starts: Vec<Class>,
+    /// The rows one behind the other, one bit a route, 64 a word.
+    bits: Vec<u64>,
+}
+
+/// More rows would cost more memory than their sharpness is worth; neighbours are joined.
+const MAX_ROWS: usize = 256;
+/// A lens that fewer than one in so many routes of a block look through is left to the routes.
+const MIN_SHARE: usize = 50;
+/// More columns than these would cost more time than they save.
+pub const MAX_COLUMNS: usize = 12;
+
+impl Block {
+    /// A block of routes with what the lenses say about each.
+    pub fn new(routes: &[(u32, Limits)]) -> Block {
+        let ranks: Vec<u32> = routes.iter().map(|(rank, _)| *rank).collect();
+        let mut uses: Vec<(u32, usize)> = Vec::new();
+        for (lens, _) in routes.iter().flat_map(|(_, limits)| limits) {
+            match uses.iter_mut().find(|(known, _)| known == lens) {
+                Some((_, count)) => *count += 1,
+                None => uses.push((*lens, 1)),
+            }
+        }
+        uses.retain(|(_, count)| count * MIN_SHARE >= ranks.len());
+        uses.sort_by_key(|(lens, count)| (std::cmp::Reverse(*count), *lens));
+        uses.truncate(MAX_COLUMNS);
+        let columns = uses.iter().map(|(lens, _)| Column::new(*lens, routes)).collect();
+        Block { ranks, columns }
+    }
+
+    /// How many words a row has.
+    pub fn words(&self) -> usize {
+        self.ranks.len().div_ceil(64)
+    }
+
+    /// The bytes it holds.
+    pub fn heap_bytes(&self) -> usize {
+        let columns: usize =
+            self.columns.iter().map(|c| c.starts.capacity() * 4 + c.bits.capacity() * 8).sum();
+        columns + self.ranks.capacity() * 4 + self.columns.capacity() * size_of::<Column>()
+    }
+}
+
+impl Column {
+    fn new(lens: u32, routes: &[(u32, Limits)]) -> Column {
+        let words = routes.len().div_ceil(64);
+        let limits = || {
+            let own = |(_, limits): &'_ &'_ (u32, Limits)| limits.iter().any(|(other, _)| *other == lens);
+            routes.iter().filter(own).flat_map(|(_, limits)| limits).filter(|(other, _)| *other == lens)
+        };
+        let mut starts: Vec<Class> = vec![0];
+        starts.extend(limits().flat_map(|(_, ranges)| ranges.iter().flat_map(|(from, to)| [*from, *to])));
+        starts.sort_unstable();
+        // The likeliest places to draw the lines are those that most routes draw.
+        let mut counted: Vec<(Class, usize)> = Vec::new();
+        for start in starts {
+            match counted.last_mut() {
+                Some((last, count)) if *last == start => *count += 1,
+                _ => counted.push((start, 1)),
+            }
+        }
+        if counted.len() > MAX_ROWS {
+            // The fixed classes stay apart; the others are thinned evenly.
+            let fixed = counted.iter().take_while(|(class, _)| *class <= super::lens::OTHER + 1).count();
+            let step = (counted.len() - fixed).div_ceil(MAX_ROWS - fixed);
+            counted = counted
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at < fixed || (at - fixed) % step == 0)
+                .map(|(_, start)| *start)
+                .collect();
+        }
+        let starts: Vec<Class> = counted.into_iter().map(|(start, _)| start).collect();
+        let mut bits = vec![0_u64; starts.len() * words];
+        for (at, (_, limits)) in routes.iter().enumerate() {
+            let (word, bit) = (at / 64, 1_u64 << (at % 64));
+            let mut set = |from: usize, to: usize| {
+                for row in from..to {
+                    bits[row * words + word] |= bit;
+                }
+            };
+            match limits.iter().find(|(other, _)| *other == lens) {
+                None => set(0, starts.len()),
+                Some((_, ranges)) => {
+                    for (from, to) in ranges {
+                        // The row that holds the range's first class, to the one that holds its last.
+                        let first = starts.partition_point(|start| start <= from) - 1;
+                        set(first, starts.partition_point(|start| start < to));
+                    }
+                }
+            }
+        }
+        Column { lens, starts, bits }
+    }
+
+    /// The bits of a class, one a route.
+    #[inline]
+    pub fn row(&self, class: Class, words: usize) -> &[u64] {
+        let row = self.starts.partition_point(|start| *start <= class).saturating_sub(1);
+        self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.starts.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_passes_where_its_ranges_say() {
+        // 200 routes, each limited to a range of its own through one lens, every third through two.
+        let routes: Vec<(u32, Limits)> = (0..200_u32)
+            .map(|n| {
+                let mut limits = vec![(7, vec![(n, n + 5), (n + 9, n + 10)])];
+                if n % 3 == 0 {
+                    limits.push((8, vec![(0, 1)]));
+                }
+                (n * 2, limits)
+            })
+            .collect();
+        for routes in [&routes[..], &routes[..5], &routes[..64]] {
+            let block = Block::new(routes);
+            let words = block.words();
+            assert_eq!(block.columns.len(), 2);
+            let sharp = routes.len() * 4 < MAX_ROWS;
+            for class in 0..260 {
+                for column in &block.columns {
+                    let row = column.row(class, words);
+                    for (at, (_, limits)) in routes.iter().enumerate() {
+                        let passes = row[at / 64] & (1 << (at % 64)) != 0;
+                        let limit = limits.iter().find(|(lens, _)| *lens == column.lens);
+                        let may = limit.is_none_or(|(_, ranges)| {
+                            ranges.iter().any(|(from, to)| (*from..*to).contains(&class))
+                        });
+                        assert!(passes || !may, "route {at} class {class}");
+                        assert!(!sharp || passes == may, "route {at} class {class} of {}", routes.len());
+                    }
+                }
+            }
+        }
+    }
+}

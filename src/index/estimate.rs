@@ -1,0 +1,74 @@
+//! What deciding by a table costs, with and without the index: a guess in nanoseconds, from which
+//! the compiler chooses. The constants were measured by `benches/peers` on one machine; what matters
+//! is their ratio.
+
+use crate::builtins::Function;
+use crate::ops::Cost;
+use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
+
+/// Looking up what a table needs, whatever it is.
+pub const PROBE: f64 = 30.0;
+/// Scanning a text of a hundred bytes.
+pub const SCAN: f64 = 60.0;
+/// Looking a value up through a lens.
+pub const LOOK: f64 = 12.0;
+/// Trying a route that was found.
+pub const TRY: f64 = 14.0;
+/// Joining a word of bits.
+pub const WORD: f64 = 0.4;
+/// How much of a table a message passes before a route holds.
+const PASSED: f64 = 0.6;
+/// How often a part of a condition leaves the next to be asked.
+const GOES_ON: f64 = 0.4;
+
+/// Trying all routes one by one.
+pub fn linear(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
+    conds.map(|cond| condition(normal, cond)).sum::<f64>() * PASSED
+}
+
+/// Trying one route.
+pub fn condition(normal: &Normal, cond: CondId) -> f64 {
+    match normal.cond(cond) {
+        NCond::Const(_) => 2.0,
+        NCond::Test { pred, .. } => predicate(normal, normal.pred(*pred)),
+        NCond::And(parts) | NCond::Or(parts) => {
+            let mut share = 1.0;
+            let mut cost = 0.0;
+            for part in parts {
+                cost += share * condition(normal, *part);
+                share *= GOES_ON;
+            }
+            cost
+        }
+        NCond::Each { .. } => of(Cost::Loop),
+    }
+}
+
+fn predicate(normal: &Normal, pred: &NPred) -> f64 {
+    let own = match pred.ask {
+        Ask::Truth => Cost::Scalar,
+        Ask::Op(op) => op.info().cost,
+    };
+    of(own) + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
+}
+
+fn operand(normal: &Normal, expr: ExprId) -> f64 {
+    match normal.expr(expr) {
+        NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => 0.0,
+        NExpr::Call(Function::Len, _) => of(Cost::Lookup),
+        NExpr::Call(function, _) => of(function.info().cost.max(Cost::Lookup)),
+        NExpr::Extern(..) => of(Cost::Host),
+        _ => of(Cost::Lookup),
+    }
+}
+
+fn of(cost: Cost) -> f64 {
+    match cost {
+        Cost::Scalar => 4.0,
+        Cost::Lookup => 9.0,
+        Cost::Scan => 22.0,
+        Cost::Regex => 60.0,
+        Cost::Loop => 60.0,
+        Cost::Host => 100.0,
+    }
+}

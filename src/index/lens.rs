@@ -1,0 +1,269 @@
+//! What conditions look at, and the classes its values fall into. A lens is an operand read in one
+//! way; two values of one class answer every simple test through the lens alike. So a message's
+//! value has to be looked up once, whatever the number of tests.
+
+use crate::bytecode::chunk::{Check, Chunk, Operand};
+use crate::bytecode::instr::Cmp;
+use crate::ops::Op;
+use crate::sema::normal::Ask;
+use crate::text::TextMode;
+use crate::value::{Tri, Value, compare};
+use hashbrown::HashMap;
+use std::cmp::Ordering;
+
+/// A number of a rule, ordered like numbers of messages.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// An integer.
+    Int(i64),
+    /// A finite float.
+    Float(f64),
+}
+
+impl Number {
+    /// As a value.
+    pub fn value(self) -> Value<'static> {
+        match self {
+            Number::Int(int) => Value::Int(int),
+            Number::Float(float) => Value::Float(float),
+        }
+    }
+
+    fn of(value: Value<'_>) -> Option<Number> {
+        match value {
+            Value::Int(int) => Some(Number::Int(int)),
+            Value::Float(float) => Some(Number::Float(float)),
+            _ => None,
+        }
+    }
+
+    fn order(self, other: Value<'_>) -> Ordering {
+        compare(self.value(), other).unwrap_or(Ordering::Equal)
+    }
+}
+
+/// A test whose answer follows from the class of one value.
+#[derive(Clone, Debug)]
+pub enum Simple {
+    /// The value is `true`.
+    Truth,
+    /// There is no value.
+    Missing,
+    /// Comparison with a number.
+    Compare(Cmp, Number),
+    /// Equality with a bool.
+    Bool(bool),
+    /// Equality with a text, prepared in the lens's mode.
+    Text(Box<str>),
+    /// Membership in a list.
+    In(Members),
+}
+
+/// The elements of a list that a value is looked up in.
+#[derive(Clone, Debug, Default)]
+pub struct Members {
+    /// The texts, prepared in the lens's mode.
+    pub texts: Vec<Box<str>>,
+    /// The numbers.
+    pub numbers: Vec<Number>,
+    /// Whether `false` and `true` are elements.
+    pub bools: [bool; 2],
+}
+
+impl Simple {
+    /// A predicate as a simple test, with the mode that texts are read in.
+    pub fn of(chunk: &Chunk, pred: u32) -> Option<(Simple, TextMode)> {
+        let pred = chunk.preds.get(pred as usize)?;
+        let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
+        let plain = |simple| Some((simple, TextMode::PLAIN));
+        match pred.check {
+            Check::Truth => plain(Simple::Truth),
+            Check::Missing => plain(Simple::Missing),
+            Check::Int(cmp, int) => plain(Simple::Compare(cmp, Number::Int(int))),
+            Check::Float(cmp, float) => plain(Simple::Compare(cmp, Number::Float(float))),
+            Check::Equals(text) => {
+                Some((Simple::Text((&**chunk.strings.get(text as usize)?).into()), pred.mode.text))
+            }
+            Check::Members(id) => {
+                let list = chunk.members.get(id as usize)?;
+                let mut members = Members::default();
+                for element in constant(list.constant)?.elements()? {
+                    match element {
+                        Value::Str(text) => members.texts.push((&*list.mode.prepare(text)).into()),
+                        Value::Bool(value) => members.bools[usize::from(value)] = true,
+                        other => members.numbers.extend(Number::of(other)),
+                    }
+                }
+                Some((Simple::In(members), list.mode))
+            }
+            Check::Generic => match (pred.ask, pred.right, pred.mode.quantity) {
+                (Ask::Op(Op::Eq), Operand::Const(id), None) => match constant(id)? {
+                    Value::Bool(value) => plain(Simple::Bool(value)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Check::Length(..) | Check::HasKey(_) | Check::Keywords(_) => None,
+        }
+    }
+
+    /// The texts that it tells from others.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let (one, many): (Option<&str>, &[Box<str>]) = match self {
+            Simple::Text(text) => (Some(text), &[]),
+            Simple::In(members) => (None, &members.texts),
+            _ => (None, &[]),
+        };
+        one.into_iter().chain(many.iter().map(|text| &**text))
+    }
+
+    /// The numbers that it tells from others.
+    pub fn numbers(&self) -> impl Iterator<Item = Number> {
+        let (one, many): (Option<Number>, &[Number]) = match self {
+            Simple::Compare(_, number) => (Some(*number), &[]),
+            Simple::In(members) => (None, &members.numbers),
+            _ => (None, &[]),
+        };
+        one.into_iter().chain(many.iter().copied())
+    }
+}
+
+/// A class of values of one lens: those below [`Classes::texts_start`] are fixed, then come texts,
+/// then numbers.
+pub type Class = u32;
+
+/// No value.
+pub const MISSING: Class = 0;
+/// `false`; `true` follows.
+const FALSE: Class = 1;
+/// A value whose answers only the tests themselves can give: times, lists, dicts.
+pub const OTHER: Class = 3;
+/// A text that no test names; the named ones follow.
+const TEXT: Class = 4;
+
+/// The classes of a lens. Between two neighbouring numbers of the tests, and before and behind all,
+/// lies a class of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    texts: HashMap<Box<str>, Class, foldhash::fast::FixedState>,
+    numbers: Vec<Number>,
+}
+
+impl Classes {
+    /// The classes that tests which name these texts and numbers tell apart.
+    pub fn new<'a>(
+        texts: impl IntoIterator<Item = &'a str>,
+        numbers: impl IntoIterator<Item = Number>,
+    ) -> Classes {
+        let mut classes = Classes::default();
+        for text in texts {
+            let next = TEXT + 1 + classes.texts.len() as Class;
+            classes.texts.entry(text.into()).or_insert(next);
+        }
+        classes.numbers.extend(numbers);
+        classes.numbers.sort_by(|a, b| a.order(b.value()));
+        classes.numbers.dedup_by(|a, b| a.order(b.value()).is_eq());
+        classes
+    }
+
+    fn first_number(&self) -> Class {
+        TEXT + 1 + self.texts.len() as Class
+    }
+
+    /// How many classes there are.
+    pub fn len(&self) -> Class {
+        self.first_number() + 2 * self.numbers.len() as Class + 1
+    }
+
+    /// How many values the tests name.
+    pub fn named(&self) -> usize {
+        self.texts.len() + self.numbers.len()
+    }
+
+    /// The class of a value; of a text when it has been prepared.
+    #[inline]
+    pub fn of(&self, value: Value<'_>) -> Class {
+        match value {
+            Value::Missing => MISSING,
+            Value::Bool(value) => FALSE + Class::from(value),
+            Value::Str(text) => self.of_text(text).unwrap_or(TEXT),
+            Value::Int(_) | Value::Float(_) => {
+                let below = self.numbers.partition_point(|number| number.order(value).is_lt());
+                let equal = self.numbers.get(below).is_some_and(|number| number.order(value).is_eq());
+                self.first_number() + 2 * below as Class + Class::from(equal)
+            }
+            _ => OTHER,
+        }
+    }
+
+    /// The class of a text that a test names.
+    #[inline]
+    pub fn of_text(&self, text: &str) -> Option<Class> {
+        self.texts.get(text).copied()
+    }
+
+    /// A class that a test names, as an author writes its value.
+    pub fn name(&self, class: Class) -> String {
+        if let Some((text, _)) = self.texts.iter().find(|(_, other)| **other == class) {
+            return format!("{text:?}");
+        }
+        let number = class.checked_sub(self.first_number()).filter(|at| at % 2 == 1);
+        match number.and_then(|at| self.numbers.get(at as usize / 2)) {
+            Some(Number::Int(int)) => int.to_string(),
+            Some(Number::Float(float)) => float.to_string(),
+            None => "another value".to_owned(),
+        }
+    }
+
+    /// The answer of a test for the values of a class; `None` when only the test itself can tell.
+    pub fn answer(&self, test: &Simple, class: Class) -> Option<Tri> {
+        if class == OTHER {
+            return match test {
+                Simple::Missing => Some(Tri::False),
+                _ => None,
+            };
+        }
+        let bool = (FALSE..=FALSE + 1).contains(&class).then(|| class == FALSE + 1);
+        let order = class.checked_sub(self.first_number());
+        let text = class >= TEXT && order.is_none();
+        // Where a number of the test stands, as a class of numbers.
+        let place = |number: Number| self.of(number.value()) - self.first_number();
+        Some(match test {
+            Simple::Missing => (class == MISSING).into(),
+            Simple::Truth => bool.map_or(Tri::Unknown, Tri::from),
+            Simple::Bool(wanted) => bool.map_or(Tri::Unknown, |value| (value == *wanted).into()),
+            Simple::Compare(cmp, number) => {
+                order.map_or(Tri::Unknown, |order| cmp.holds(order.cmp(&place(*number))).into())
+            }
+            Simple::Text(wanted) if text => (self.of_text(wanted) == Some(class)).into(),
+            Simple::Text(_) => Tri::Unknown,
+            Simple::In(_) if class == MISSING => Tri::Unknown,
+            Simple::In(members) => match (bool, order) {
+                (Some(value), _) => members.bools[usize::from(value)],
+                (_, Some(order)) => members.numbers.iter().any(|number| place(*number) == order),
+                _ => members.texts.iter().any(|wanted| self.of_text(wanted) == Some(class)),
+            }
+            .into(),
+        })
+    }
+
+    /// The classes at which the answer of a test may change: it is the same from each to the next.
+    pub fn changes(&self, test: &Simple, into: &mut Vec<Class>) {
+        into.extend([MISSING, FALSE, FALSE + 1, OTHER, TEXT, self.first_number()]);
+        for text in test.texts() {
+            if let Some(class) = self.of_text(text) {
+                into.extend([class, class + 1]);
+            }
+        }
+        for number in test.numbers() {
+            let class = self.of(number.value());
+            into.extend([class, class + 1]);
+        }
+    }
+
+    /// The bytes it holds.
+    pub fn heap_bytes(&self) -> usize {
+        let texts: usize = self.texts.keys().map(|text| text.len()).sum();
+        texts + self.texts.capacity() * 32 + self.numbers.capacity() * 16
+    }
+}

@@ -1,0 +1,232 @@
+//! How each route is found, and why: what `rulec plan` prints. Made anew from the rules when asked
+//! for, so that nothing of it is kept while deciding.
+
+use super::atom::{Atom, Atoms};
+use super::block::MAX_COLUMNS;
+use super::build::{Access, Builder};
+use super::estimate;
+use crate::bytecode::Chunk;
+use crate::sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter, Write};
+
+/// How the routes of a table are found.
+#[derive(Clone, Debug, Serialize)]
+pub struct TablePlan {
+    /// The table's number in the program.
+    #[serde(skip)]
+    pub table: u32,
+    /// Whether decisions use the index.
+    pub indexed: bool,
+    /// What a decision costs with it: a guess in nanoseconds.
+    pub index_cost: f64,
+    /// What it costs to try the routes one by one.
+    pub linear_cost: f64,
+    /// The routes in the order they are tried.
+    pub routes: Vec<RoutePlan>,
+}
+
+/// How a route is found.
+#[derive(Clone, Debug, Serialize)]
+pub struct RoutePlan {
+    /// The route's number in the program.
+    #[serde(skip)]
+    pub rule: u32,
+    /// By what.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// By what a route is found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub enum Found {
+    /// Keys: one of them stands in every message that the route holds for.
+    Key {
+        /// What is looked up, each as a phrase.
+        keys: Vec<String>,
+        /// How many routes the keys lead to.
+        posting: usize,
+        /// The share of messages that hold one: a guess.
+        likelihood: f64,
+    },
+    /// Bits of values, which leave few routes to be tried.
+    Bits {
+        /// The values.
+        values: Vec<String>,
+    },
+    /// Nothing: it is tried for every message.
+    Always {
+        /// Why.
+        because: String,
+    },
+}
+
+/// More alternatives than these are counted, not listed.
+const MAX_SHOWN: usize = 4;
+
+/// How the routes of a program's tables are found.
+pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
+    let atoms = Atoms::of(chunk);
+    let index = super::build(normal, chunk);
+    let builder = Builder::new(normal, &atoms);
+    let writer = Writer { normal, atoms: &atoms };
+    let mut plans = Vec::new();
+    for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
+        let accesses: Vec<Access> = routes.iter().map(|route| builder.access(route)).collect();
+        let mut used = vec![0_usize; atoms.likelihood.len()];
+        for access in &accesses {
+            if let Access::Keys(way) = access {
+                way.iter().for_each(|set| used[*set as usize] += 1);
+            }
+        }
+        let routes = routes.iter().zip(accesses).map(|(route, access)| RoutePlan {
+            rule: route.route.0,
+            found: match access {
+                Access::Keys(way) => Found::Key {
+                    keys: writer.keys(&way),
+                    posting: way.iter().map(|set| used[*set as usize]).sum(),
+                    likelihood: way.iter().map(|set| atoms.likelihood[*set as usize]).sum::<f64>().min(1.0),
+                },
+                Access::Bits(limits) => {
+                    let lenses = limits.iter().take(MAX_COLUMNS);
+                    let mut values: Vec<String> =
+                        lenses.map(|(lens, _)| writer.value_of(atoms.lenses[*lens as usize].pred)).collect();
+                    values.dedup();
+                    Found::Bits { values }
+                }
+                Access::Always => Found::Always { because: writer.because(route) },
+            },
+        });
+        plans.push(TablePlan {
+            table: table as u32,
+            indexed: info.indexed < info.linear,
+            index_cost: info.indexed,
+            linear_cost: info.linear,
+            routes: routes.collect(),
+        });
+    }
+    plans
+}
+
+struct Writer<'n> {
+    normal: &'n Normal,
+    atoms: &'n Atoms<'n>,
+}
+
+impl Writer<'_> {
+    /// The value that a predicate reads, as an author writes it.
+    fn value_of(&self, pred: u32) -> String {
+        let Some(pred) = self.normal.preds.get(pred as usize) else { return String::new() };
+        // A comparison with a constant on the left was turned round.
+        let operand = match (self.normal.constant(pred.left), pred.right) {
+            (Some(_), Some(right)) => right,
+            _ => pred.left,
+        };
+        Shown { writer: self, expr: operand }.to_string()
+    }
+
+    fn keys(&self, way: &[u32]) -> Vec<String> {
+        let sets = self.atoms.atoms_of_sets();
+        let mut atoms: Vec<&Atom> = way.iter().flat_map(|set| sets[*set as usize]).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        // A text that may be a list is looked at in two ways for the same words.
+        let texts = atoms.iter().any(|atom| matches!(atom, Atom::Literal(..)));
+        let mut keys: Vec<String> = atoms
+            .iter()
+            .filter(|atom| !texts || !matches!(atom, Atom::Element(..)))
+            .map(|atom| self.key(atom))
+            .collect();
+        if keys.len() > MAX_SHOWN {
+            let more = keys.len() - MAX_SHOWN + 1;
+            keys.truncate(MAX_SHOWN - 1);
+            keys.push(format!("{more} more"));
+        }
+        keys
+    }
+
+    fn key(&self, atom: &Atom) -> String {
+        match atom {
+            Atom::Literal(subject, number) => {
+                let subject = &self.atoms.subjects[*subject as usize];
+                let literal = subject.literals.iter().find(|(_, other)| *other == number);
+                format!(
+                    "{} holds {:?}",
+                    self.value_of(subject.pred),
+                    literal.map_or("", |(literal, _)| literal)
+                )
+            }
+            Atom::Class(lens, class) => {
+                let lens = &self.atoms.lenses[*lens as usize];
+                format!("{} is {}", self.value_of(lens.pred), lens.classes.name(*class))
+            }
+            Atom::Element(lens, text) => {
+                format!("{} has {text:?}", self.value_of(self.atoms.lenses[*lens as usize].pred))
+            }
+        }
+    }
+
+    /// Why nothing rules a route out.
+    fn because(&self, route: &NRoute) -> String {
+        let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
+        let mut open = vec![route.cond];
+        while let Some(cond) = open.pop() {
+            match self.normal.cond(cond) {
+                NCond::And(parts) | NCond::Or(parts) => open.extend(parts.iter()),
+                NCond::Test { want: false, .. } => negated = true,
+                NCond::Test { want: true, .. } => others = true,
+                NCond::Each { .. } => walks = true,
+                NCond::Const(_) => constant = true,
+            }
+        }
+        let reason = match (constant, negated, walks, others) {
+            (true, ..) => "it always holds",
+            (_, true, false, false) => "it says only what must not be",
+            (_, _, true, _) => "it walks over the elements of a list",
+            _ => "no part of it names a text or value that every message it holds for must have",
+        };
+        let cost = estimate::condition(self.normal, route.cond);
+        format!("{reason}; about {cost:.0} ns a message")
+    }
+}
+
+/// A value as an author writes it.
+struct Shown<'w> {
+    writer: &'w Writer<'w>,
+    expr: ExprId,
+}
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let of = |expr: ExprId| Shown { expr, ..*self };
+        let list = |f: &mut Formatter<'_>, items: &[ExprId]| {
+            for (at, item) in items.iter().enumerate() {
+                write!(f, "{}{}", if at > 0 { ", " } else { "" }, of(*item))?;
+            }
+            Ok(())
+        };
+        match self.writer.normal.expr(self.expr) {
+            NExpr::Slot(slot) => f.write_str(self.writer.atoms.slot_name(*slot)),
+            NExpr::Const(constant) => write!(f, "{}", constant.0.value().to_json()),
+            NExpr::Field(base, name) => write!(f, "{}.{name}", of(*base)),
+            NExpr::Index(base, key) => write!(f, "{}[{}]", of(*base), of(*key)),
+            NExpr::Read(inner, _) => write!(f, "{}", of(*inner)),
+            NExpr::Op(op, left, Some(right)) => {
+                write!(f, "{} {} {}", of(*left), op.info().spelling, of(*right))
+            }
+            NExpr::Op(op, inner, None) => write!(f, "{}{}", op.info().spelling, of(*inner)),
+            NExpr::Call(function, args) => {
+                write!(f, "{}(", function.info().name)?;
+                list(f, args)?;
+                f.write_char(')')
+            }
+            NExpr::List(items) => {
+                f.write_char('[')?;
+                list(f, items)?;
+                f.write_char(']')
+            }
+            NExpr::Var(_) | NExpr::Extern(..) | NExpr::Count { .. } | NExpr::Cond { .. } => f.write_char('…'),
+        }
+    }
+}

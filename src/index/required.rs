@@ -1,0 +1,356 @@
+//! Literals that a text must hold for a text predicate to be true: what one pass over the text can
+//! look for instead of every predicate looking for itself.
+//!
+//! The contract: whenever the predicate is true of a text, the text (folded, where the answer says
+//! so) holds at least one of the alternatives. Saying "nothing is required" is always right.
+
+use crate::bytecode::chunk::{Keywords, Search};
+use crate::text::{self, Glob};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
+
+/// Alternatives of which a text must hold one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Required {
+    /// The alternatives: none empty, none within another, sorted. In the predicate's own mode.
+    pub literals: Vec<String>,
+    /// Whether the text must be folded for them to be found, beyond what the predicate's mode does.
+    pub folded: bool,
+    /// Whether holding one is also enough for the predicate to be true.
+    pub exact: bool,
+}
+
+/// More alternatives than this are not worth looking for on behalf of one expression.
+const MAX_ALTERNATIVES: usize = 64;
+/// How many strings an expression's part may stand for to be kept as such.
+const MAX_EXACT: usize = 24;
+/// A class of more characters than this stands for any character.
+const MAX_CLASS: usize = 6;
+
+/// The ways to require literals of a predicate's texts, any one of which will do: several for
+/// `contains all`, none where nothing is required.
+pub fn required(keywords: &Keywords) -> Vec<Required> {
+    let Keywords { search, word, all, mode, words } = keywords;
+    let prepared = |word: &str| mode.prepare(word).into_owned();
+    let alternatives = |literals: Vec<String>, exact: bool| {
+        let literals = minimal(literals)?;
+        Some(Required { literals, folded: false, exact })
+    };
+    let each = |one: &dyn Fn(&str) -> Option<Required>| -> Vec<Required> {
+        if *all {
+            return words.iter().filter_map(|word| one(word)).collect();
+        }
+        let parts: Option<Vec<Required>> = words.iter().map(|word| one(word)).collect();
+        parts.and_then(union).into_iter().collect()
+    };
+    match search {
+        Search::Contains | Search::Starts | Search::Ends => {
+            let exact = *search == Search::Contains && !word && (!all || words.len() == 1);
+            if *all {
+                words.iter().filter_map(|word| alternatives(vec![prepared(word)], exact)).collect()
+            } else {
+                let literals = words.iter().map(|word| prepared(word)).collect();
+                alternatives(literals, exact).into_iter().collect()
+            }
+        }
+        Search::Like => each(&|pattern| {
+            let glob = Glob::with_mode(pattern, *mode);
+            let longest = glob.literals().max_by_key(|literal| literal.len())?;
+            alternatives(vec![longest.to_owned()], false)
+        }),
+        Search::Matches => each(&|pattern| of_regex(pattern, mode.fold)),
+    }
+}
+
+/// What either of several predicates requires.
+fn union(parts: Vec<Required>) -> Option<Required> {
+    let folded = parts.iter().any(|part| part.folded);
+    let literals = parts.into_iter().flat_map(|part| part.literals);
+    let literals = literals.map(|literal| if folded { text::fold(&literal) } else { literal }).collect();
+    Some(Required { literals: minimal(literals)?, folded, exact: false })
+}
+
+/// The literals without those that hold another; `None` when one is empty, or there is none.
+fn minimal(mut literals: Vec<String>) -> Option<Vec<String>> {
+    literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    literals.dedup();
+    if literals.first().is_none_or(String::is_empty) {
+        return None;
+    }
+    // Comparing all with all is left undone where it would take long.
+    if literals.len() <= MAX_ALTERNATIVES {
+        let mut kept: Vec<String> = Vec::with_capacity(literals.len());
+        for literal in literals {
+            if !kept.iter().any(|shorter| literal.contains(&**shorter)) {
+                kept.push(literal);
+            }
+        }
+        literals = kept;
+    }
+    literals.sort_unstable();
+    Some(literals)
+}
+
+/// What an expression requires. Expressions that ignore case are read in folded texts.
+fn of_regex(pattern: &str, ignore_case: bool) -> Option<Required> {
+    let hir = ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern).ok()?;
+    let find = |folded: bool| {
+        let literals = minimal(Reader { folded }.read(&hir).required()?)?;
+        Some(Required { literals, folded, exact: false })
+    };
+    let plain = find(false);
+    if !ignore_case && !pattern.contains("(?") {
+        return plain;
+    }
+    let folded = find(true);
+    match (&plain, &folded) {
+        // Texts are folded at some cost, which only more telling literals are worth.
+        (Some(a), Some(b))
+            if shortest(&a.literals) >= shortest(&b.literals) && a.literals.len() <= b.literals.len() =>
+        {
+            plain
+        }
+        (_, Some(_)) => folded,
+        _ => plain,
+    }
+}
+
+fn shortest(literals: &[String]) -> usize {
+    literals.iter().map(String::len).min().unwrap_or(0)
+}
+
+/// What is known of the texts that a part of an expression matches.
+struct Known {
+    /// All of them, when they are few.
+    exact: Option<Vec<String>>,
+    /// Strings of which each holds one.
+    required: Option<Vec<String>>,
+}
+
+impl Known {
+    const NOTHING: Known = Known { exact: None, required: None };
+
+    fn exactly(texts: Vec<String>) -> Known {
+        Known { exact: Some(texts), required: None }
+    }
+
+    fn required(self) -> Option<Vec<String>> {
+        match (self.exact, self.required) {
+            (Some(texts), Some(others)) => better(Some(texts), Some(others)),
+            (Some(texts), None) => Some(texts),
+            (None, required) => required,
+        }
+    }
+}
+
+/// How telling a set of alternatives is: by its shortest, then by their number. An empty one tells
+/// nothing.
+fn better(a: Option<Vec<String>>, b: Option<Vec<String>>) -> Option<Vec<String>> {
+    let score = |set: &[String]| (shortest(set).min(8), std::cmp::Reverse(set.len()));
+    let telling =
+        |set: Option<Vec<String>>| set.filter(|set| shortest(set) > 0 && set.len() <= MAX_ALTERNATIVES);
+    match (telling(a), telling(b)) {
+        (Some(a), Some(b)) => Some(if score(&b) > score(&a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+struct Reader {
+    folded: bool,
+}
+
+impl Reader {
+    fn read(&self, hir: &Hir) -> Known {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => Known::exactly(vec![String::new()]),
+            HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
+                Ok(literal) if self.folded => Known::exactly(vec![text::fold(literal)]),
+                Ok(literal) => Known::exactly(vec![literal.to_owned()]),
+                Err(_) => Known::NOTHING,
+            },
+            HirKind::Class(Class::Unicode(class)) => self.class(class),
+            HirKind::Class(Class::Bytes(_)) => Known::NOTHING,
+            HirKind::Repetition(repetition) => self.repetition(repetition),
+            HirKind::Capture(capture) => self.read(&capture.sub),
+            HirKind::Concat(parts) => self.concat(parts),
+            HirKind::Alternation(parts) => self.alternation(parts),
+        }
+    }
+
+    fn class(&self, class: &ClassUnicode) -> Known {
+        // A letter in all its cases is some characters more.
+        let size: usize = class.ranges().iter().map(|range| range.len()).sum();
+        if size > MAX_CLASS * 4 {
+            return Known::NOTHING;
+        }
+        let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
+        let mut texts: Vec<String> =
+            chars.map(|c| if self.folded { text::fold_char(c) } else { c }.to_string()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        if texts.len() <= MAX_CLASS { Known::exactly(texts) } else { Known::NOTHING }
+    }
+
+    fn repetition(&self, repetition: &Repetition) -> Known {
+        let sub = self.read(&repetition.sub);
+        match (repetition.min, repetition.max) {
+            (1, Some(1)) => sub,
+            (0, Some(1)) => match sub.exact {
+                Some(mut texts) if texts.len() < MAX_EXACT => {
+                    texts.push(String::new());
+                    Known::exactly(texts)
+                }
+                _ => Known::NOTHING,
+            },
+            (0, _) => Known::NOTHING,
+            _ => Known { exact: None, required: sub.required() },
+        }
+    }
+
+    fn concat(&self, parts: &[Hir]) -> Known {
+        let (mut run, mut whole) = (vec![String::new()], true);
+        let mut required = None;
+        for part in parts {
+            let part = self.read(part);
+            let joined = part.exact.as_ref().filter(|texts| texts.len() * run.len() <= MAX_EXACT);
+            match joined {
+                Some(texts) => {
+                    run = run
+                        .iter()
+                        .flat_map(|start| texts.iter().map(move |end| format!("{start}{end}")))
+                        .collect();
+                }
+                None => {
+                    whole = false;
+                    required = better(required, Some(std::mem::take(&mut run)));
+                    // What follows may begin with this part's texts.
+                    match part.exact {
+                        Some(texts) => run = texts,
+                        None => {
+                            required = better(required, part.required);
+                            run = vec![String::new()];
+                        }
+                    }
+                }
+            }
+        }
+        if whole {
+            return Known::exactly(run);
+        }
+        Known { exact: None, required: better(required, Some(run)) }
+    }
+
+    fn alternation(&self, parts: &[Hir]) -> Known {
+        let (mut exact, mut required) = (Some(Vec::new()), Some(Vec::new()));
+        for part in parts {
+            let part = self.read(part);
+            exact = exact.zip(part.exact.clone()).map(|(mut all, texts)| {
+                all.extend(texts);
+                all
+            });
+            exact = exact.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
+            required = required.zip(part.required()).map(|(mut all, texts)| {
+                all.extend(texts);
+                all
+            });
+            required = required.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
+        }
+        match exact {
+            Some(texts) => Known::exactly(texts),
+            None => Known { exact: None, required },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::TextMode;
+
+    fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
+        let mode = TextMode { fold, ..TextMode::PLAIN };
+        let words: Box<[_]> = words.iter().map(|word| (*word).into()).collect();
+        let found = required(&Keywords { search, word: false, all, mode, words: words.clone() });
+        let found: Vec<(Vec<&str>, bool)> = found
+            .iter()
+            .map(|required| (required.literals.iter().map(String::as_str).collect(), required.folded))
+            .collect();
+        let expected: Vec<(Vec<&str>, bool)> =
+            expected.iter().map(|(literals, folded)| (literals.to_vec(), *folded)).collect();
+        assert_eq!(found, expected, "{search:?} {words:?}");
+    }
+
+    #[test]
+    fn keywords() {
+        check(Search::Contains, false, false, &["refund"], &[(&["refund"], false)]);
+        check(Search::Contains, false, true, &["ReFund", "money"], &[(&["money", "refund"], false)]);
+        check(Search::Contains, false, false, &["refund", "fun"], &[(&["fun"], false)]);
+        check(Search::Contains, true, false, &["a", "b"], &[(&["a"], false), (&["b"], false)]);
+        check(Search::Starts, false, false, &["x", ""], &[]);
+        check(Search::Like, false, false, &["*.rs"], &[(&[".rs"], false)]);
+        check(Search::Like, false, true, &["Re?port*Final"], &[(&["final"], false)]);
+        check(Search::Like, false, false, &["*?*"], &[]);
+    }
+
+    #[test]
+    fn expressions() {
+        for (pattern, expected) in [
+            (
+                "show (my|the|this) file",
+                Some((&["show my file", "show the file", "show this file"][..], false)),
+            ),
+            (r"(?i)\b(Invoice|bill)s?\b", Some((&["bill", "invoice"], true))),
+            (r"file [A-Z]{2}-[0-9]{4,8}", Some((&["file "], false))),
+            (r"[A-Z]{2}-[0-9]+", Some((&["-"], false))),
+            (r"\d+", None),
+            ("a*", None),
+            ("(abc)+d", Some((&["abc"], false))),
+            ("x?yz", Some((&["yz"], false))),
+            ("colou?r", Some((&["color", "colour"], false))),
+            ("(a|.)b", Some((&["b"], false))),
+            ("foo|", None),
+            ("^查.*订单$", Some((&["订单"], false))),
+            ("[ab]cd", Some((&["acd", "bcd"], false))),
+            ("(?i)straße", Some((&["straße"], true))),
+            ("(", None),
+        ] {
+            let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
+            check(Search::Matches, false, false, &[pattern], &expected);
+        }
+        check(Search::Matches, false, true, &["Refund"], &[(&["refund"], true)]);
+        check(Search::Matches, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
+    }
+
+    /// Whatever an expression matches holds one of its literals.
+    #[test]
+    fn the_contract_holds_on_random_expressions() {
+        let mut seed = 7_u64;
+        let mut below = |limit: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % limit
+        };
+        let parts =
+            ["a", "b", "Ab", "[aB]", "a?", "b+", ".", "(ab|b)", "(a|)", "(?i:aB)", "\\b", "c{2,3}", "[^a]"];
+        let mut held = 0;
+        for _ in 0..4000 {
+            let pattern: String =
+                (0..1 + below(5)).map(|_| parts[below(parts.len() as u64) as usize]).collect();
+            let ignore_case = below(2) == 0;
+            let Some(required) = of_regex(&pattern, ignore_case) else { continue };
+            let regex = text::regex(&pattern, ignore_case).expect("it compiles");
+            for _ in 0..20 {
+                let text: String =
+                    (0..below(9)).map(|_| ['a', 'b', 'A', 'B', 'c', ' '][below(6) as usize]).collect();
+                if regex.is_match(&text) {
+                    let read = if required.folded { text::fold(&text) } else { text.clone() };
+                    held += 1;
+                    assert!(
+                        required.literals.iter().any(|literal| read.contains(&**literal)),
+                        "{pattern} {ignore_case} matches {text:?}, {required:?}"
+                    );
+                }
+            }
+        }
+        assert!(held > 3000, "{held}");
+    }
+}
