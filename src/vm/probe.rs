@@ -27,6 +27,9 @@ pub(super) struct Probe {
     hits: Vec<u32>,
     /// The decision that they belong to.
     epoch: u32,
+    /// How often lately one of a table's first routes was chosen: beyond [`WARM`] they are tried
+    /// before anything is looked up.
+    heat: u8,
     /// Room for prepared texts.
     text: String,
     other: String,
@@ -36,6 +39,12 @@ pub(super) struct Probe {
 const OWN_TEXT: u32 = 1;
 /// Beside a subject's stamp: it was scanned in one form only.
 const ONE_FORM: u32 = 2;
+
+/// So many of a table's routes count as its first.
+const FIRST: u32 = 10;
+/// See [`Probe::heat`].
+const WARM: u8 = 8;
+const HOTTEST: u8 = 12;
 
 /// The words of a block that are joined at a time.
 const STRIDE: usize = 8;
@@ -82,8 +91,20 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// The first route of a table at or behind a rank that holds, or what the table does without one.
     pub(super) fn search(&mut self, index: &'a Index, table: TableId, from: usize) -> End {
         let Some(info) = index.tables.get(table.index()) else { return End::Nothing };
-        let from = u32::try_from(from).unwrap_or(u32::MAX);
-        match self.first(index, info, table, from) {
+        let mut from = u32::try_from(from).unwrap_or(u32::MAX);
+        let mut found = None;
+        if from == 0 && self.probe.heat >= WARM {
+            found = self.first_in_order(table, FIRST);
+            from = FIRST;
+        }
+        if found.is_none() {
+            found = self.first(index, info, table, from);
+        }
+        self.probe.heat = match found {
+            Some(Found { rank, .. }) if rank < FIRST => (self.probe.heat + 1).min(HOTTEST),
+            _ => self.probe.heat.saturating_sub(2),
+        };
+        match found {
             Some(Found { route, goto: None, .. }) => End::Choose(route),
             Some(Found { rank, route, goto: Some(table) }) => {
                 End::Goto { route, table, behind: rank as usize + 1 }
@@ -106,6 +127,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn try_route(&mut self, table: TableId, rank: u32) -> Option<Found> {
         let (route, goto) = self.route(table, rank as usize)?;
         Some(Found { rank, route, goto })
+    }
+
+    /// The first route that holds of a table's first ones, tried one by one.
+    fn first_in_order(&mut self, table: TableId, count: u32) -> Option<Found> {
+        (0..count).find_map(|rank| self.try_route(table, rank))
     }
 
     fn first(&mut self, index: &'a Index, info: &'a TableIndex, table: TableId, from: u32) -> Option<Found> {
