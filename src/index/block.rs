@@ -54,7 +54,9 @@ impl Block {
         uses.retain(|(_, count)| count * MIN_SHARE >= ranks.len());
         uses.sort_by_key(|(lens, count)| (std::cmp::Reverse(*count), *lens));
         uses.truncate(MAX_COLUMNS);
-        let columns = uses.iter().map(|(lens, _)| Column::new(*lens, routes)).collect();
+        let mut columns: Vec<Column> = uses.iter().map(|(lens, _)| Column::new(*lens, routes)).collect();
+        // Those that rule out most come first, since what they leave may be few enough to be tried.
+        columns.sort_by_key(|column| column.passing() / column.rows());
         Block { ranks, columns }
     }
 
@@ -128,6 +130,11 @@ impl Column {
     pub fn row(&self, class: Class, words: usize) -> &[u64] {
         let row = self.starts.partition_point(|start| *start <= class).saturating_sub(1);
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
+    }
+
+    /// How many bits are set.
+    fn passing(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// How many rows it has.

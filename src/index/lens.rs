@@ -147,6 +147,17 @@ const TEXT: Class = 4;
 pub struct Classes {
     texts: HashMap<Box<str>, Class, foldhash::fast::FixedState>,
     numbers: Vec<Number>,
+    /// The numbers as floats, when they are the same as such.
+    floats: Option<Box<[f64]>>,
+}
+
+/// Integers of no greater size are floats exactly.
+const EXACT: i64 = 1 << 53;
+
+/// An integer as the float it equals.
+#[inline]
+fn exact(int: i64) -> Option<f64> {
+    (-EXACT..=EXACT).contains(&int).then_some(int as f64)
 }
 
 impl Classes {
@@ -163,6 +174,11 @@ impl Classes {
         classes.numbers.extend(numbers);
         classes.numbers.sort_by(|a, b| a.order(b.value()));
         classes.numbers.dedup_by(|a, b| a.order(b.value()).is_eq());
+        let floats = classes.numbers.iter().map(|number| match number {
+            Number::Int(int) => exact(*int),
+            Number::Float(float) => Some(*float),
+        });
+        classes.floats = floats.collect();
         classes
     }
 
@@ -187,12 +203,30 @@ impl Classes {
             Value::Missing => MISSING,
             Value::Bool(value) => FALSE + Class::from(value),
             Value::Str(text) => self.of_text(text).unwrap_or(TEXT),
-            Value::Int(_) | Value::Float(_) => {
+            Value::Int(_) | Value::Float(_) => self.first_number() + self.place(value),
+            _ => OTHER,
+        }
+    }
+
+    /// Where a number stands among those of the tests: `2 * i + 1` at the one of that place, even
+    /// numbers between them.
+    #[inline]
+    fn place(&self, value: Value<'_>) -> Class {
+        let float = match value {
+            Value::Float(float) => Some(float),
+            Value::Int(int) => exact(int),
+            _ => None,
+        };
+        match (&self.floats, float) {
+            (Some(floats), Some(float)) => {
+                let below = floats.partition_point(|other| *other < float);
+                2 * below as Class + Class::from(floats.get(below) == Some(&float))
+            }
+            _ => {
                 let below = self.numbers.partition_point(|number| number.order(value).is_lt());
                 let equal = self.numbers.get(below).is_some_and(|number| number.order(value).is_eq());
-                self.first_number() + 2 * below as Class + Class::from(equal)
+                2 * below as Class + Class::from(equal)
             }
-            _ => OTHER,
         }
     }
 
@@ -227,7 +261,7 @@ impl Classes {
         let order = class.checked_sub(self.first_number());
         let text = class >= TEXT && order.is_none();
         // Where a number of the test stands, as a class of numbers.
-        let place = |number: Number| self.of(number.value()) - self.first_number();
+        let place = |number: Number| self.place(number.value());
         Some(match test {
             Simple::Missing => (class == MISSING).into(),
             Simple::Truth => bool.map_or(Tri::Unknown, Tri::from),

@@ -57,6 +57,17 @@ struct Found {
     goto: Option<TableId>,
 }
 
+/// Whether at most one bit of some words is set.
+#[inline]
+fn at_most_one(words: &[u64]) -> bool {
+    let (mut used, mut several) = (0, 0);
+    for word in words {
+        used += u32::from(*word != 0);
+        several |= word & word.wrapping_sub(1);
+    }
+    used <= 1 && several == 0
+}
+
 impl Probe {
     /// Makes room for an index.
     pub(super) fn grow(&mut self, index: &Index) {
@@ -200,29 +211,38 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return;
         }
         let words = block.words();
-        let mut rows = SmallVec::<[&[u64]; MAX_COLUMNS]>::new();
-        for column in &block.columns {
-            rows.push(column.row(self.class(index, column.lens), words));
-        }
         let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
+        let mut rows = SmallVec::<[&[u64]; MAX_COLUMNS]>::new();
         let mut word = first / 64;
         while word < words && ranks[word * 64] < bound {
-            let mut joined = [!0_u64; STRIDE];
             let width = STRIDE.min(words - word);
-            for row in &rows {
-                let Some(row) = row.get(word..word + width) else { return };
+            let mut joined = [!0_u64; STRIDE];
+            if word + width == words {
+                // The bits behind the last route.
+                joined[width - 1] = !0 >> ((64 - ranks.len() % 64) % 64);
+            }
+            if word * 64 < first {
+                joined[0] &= !0 << (first % 64);
+            }
+            for (at, column) in block.columns.iter().enumerate() {
+                // Routes that are few are tried sooner than ruled out, and so need no more lenses.
+                if at_most_one(&joined[..width]) {
+                    break;
+                }
+                if at == rows.len() {
+                    rows.push(column.row(self.class(index, column.lens), words));
+                }
+                let Some(row) = rows.get(at).and_then(|row| row.get(word..word + width)) else { return };
                 for (bits, row) in joined.iter_mut().zip(row) {
                     *bits &= row;
                 }
             }
-            for (at, bits) in joined.iter().take(width).enumerate() {
-                let start = (word + at) * 64;
+            for (at, bits) in joined[..width].iter().enumerate() {
                 let mut bits = *bits;
-                if start < first {
-                    bits &= (!0_u64).checked_shl((first - start) as u32).unwrap_or(0);
-                }
                 while bits != 0 {
-                    let Some(rank) = ranks.get(start + bits.trailing_zeros() as usize) else { return };
+                    let Some(rank) = ranks.get((word + at) * 64 + bits.trailing_zeros() as usize) else {
+                        return;
+                    };
                     if *rank >= bound || stop(self, *rank) {
                         return;
                     }
@@ -304,14 +324,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let mut scanned: Option<&str> = None;
         let mut state = epoch | ONE_FORM;
         if subject.plain {
-            let own = if subject.fold && !crate::text::is_folded(text) {
+            let mut own = text;
+            if subject.fold {
                 probe.text.clear();
                 crate::text::fold_into(text, &mut probe.text);
-                &probe.text
-            } else {
+                own = &probe.text;
+            }
+            if own == text {
                 state |= OWN_TEXT;
-                text
-            };
+            }
             scan(own);
             scanned = Some(own);
         }
