@@ -47,6 +47,7 @@ pub mod engine;
 pub mod eval;
 pub mod explain;
 pub mod host;
+pub mod index;
 pub mod json;
 pub mod loader;
 pub mod meaning;

@@ -1,0 +1,3 @@
+//! The index: how a decision finds the few rules that may hold without trying all.
+
+pub mod scan;
