@@ -9,7 +9,7 @@ mod tests;
 
 use frequency::Frequency;
 use gram::{BASES, FOUR, LONG, Level, ONE, SIX, THREE, TWO, load};
-use pairs::{FOUR_BITS, LONG_BITS, Pairs, WINDOW, BLOCK, SHORT_BITS, SIX_BITS, THREE_BITS};
+use pairs::{FOUR_BITS, LONG_BITS, Pairs, WINDOW, BLOCK, LIST, ONE_BITS, TWO_BITS, SIX_BITS, THREE_BITS};
 use table::Table;
 
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Scanner {
         if rest.first().is_some_and(|byte| (0x80..0xc0).contains(byte)) { self.aligned = false; }
         self.pairs.add(level, load(rest, 0) as u32, |p| self.frequency.of_pair(p));
         self.sparse = self.pairs.share() < 0.03;
-        self.present |= [LONG_BITS, SIX_BITS, FOUR_BITS, THREE_BITS, SHORT_BITS, SHORT_BITS][level.number() as usize];
+        self.present |= [LONG_BITS, SIX_BITS, FOUR_BITS, THREE_BITS, TWO_BITS, ONE_BITS][level.number() as usize];
         self.ones |= level == ONE;
         self.set_filter(level.hash(rest).unwrap_or_default());
         self.table.insert(level, literal, offset as u16).unwrap_or(u32::MAX)
@@ -153,7 +153,7 @@ impl Scanner {
                 }
             };
             let length = rest.len().min(BLOCK);
-            let mut list = [0u8; 256];
+            let mut list = [0u8; LIST];
             let (count, next) = if self.sparse { self.pairs.look::<true>(window, length, self.aligned, &mut list) } else { self.pairs.look::<false>(window, length, self.aligned, &mut list) };
             if count > 0 { self.candidates(&list, count, window, text, at, &mut hit); }
             at += next;
@@ -161,50 +161,75 @@ impl Scanner {
     }
 
     #[inline(always)]
-    fn candidates(&self, list: &[u8; 256], count: usize, window: &[u8; WINDOW], text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
-        let mut keep = [0u16; 64];
-        let mut kept = 0usize;
+    fn candidates(&self, list: &[u8; LIST], count: usize, window: &[u8; WINDOW], text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        let mut grams = [0u16; 128];
+        let mut n = 0usize;
         for &i in list.iter().take(count) {
-            let p = usize::from(i).min(WINDOW - 8);
-            let eight = load(window, p);
-            let classes = self.pairs.classes(eight as u32);
-            let mut test = |level: Level, bits: u32| {
-                let hash = gram::hash(level.number().into(), eight);
-                let bit = hash >> self.filter_shift;
-                let pass = self.filter.get((bit >> 6) as usize).map_or(0, |w| w >> (bit & 63) & 1);
-                keep[kept & 63] = u16::from(level.number()) << 8 | u16::from(i);
-                kept += pass as usize & usize::from(classes & bits != 0);
-            };
-            test(LONG, LONG_BITS);
-            if self.present & SIX_BITS != 0 { test(SIX, SIX_BITS); }
-            if self.present & FOUR_BITS != 0 { test(FOUR, FOUR_BITS); }
-            if classes & (THREE_BITS | SHORT_BITS) != 0 {
-                test(THREE, THREE_BITS);
-                test(TWO, SHORT_BITS);
-                test(ONE, SHORT_BITS);
+            let classes = self.pairs.classes(load4(window, i));
+            let (level, bits) = LEVELS[classes.trailing_zeros() as usize & 31];
+            grams[n & 127] = u16::from(level) << 8 | u16::from(i);
+            n += 1;
+            let classes = classes & !bits;
+            let (level, bits) = LEVELS[classes.trailing_zeros() as usize & 31];
+            grams[n & 127] = u16::from(level) << 8 | u16::from(i);
+            n += usize::from(classes != 0);
+            let mut classes = classes & !bits;
+            while classes != 0 {
+                let (level, bits) = LEVELS[classes.trailing_zeros() as usize & 31];
+                grams[n & 127] = u16::from(level) << 8 | u16::from(i);
+                n += 1;
+                classes &= !bits;
             }
-            if kept > 58 {
-                self.verify(&keep[..kept], window, text, at, hit);
-                kept = 0;
+            if n > 121 {
+                self.verify(&mut grams, n, window, text, at, hit);
+                n = 0;
             }
         }
-        self.verify(&keep[..kept.min(64)], window, text, at, hit);
+        self.verify(&mut grams, n, window, text, at, hit);
     }
 
     #[inline(always)]
-    fn verify(&self, keep: &[u16], window: &[u8; WINDOW], text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
-        let mut list = [0u16; 64];
-        let mut n = 0;
-        for &c in keep {
-            let p = usize::from(c & 0xff);
-            let hash = gram::hash(usize::from(c >> 8), load(window, p));
-            list[n & 63] = c;
-            n += usize::from(self.table.may_hold(hash));
+    fn verify(&self, grams: &mut [u16; 128], count: usize, window: &[u8; WINDOW], text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        let mut kept = 0;
+        let filter = &self.filter[..];
+        for c in 0..count.min(128) {
+            let gram = grams[c];
+            let hash = gram::hash(usize::from(gram >> 8), load8(window, gram as u8));
+            let bit = hash >> self.filter_shift;
+            let pass = filter.get((bit >> 6) as usize).map_or(0, |w| w >> (bit & 63) & 1);
+            grams[kept & 127] = gram;
+            kept += pass as usize;
         }
-        for &c in &list[..n.min(64)] {
-            let p = usize::from(c & 0xff);
-            let hash = gram::hash(usize::from(c >> 8), load(window, p));
-            self.table.verify((c >> 8) as u8, hash, text, at + p, hit);
+        for &gram in grams.iter().take(kept) {
+            let hash = gram::hash(usize::from(gram >> 8), load8(window, gram as u8));
+            self.table.verify((gram >> 8) as u8, hash, text, at + usize::from(gram & 0xff), hit);
         }
     }
+}
+
+/// Level and bits of each class
+const LEVELS: [(u8, u32); 32] = {
+    let mut all = [(0, 0); 32];
+    let mut bit = 0;
+    while bit < 32 {
+        all[bit] = match 1u32 << bit {
+            b if b & LONG_BITS != 0 => (0, LONG_BITS),
+            b if b & SIX_BITS != 0 => (1, SIX_BITS),
+            b if b & FOUR_BITS != 0 => (2, FOUR_BITS),
+            b if b & THREE_BITS != 0 => (3, THREE_BITS),
+            b if b & TWO_BITS != 0 => (4, TWO_BITS),
+            _ => (5, ONE_BITS),
+        };
+        bit += 1;
+    }
+    all
+};
+
+#[inline(always)]
+fn load8(window: &[u8; WINDOW], at: u8) -> u64 {
+    window[at.into()..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b))
+}
+#[inline(always)]
+fn load4(window: &[u8; WINDOW], at: u8) -> u32 {
+    window[at.into()..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
 }

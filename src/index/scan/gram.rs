@@ -29,14 +29,16 @@ pub const DEEPER: u32 = 0x10;
 /// The same for twelve bytes below eight.
 pub const DEEPER_TWELVE: u32 = 0x20;
 
-const MASKS: [u64; BASES] = [u64::MAX, 0xffff_ffff_ffff, 0xffff_ffff, 0xff_ffff, 0xffff, 0xff];
-const SALTS: [u64; BASES] = [
+const MASKS: [u64; 8] = [u64::MAX, 0xffff_ffff_ffff, 0xffff_ffff, 0xff_ffff, 0xffff, 0xff, 0, 0];
+const SALTS: [u64; 8] = [
     0x2545_f491_4f6c_dd1d,
     0x5851_f42d_4c95_7f2d,
     0x1405_7b7e_f767_814f,
     0xd6e8_feb8_6659_fd93,
     0xa076_1d64_78bd_642f,
     0xe703_7ed1_a0b4_28db,
+    0,
+    0,
 ];
 
 impl Level {
@@ -112,7 +114,7 @@ impl Level {
 /// The hash at a base level of the gram at the beginning of eight bytes.
 #[inline(always)]
 pub fn hash(base: usize, eight: u64) -> u64 {
-    let base = base.min(BASES - 1);
+    let base = base & 7;
     mix(eight & MASKS[base] ^ SALTS[base])
 }
 

@@ -8,15 +8,19 @@ use super::gram::{FOUR, LONG, Level, ONE, SIX, THREE, TWO};
 /// The classes of each base level, as a bit set. The more a level has, the fewer positions pass.
 pub const LONG_BITS: u32 = 0x007f;
 pub const SIX_BITS: u32 = 0x0380;
-pub const FOUR_BITS: u32 = 0x3c00;
-pub const THREE_BITS: u32 = 0x4000;
-pub const SHORT_BITS: u32 = 0x8000;
+pub const FOUR_BITS: u32 = 0x1c00;
+pub const THREE_BITS: u32 = 0x2000;
+pub const TWO_BITS: u32 = 0x4000;
+pub const ONE_BITS: u32 = 0x8000;
 
 /// So many positions of a text are looked at together; they are numbered by a byte, with room for
 /// seven beyond the end.
 pub const BLOCK: usize = 248;
 /// What is read of a block: eight bytes from each position on, and some.
 pub const WINDOW: usize = BLOCK + 24;
+
+/// Room for the positions of a block that pass.
+pub const LIST: usize = 256;
 
 /// The table of pairs.
 #[derive(Clone, Debug)]
@@ -58,7 +62,7 @@ impl Pairs {
         window: &[u8; WINDOW],
         length: usize,
         aligned: bool,
-        list: &mut [u8; 256],
+        list: &mut [u8; LIST],
     ) -> (usize, usize) {
         let character = if aligned { 0x00c0_c0f0 } else { 0 };
         let pair = |at: usize| self.get(window[at..].first_chunk().map_or(0, |pair| u16::from_le_bytes(*pair)));
@@ -155,7 +159,8 @@ fn class(level: Level, first: u16) -> u32 {
         SIX => SIX_BITS,
         FOUR => FOUR_BITS,
         THREE => THREE_BITS,
-        _ => SHORT_BITS,
+        TWO => TWO_BITS,
+        _ => ONE_BITS,
     };
     let spread = u32::from(first).wrapping_mul(0x9e37) & 0xffff;
     bits.trailing_zeros() + (spread * bits.count_ones() >> 16)
