@@ -5,14 +5,16 @@ use super::gram::load;
 
 /// The weight of what is known beforehand against what is counted.
 const PRIOR: f32 = 3000.0;
+/// Counting ends here: more would change little.
+const ENOUGH: f32 = 4_000_000.0;
 
 /// The counts.
 #[derive(Clone, Debug)]
 pub struct Frequency {
-    pairs: Box<[u32]>,
+    pairs: Box<[u16]>,
     total: f32,
     /// Of four bytes, by a hash.
-    fours: Box<[u32]>,
+    fours: Box<[u16]>,
     bytes: [f32; 256],
 }
 
@@ -32,6 +34,9 @@ impl Frequency {
 
     /// Counts the beginning of a literal.
     pub fn count(&mut self, literal: &[u8]) {
+        if self.total > ENOUGH {
+            return;
+        }
         let length = literal.len().min(64);
         for at in 1..length {
             let eight = load(literal, at - 1);
@@ -51,13 +56,13 @@ impl Frequency {
         // In Chinese texts, three in ten, the bytes above ASCII are among themselves.
         let together = if first >= 0x80 { 3.0 } else { 1.0 };
         let usual = self.bytes[usize::from(first)] * self.bytes[usize::from(second)] * together;
-        (self.pairs[usize::from(pair)] as f32 + PRIOR * usual) / self.total
+        (f32::from(self.pairs[usize::from(pair)]) + PRIOR * usual) / self.total
     }
 
     /// The share of positions that have these four bytes.
     pub fn of_four(&self, four: u32) -> f32 {
         let usual = self.of_pair(four as u16) * self.of_pair((four >> 16) as u16);
-        (self.fours[slot(four)] as f32 + PRIOR * usual) / self.total
+        (f32::from(self.fours[slot(four)]) + PRIOR * usual) / self.total
     }
 }
 

@@ -1,12 +1,14 @@
 //! The table of literals by gram: open addressing over small slots, and records that hold the
 //! literals' bytes, so that a candidate costs one cache line for the slot and one for the record.
 
-use super::gram::{DEEPER, DEEPER_TWELVE, LONG, Level, load};
+use super::gram::{Level, load};
 
 /// No record.
 const NONE: u32 = u32::MAX;
 /// As many literals of one gram go into one entry before longer ones are keyed by more bytes.
-const CROWDED: u32 = 2;
+const CROWDED: u32 = 4;
+/// The mark of a crowded entry: longer literals of its gram are found one level down.
+const DEEPER: u32 = 0x10;
 /// The part of `Slot::state` that counts the literals, up to 15.
 const COUNT: u32 = 0x0f;
 
@@ -32,13 +34,16 @@ pub struct Place {
 pub struct Table {
     slots: Vec<Slot>,
     used: usize,
-    /// Records: `next | number << 32`, `length | offset << 32`, then the bytes in words
+    /// Records: `next | number << 32`, `length | offset << 32 | base level << 48`, then the bytes in words
     /// of eight, the last of which overlaps the one before where the length is no multiple of eight.
     records: Vec<u64>,
     count: u32,
 }
 
 impl Table {
+    /// What [`Place::crowd`] counts to.
+    pub const MOST_CROWDED: u32 = COUNT;
+
     pub fn new(literals: usize) -> Table {
         Table { slots: vec![EMPTY; slots_for(literals)], used: 0, records: Vec::new(), count: 0 }
     }
@@ -53,7 +58,7 @@ impl Table {
 
     /// Whether the next literal needs a larger table: see [`Table::grow`].
     pub fn is_full(&self) -> bool {
-        self.used + 1 > self.slots.len() / 8 * 5
+        self.used + 1 > self.slots.len() / 8 * 7
     }
 
     pub fn heap_bytes(&self) -> usize {
@@ -74,19 +79,13 @@ impl Table {
         }
     }
 
-    /// Whether the first slot of this hash is in use: false says that there is no such gram.
-    #[inline(always)]
-    pub fn may_hold(&self, hash: u64) -> bool {
-        self.slots.get(hash as usize & (self.slots.len() - 1)).is_some_and(|slot| slot.record != NONE)
-    }
-
     /// Where the literal goes whose bytes from its gram on are `rest`.
     pub fn place(&self, mut level: Level, rest: &[u8]) -> Option<Place> {
         let mut hash = level.hash(rest)?;
         loop {
             let crowd = self.find(hash).1.state & COUNT;
             if crowd >= CROWDED
-                && let Some((below, _)) = level.deeper(rest.len())
+                && let Some(below) = level.deeper()
                 && let Some(hash_below) = below.hash(rest)
             {
                 (level, hash) = (below, hash_below);
@@ -96,21 +95,24 @@ impl Table {
         }
     }
 
-    /// Adds a literal whose gram is at `offset`; its number, or none when the table can hold no more.
-    pub fn insert(&mut self, base: Level, literal: &[u8], offset: u16) -> Option<u32> {
+    /// Adds a literal whose gram is at `offset`; its number and the hash of the
+    /// gram at its base level, or none when the table can hold no more.
+    pub fn insert(&mut self, base: Level, literal: &[u8], offset: u16) -> Option<(u32, u64)> {
         let rest = literal.get(offset.into()..)?;
         let length = u32::try_from(literal.len()).ok()?;
-        let record = u32::try_from(self.records.len()).ok().filter(|record| *record < NONE - (length / 8 + 3))?;
-        self.place(base, rest)?;
+        let record =
+            u32::try_from(self.records.len()).ok().filter(|record| *record < NONE - (length / 8 + 3))?;
+        let hash = base.hash(rest)?;
         let number = self.count;
-        self.records.extend([0, u64::from(length) | u64::from(offset) << 32]);
+        self.records
+            .extend([0, u64::from(length) | u64::from(offset) << 32 | u64::from(base.number()) << 48]);
         self.records.extend(literal.chunks_exact(8).map(|word| load(word, 0)));
         if literal.len() % 8 != 0 {
             self.records.push(load(literal, literal.len().saturating_sub(8)));
         }
         self.link(base, rest, record, number);
         self.count += 1;
-        Some(number)
+        Some((number, hash))
     }
 
     /// Puts a record under its gram, and marks the crowded entries above it.
@@ -118,16 +120,16 @@ impl Table {
         let Some(place) = self.place(base, rest) else { return };
         let mut level = base;
         while level != place.level
-            && let Some((below, mark)) = level.deeper(rest.len())
+            && let Some(below) = level.deeper()
         {
             let (index, _) = self.find(level.hash(rest).unwrap_or_default());
-            self.slots[index].state |= mark;
+            self.slots[index].state |= DEEPER;
             level = below;
         }
         let (index, slot) = self.find(place.hash);
         self.used += usize::from(slot.record == NONE);
         let count = (place.crowd + 1).min(COUNT);
-        let state = (place.hash >> 40) as u32 * 256 | slot.state & (DEEPER | DEEPER_TWELVE) | count;
+        let state = (place.hash >> 40) as u32 * 256 | slot.state & DEEPER | count;
         self.slots[index] = Slot { state, record };
         self.records[record as usize] = u64::from(slot.record) | u64::from(number) << 32;
     }
@@ -141,7 +143,9 @@ impl Table {
         let mut literal = Vec::new();
         let mut record = 0;
         for number in 0..self.count {
-            let (length, offset) = unpack(self.records[record + 1]);
+            let header = self.records[record + 1];
+            let (length, offset) = unpack(header);
+            let base = Level::from_number((header >> 48) as u8);
             let words = length.div_ceil(8);
             literal.clear();
             for (index, word) in self.records[record + 2..record + 2 + words].iter().enumerate() {
@@ -150,7 +154,6 @@ impl Table {
             }
             literal.truncate(length);
             let rest = &literal[offset..];
-            let base = Level::of_length(length);
             base_hash(base.hash(rest).unwrap_or_default());
             self.link(base, rest, record as u32, number);
             record += 2 + words;
@@ -159,38 +162,26 @@ impl Table {
 
     /// Reports every literal whose gram at a base level is at `at` in the text.
     #[inline(always)]
-    pub fn verify(&self, base: u8, hash: u64, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+    pub fn verify(&self, base: Level, hash: u64, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         let (_, slot) = self.find(hash);
         self.walk(slot, text, at, hit);
-        if slot.state & (DEEPER | DEEPER_TWELVE) != 0 {
-            self.verify_below(Level::from_number(base), slot, text, at, hit);
+        if slot.state & DEEPER != 0 {
+            self.verify_below(base, text, at, hit);
         }
     }
 
     #[inline(never)]
-    fn verify_below(&self, level: Level, slot: Slot, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
-        if level == LONG && slot.state & DEEPER_TWELVE != 0 {
-            self.look_below(level, DEEPER_TWELVE, text, at, hit);
+    fn verify_below(&self, mut level: Level, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        while let Some(below) = level.deeper()
+            && let Some(hash) = below.hash(&text[at.min(text.len())..])
+        {
+            let (_, slot) = self.find(hash);
+            self.walk(slot, text, at, hit);
+            if slot.state & DEEPER == 0 {
+                return;
+            }
+            level = below;
         }
-        let (mut level, mut slot) = (level, slot);
-        while slot.state & DEEPER != 0 {
-            let Some((below, found)) = self.look_below(level, DEEPER, text, at, hit) else { return };
-            (level, slot) = (below, found);
-        }
-    }
-
-    fn look_below(
-        &self,
-        level: Level,
-        mark: u32,
-        text: &[u8],
-        at: usize,
-        hit: &mut impl FnMut(u32, usize),
-    ) -> Option<(Level, Slot)> {
-        let below = level.marked(mark)?;
-        let (_, slot) = self.find(below.hash(text.get(at..)?)?);
-        self.walk(slot, text, at, hit);
-        Some((below, slot))
     }
 
     #[inline(always)]
@@ -216,7 +207,7 @@ impl Table {
 
 #[inline(always)]
 fn unpack(header: u64) -> (usize, usize) {
-    (header as u32 as usize, (header >> 32) as usize)
+    (header as u32 as usize, (header >> 32) as u16 as usize)
 }
 
 /// Whether a record's words are the bytes found at `start` of the text.
@@ -236,5 +227,5 @@ fn same(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
 }
 
 fn slots_for(literals: usize) -> usize {
-    literals.saturating_mul(2).next_power_of_two().max(64)
+    (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64)
 }

@@ -65,7 +65,8 @@ fn distinct(count: usize, mut make: impl FnMut() -> Vec<u8>) -> Vec<Vec<u8>> {
 }
 
 const WORDS: &[&str] = &[
-    "a", "refund", " ", "order", "the ", "my", "请问", "发票", "退款", "订单", "é", "ß", "😀", "x", "ab", "ba", "的",
+    "a", "refund", " ", "order", "the ", "my", "请问", "发票", "退款", "订单", "é", "ß", "😀", "x", "ab",
+    "ba", "的",
 ];
 
 #[test]
@@ -122,7 +123,8 @@ fn one_gram_in_every_literal() {
     let texts: Vec<_> = (0..4).map(|_| random.bytes(b"ab", 400)).collect();
     check(&literals, &texts);
     let ends = distinct(3000, || [b"the same ".to_vec(), random.bytes(b"0123456789", 7)].concat());
-    let texts: Vec<_> = (0..20).map(|_| [b"say the same ".to_vec(), random.bytes(b"0123456789", 9)].concat()).collect();
+    let texts: Vec<_> =
+        (0..20).map(|_| [b"say the same ".to_vec(), random.bytes(b"0123456789", 9)].concat()).collect();
     check(&ends, &texts);
 }
 
@@ -151,13 +153,15 @@ fn empty_and_huge_texts() {
 /// A literal at every position of texts of every length up to past a block's end.
 #[test]
 fn every_place() {
-    let literals = ["z", "yz", "xyz", "wxyz", "uvwxyz", "stuvwxyz", "ijklmnopqrstuvwxyz", "中", "中文", "中文字"];
+    let literals =
+        ["z", "yz", "xyz", "wxyz", "uvwxyz", "stuvwxyz", "ijklmnopqrstuvwxyz", "中", "中文", "中文字"];
     let literals: Vec<Vec<u8>> = literals.iter().map(|literal| literal.as_bytes().to_vec()).collect();
     let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
     for padding in ["-", "一"] {
         for before in 0..270 {
             for literal in &literals[6..] {
-                let text = [&padding.as_bytes().repeat(before), &literal[..], &padding.as_bytes().repeat(3)].concat();
+                let text = [&padding.as_bytes().repeat(before), &literal[..], &padding.as_bytes().repeat(3)]
+                    .concat();
                 assert_eq!(found(&scanner, &text), occurrences(&literals, &text), "{before}");
                 let text = &text[..text.len() - 3 * padding.len()];
                 assert_eq!(found(&scanner, text), occurrences(&literals, text), "{before}");
@@ -185,6 +189,13 @@ fn inserts_between_scans() {
 /// A text that is not UTF-8 has literals, too.
 #[test]
 fn cut_characters() {
-    let literals = vec!["文".as_bytes().to_vec(), b"ab".to_vec(), "中文".as_bytes().to_vec(), b"bcd".to_vec()];
-    check(&literals, &[b"\xe4ab\xe4\xb8ab\xe4\xb8\xe6\x96\x87\xe4bcd\xe6\x96".to_vec(), b"\x80\x80ab\xbf\xe6\x96\x87".to_vec()]);
+    let literals =
+        vec!["文".as_bytes().to_vec(), b"ab".to_vec(), "中文".as_bytes().to_vec(), b"bcd".to_vec()];
+    check(
+        &literals,
+        &[
+            b"\xe4ab\xe4\xb8ab\xe4\xb8\xe6\x96\x87\xe4bcd\xe6\x96".to_vec(),
+            b"\x80\x80ab\xbf\xe6\x96\x87".to_vec(),
+        ],
+    );
 }
