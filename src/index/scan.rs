@@ -29,7 +29,7 @@ mod tests;
 use choice::{choose, is_inner};
 use frequency::Frequency;
 use gram::{BASES, Level, load, second};
-use pairs::{BLOCK, Pairs, Passed, WINDOW, classes_of};
+use pairs::{BLOCK, Pairs, Positions, WINDOW, classes_of};
 use std::fmt;
 use table::Table;
 
@@ -183,13 +183,13 @@ impl Scanner {
                 }
             };
             let length = rest.len().min(BLOCK);
-            let mut passed = Passed::new();
-            let next = match self.sparse {
-                true => self.pairs.look::<true>(window, length, self.aligned, &mut passed),
-                false => self.pairs.look::<false>(window, length, self.aligned, &mut passed),
+            let mut positions: Positions = [0; 256];
+            let (count, next) = match self.sparse {
+                true => self.pairs.look::<true>(window, length, self.aligned, &mut positions),
+                false => self.pairs.look::<false>(window, length, self.aligned, &mut positions),
             };
-            if !passed.positions().is_empty() {
-                self.find(passed.positions(), window, text, at, &mut hit);
+            if count > 0 {
+                self.find(&positions[..count.min(256)], window, text, at, &mut hit);
             }
             at += next;
         }

@@ -20,28 +20,8 @@ pub const BLOCK: usize = 248;
 /// What is read of a block: eight bytes from each position on, and some.
 pub const WINDOW: usize = BLOCK + 24;
 
-/// The positions of a block that pass. There is room for all, and one write more.
-pub struct Passed {
-    positions: [u8; 256],
-    count: usize,
-}
-
-impl Passed {
-    pub fn new() -> Passed {
-        Passed { positions: [0; 256], count: 0 }
-    }
-
-    /// Writes a position, and counts it if it passes: no branch.
-    #[inline(always)]
-    fn push(&mut self, position: usize, passes: bool) {
-        self.positions[self.count & 0xff] = position as u8;
-        self.count += usize::from(passes);
-    }
-
-    pub fn positions(&self) -> &[u8] {
-        &self.positions[..self.count.min(256)]
-    }
-}
+/// Room for the positions of a block that pass, and one write more.
+pub type Positions = [u8; 256];
 
 /// The table of pairs.
 #[derive(Clone, Debug)]
@@ -76,8 +56,8 @@ impl Pairs {
         self.get(four as u16) & self.get((four >> 16) as u16) >> 32
     }
 
-    /// Lists the positions of a block where a gram may be, and some bytes beyond its `length`; where the
-    /// next block begins. `SPARSE` is for the case that few pass, `aligned` says that every gram begins
+    /// Lists the positions of a block where a gram may be, some beyond its `length` among them; how many
+    /// they are, and where the next block begins. `SPARSE` is for the case that few pass, `aligned` says that every gram begins
     /// where a character does.
     #[inline(never)]
     pub fn look<const SPARSE: bool>(
@@ -85,30 +65,37 @@ impl Pairs {
         window: &[u8; WINDOW],
         length: usize,
         aligned: bool,
-        passed: &mut Passed,
-    ) -> usize {
+        positions: &mut Positions,
+    ) -> (usize, usize) {
         let character = if aligned { 0x00c0_c0f0 } else { 0 };
-        let pair =
-            |at: usize| self.get(window[at..].first_chunk().map_or(0, |pair| u16::from_le_bytes(*pair)));
-        let mut at = 0;
-        while at < length.min(BLOCK) {
-            let four = window[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
+        let (mut count, mut at) = (0, 0);
+        // Written in any case, and counted if it passes: no branch.
+        let mut push = |position: usize, passes: bool| {
+            positions[count & 0xff] = position as u8;
+            count += usize::from(passes);
+        };
+        while at < length
+            && let Some(here) = window.get(at..).and_then(|rest| rest.first_chunk::<16>())
+        {
+            let four = u32::from_le_bytes([here[0], here[1], here[2], here[3]]);
             // A character of three bytes.
             if four & character == 0x0080_80e0 {
-                passed.push(at, self.classes(four) != 0);
+                push(at, self.classes(four) != 0);
                 at += 3;
                 continue;
             }
-            let pairs: [u64; 10] = std::array::from_fn(|index| pair(at + index));
+            let pairs: [u64; 10] = std::array::from_fn(|index| {
+                here[index..].first_chunk().map_or(0, |pair| self.get(u16::from_le_bytes(*pair)))
+            });
             let classes = |index: usize| pairs[index] & pairs[index + 2] >> 32;
             if !SPARSE || (0..8).fold(0, |all, index| all | classes(index)) != 0 {
                 for index in 0..8 {
-                    passed.push(at + index, classes(index) != 0);
+                    push(at + index, classes(index) != 0);
                 }
             }
             at += 8;
         }
-        at
+        (count, at)
     }
 
     /// The estimated share of positions that pass.
@@ -179,5 +166,5 @@ impl Pairs {
 fn class(level: Level, first: u16) -> u32 {
     let (class, count) = CLASSES[usize::from(level.number()) % BASES];
     let spread = u32::from(first).wrapping_mul(0x9e37) & 0xffff;
-    class + (spread * count >> 16)
+    class + ((spread * count) >> 16)
 }

@@ -107,7 +107,7 @@ impl Table {
         self.records
             .extend([0, u64::from(length) | u64::from(offset) << 32 | u64::from(base.number()) << 48]);
         self.records.extend(literal.chunks_exact(8).map(|word| load(word, 0)));
-        if literal.len() % 8 != 0 {
+        if !literal.len().is_multiple_of(8) {
             self.records.push(load(literal, literal.len().saturating_sub(8)));
         }
         self.link(base, rest, record, number);
@@ -129,7 +129,7 @@ impl Table {
         let (index, slot) = self.find(place.hash);
         self.used += usize::from(slot.record == NONE);
         let count = (place.crowd + 1).min(COUNT);
-        let state = (place.hash >> 40) as u32 * 256 | slot.state & DEEPER | count;
+        let state = (((place.hash >> 40) as u32) << 8) | (slot.state & DEEPER) | count;
         self.slots[index] = Slot { state, record };
         self.records[record as usize] = u64::from(slot.record) | u64::from(number) << 32;
     }
@@ -223,7 +223,7 @@ fn same(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
             return false;
         }
     }
-    found.len() % 8 == 0 || words.get(full).is_some_and(|word| *word == load(found, last))
+    found.len().is_multiple_of(8) || words.get(full).is_some_and(|word| *word == load(found, last))
 }
 
 fn slots_for(literals: usize) -> usize {
