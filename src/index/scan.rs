@@ -11,7 +11,8 @@
 //!
 //! # Costs
 //!
-//! Among natural literals a text costs about a nanosecond a byte, and some more for every literal found.
+//! Among natural literals a text costs about a nanosecond a byte, and some more for every literal found:
+//! with 100,000 literals or more, whose table is larger than the caches, that is an access to memory or two.
 //! In the worst case each position of the text has a gram that many literals share: it then costs a
 //! comparison with each of those. A literal goes where few others are, and below a crowded gram of sixteen
 //! bytes the next thirty-two, sixty-four … tell apart; so what stays together is short (at most
@@ -104,7 +105,7 @@ impl Scanner {
         scanner
     }
 
-    /// Adds a literal, and gives its number. It takes one or two microseconds, but now and then the table
+    /// Adds a literal, and gives its number. It takes some two to four microseconds, but now and then the table
     /// doubles, which takes some tens of nanoseconds for each literal in it.
     ///
     /// `u32::MAX` says that it is not found: it is empty, or the scanner has no room for more than 32 GB.
