@@ -31,6 +31,7 @@ pub mod scan;
 
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::TableId;
+use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
 use atom::Literals;
 use block::Block;
@@ -59,6 +60,12 @@ pub struct Index {
 }
 
 impl Index {
+    /// Whether an index could be of use to any table: whether it is worth building.
+    pub fn is_worthwhile(normal: &Normal) -> bool {
+        let costs = |routes: &Vec<NRoute>| estimate::linear(normal, routes.iter().map(|route| route.cond));
+        normal.tables.iter().any(|routes| costs(routes) > estimate::PROBE + estimate::LOOK)
+    }
+
     /// Whether deciding by a table is faster with the index than without.
     pub fn serves(&self, table: TableId) -> bool {
         self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)
