@@ -10,6 +10,7 @@
 //! | [`build`](mod@build) | by which key is each route found? |
 //! | [`estimate`] | is that faster than trying the routes one by one? |
 //! | [`mod@plan`] | how is each route found, for people to read? |
+//! | [`texts`] | which of many texts is this? |
 //! | [`scan`] | which of many literals occur in a text? |
 //!
 //! The contract, held by the differential test: a route whose condition holds is always among those
@@ -28,6 +29,7 @@ pub mod lens;
 pub mod plan;
 pub mod required;
 pub mod scan;
+pub mod texts;
 
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::TableId;

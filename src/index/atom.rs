@@ -176,6 +176,38 @@ impl<'c> Atoms<'c> {
         all
     }
 
+    /// For each lens the values that its tests name, by class, as an author writes them.
+    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
+        let mut names = vec![HashMap::new(); self.lenses.len()];
+        for (test, lens) in self.simples.iter().flatten() {
+            let classes = &self.lenses[*lens as usize].classes;
+            let names = &mut names[*lens as usize];
+            for text in test.texts() {
+                if let Some(class) = classes.of_text(text) {
+                    names.entry(class).or_insert_with(|| format!("{text:?}"));
+                }
+            }
+            for number in test.numbers() {
+                let name = || number.value().to_json().to_string();
+                names.entry(classes.of(number.value())).or_insert_with(name);
+            }
+        }
+        names
+    }
+
+    /// For each subject its literals, by number.
+    pub fn literals_by_number(&self) -> Vec<Vec<&str>> {
+        let mut all = Vec::new();
+        for subject in &self.subjects {
+            let mut literals: Vec<&str> = vec![""; subject.literals.len()];
+            for (literal, number) in &subject.literals {
+                literals[*number as usize] = literal;
+            }
+            all.push(literals);
+        }
+        all
+    }
+
     /// A field of the message as an author writes it.
     pub fn slot_name(&self, slot: crate::sema::hir::SlotId) -> &str {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)

@@ -2,13 +2,13 @@
 //! way; two values of one class answer every simple test through the lens alike. So a message's
 //! value has to be looked up once, whatever the number of tests.
 
+use super::texts::Texts;
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
 use crate::ops::Op;
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
 use crate::value::{Tri, Value, compare};
-use hashbrown::HashMap;
 use std::cmp::Ordering;
 
 /// A number of a rule, ordered like numbers of messages.
@@ -145,7 +145,7 @@ const TEXT: Class = 4;
 /// lies a class of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
-    texts: HashMap<Box<str>, Class, foldhash::fast::FixedState>,
+    texts: Texts,
     numbers: Vec<Number>,
     /// The numbers as floats, when they are the same as such.
     floats: Option<Box<[f64]>>,
@@ -169,7 +169,7 @@ impl Classes {
         let mut classes = Classes::default();
         for text in texts {
             let next = TEXT + 1 + classes.texts.len() as Class;
-            classes.texts.entry(text.into()).or_insert(next);
+            classes.texts.insert(text, next);
         }
         classes.numbers.extend(numbers);
         classes.numbers.sort_by(|a, b| a.order(b.value()));
@@ -233,20 +233,7 @@ impl Classes {
     /// The class of a text that a test names.
     #[inline]
     pub fn of_text(&self, text: &str) -> Option<Class> {
-        self.texts.get(text).copied()
-    }
-
-    /// A class that a test names, as an author writes its value.
-    pub fn name(&self, class: Class) -> String {
-        if let Some((text, _)) = self.texts.iter().find(|(_, other)| **other == class) {
-            return format!("{text:?}");
-        }
-        let number = class.checked_sub(self.first_number()).filter(|at| at % 2 == 1);
-        match number.and_then(|at| self.numbers.get(at as usize / 2)) {
-            Some(Number::Int(int)) => int.to_string(),
-            Some(Number::Float(float)) => float.to_string(),
-            None => "another value".to_owned(),
-        }
+        self.texts.get(text)
     }
 
     /// The answer of a test for the values of a class; `None` when only the test itself can tell.
@@ -297,7 +284,6 @@ impl Classes {
 
     /// The bytes it holds.
     pub fn heap_bytes(&self) -> usize {
-        let texts: usize = self.texts.keys().map(|text| text.len()).sum();
-        texts + self.texts.capacity() * 32 + self.numbers.capacity() * 16
+        self.texts.heap_bytes() + self.numbers.capacity() * 24
     }
 }

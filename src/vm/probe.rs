@@ -46,26 +46,12 @@ const FIRST: u32 = 10;
 const WARM: u8 = 8;
 const HOTTEST: u8 = 12;
 
-/// The words of a block that are joined at a time.
-const STRIDE: usize = 8;
-
 /// A route that holds.
 #[derive(Clone, Copy)]
 struct Found {
     rank: u32,
     route: RuleId,
     goto: Option<TableId>,
-}
-
-/// Whether at most one bit of some words is set.
-#[inline]
-fn at_most_one(words: &[u64]) -> bool {
-    let (mut used, mut several) = (0, 0);
-    for word in words {
-        used += u32::from(*word != 0);
-        several |= word & word.wrapping_sub(1);
-    }
-    used <= 1 && several == 0
 }
 
 impl Probe {
@@ -213,43 +199,28 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let words = block.words();
         let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
         let mut rows = SmallVec::<[&[u64]; MAX_COLUMNS]>::new();
-        let mut word = first / 64;
-        while word < words && ranks[word * 64] < bound {
-            let width = STRIDE.min(words - word);
-            let mut joined = [!0_u64; STRIDE];
-            if word + width == words {
-                // The bits behind the last route.
-                joined[width - 1] = !0 >> ((64 - ranks.len() % 64) % 64);
+        for column in &block.columns {
+            rows.push(column.row(self.class(index, column.lens), words));
+        }
+        let mut mask = !0 << (first % 64);
+        for word in first / 64..words {
+            let Some(rank) = ranks.get(word * 64) else { return };
+            if *rank >= bound {
+                return;
             }
-            if word * 64 < first {
-                joined[0] &= !0 << (first % 64);
+            let mut bits = mask;
+            mask = !0;
+            for row in &rows {
+                bits &= row.get(word).copied().unwrap_or(0);
             }
-            for (at, column) in block.columns.iter().enumerate() {
-                // Routes that are few are tried sooner than ruled out, and so need no more lenses.
-                if at_most_one(&joined[..width]) {
-                    break;
+            while bits != 0 {
+                // Behind the last route lies none.
+                let Some(rank) = ranks.get(word * 64 + bits.trailing_zeros() as usize) else { return };
+                if *rank >= bound || stop(self, *rank) {
+                    return;
                 }
-                if at == rows.len() {
-                    rows.push(column.row(self.class(index, column.lens), words));
-                }
-                let Some(row) = rows.get(at).and_then(|row| row.get(word..word + width)) else { return };
-                for (bits, row) in joined.iter_mut().zip(row) {
-                    *bits &= row;
-                }
+                bits &= bits - 1;
             }
-            for (at, bits) in joined[..width].iter().enumerate() {
-                let mut bits = *bits;
-                while bits != 0 {
-                    let Some(rank) = ranks.get((word + at) * 64 + bits.trailing_zeros() as usize) else {
-                        return;
-                    };
-                    if *rank >= bound || stop(self, *rank) {
-                        return;
-                    }
-                    bits &= bits - 1;
-                }
-            }
-            word += width;
         }
     }
 
