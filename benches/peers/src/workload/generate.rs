@@ -98,7 +98,7 @@ impl Maker<'_> {
         }
         while terms.len() < count {
             let left = count - terms.len();
-            let each = wanted.powf(1.0 / left as f64).clamp(0.0001, 0.9);
+            let each = wanted.powf(1.0 / left as f64).clamp(0.0001, 0.6);
             let (term, frequency) = if no_key { self.range(each) } else { self.context(each) };
             if same_subject(&terms, &term) {
                 continue;
