@@ -113,8 +113,8 @@ pub fn head(date: &str, facts: &[String]) -> String {
     let _ = writeln!(
         out,
         "The output of `benches/peers`, whose README says what is compared and how. Medians of interleaved \
-         rounds in one process and one thread, the message already in the engine's own form; nanoseconds a \
-         message. `–` is not expressible, or too slow to be measured at that size.\n\n\
+         rounds in one process and one thread, the message already in the engine's own form; nanoseconds of \
+         the thread's processor time a message. `–` is not expressible, or too slow to be measured at that size.\n\n\
          - {date}: {}\n- command: `cargo run --release -p rulec-peers -- {}`",
         machine(),
         command.join(" ")
