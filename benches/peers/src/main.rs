@@ -1,5 +1,6 @@
 //! rulec against its peers and two hand-written baselines, on one workload. See the README.
 
+mod clinc;
 mod engines;
 mod heap;
 mod load;
@@ -40,6 +41,9 @@ fn run(options: &Options) -> Result<(), String> {
         for section in compare(options, &columns, variant.into(), &mut page.facts)? {
             page.add(section);
         }
+    }
+    if !options.clinc.is_empty() {
+        page.add(clinc::section(&options.clinc, options.rounds.into())?);
     }
     if options.load > 0 {
         eprintln!("loading {} routes", options.load);
@@ -185,7 +189,9 @@ fn measure_size(
             readies.push(ready);
         }
         eprintln!("  timing the mix {}", mix.place.name());
-        for (at, time) in chosen.into_iter().zip(measure::interleaved(&mut readies, messages, options.rounds.into())) {
+        for (at, time) in
+            chosen.into_iter().zip(measure::interleaved(&mut readies, messages, options.rounds.into()))
+        {
             times[at] = Some(time);
             slowest.insert(columns[at].name, (time, size));
         }

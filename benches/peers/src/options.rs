@@ -37,6 +37,9 @@ pub struct Options {
     /// A peer that takes longer for a message, in milliseconds, is skipped.
     #[arg(long, default_value_t = 20.0)]
     pub limit_ms: f64,
+    /// How many copies of the CLINC150 rules are put before the original, a row each; none for no table.
+    #[arg(long, value_delimiter = ',', default_value = "0,10,100", num_args = 0..)]
+    pub clinc: Vec<usize>,
     /// Measures loading so many routes; 0 for not.
     #[arg(long, default_value_t = 100_000)]
     pub load: usize,
@@ -90,7 +93,8 @@ impl Options {
                 return Err(format!("there is no engine `{name}`; there are {}", known.join(", ")));
             }
         }
-        let wanted = |column: &Column| self.engines.is_empty() || self.engines.iter().any(|name| name == column.name);
+        let wanted =
+            |column: &Column| self.engines.is_empty() || self.engines.iter().any(|name| name == column.name);
         Ok(all.into_iter().filter(wanted).collect())
     }
 }

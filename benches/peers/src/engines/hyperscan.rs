@@ -1,8 +1,8 @@
 //! Intel's Hyperscan (libhs 5) as the text scan of the index prototype. Behind the feature
 //! `hyperscan`, since it is a C++ library: only to see how fast a scan may be.
 
-use super::keyed::{Keyed, LiteralScan};
 use super::Engine;
+use super::keyed::{Keyed, LiteralScan};
 use crate::workload::Workload;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr;
@@ -21,8 +21,7 @@ mod hs {
     /// Report each literal once a scan.
     pub const FLAG_SINGLEMATCH: c_uint = 8;
 
-    pub type OnEvent =
-        extern "C" fn(c_uint, c_ulonglong, c_ulonglong, c_uint, *mut c_void) -> c_int;
+    pub type OnEvent = extern "C" fn(c_uint, c_ulonglong, c_ulonglong, c_uint, *mut c_void) -> c_int;
 
     unsafe extern "C" {
         pub fn hs_compile_lit_multi(

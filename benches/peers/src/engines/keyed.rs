@@ -8,9 +8,9 @@ use super::{Engine, Ready, Sample};
 use crate::view::View;
 use crate::workload::{Comparison, Message, Number, Route, Term, Words, Workload};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use foldhash::HashMap;
 use regex::Regex;
 use std::cell::{Cell, OnceCell};
-use std::collections::HashMap;
 
 /// Finds which of the literals a text has. All are in lower case, as is the text.
 pub trait LiteralScan {
@@ -75,11 +75,11 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
             scan: None,
             by_literal: Vec::new(),
             by_string: Default::default(),
-            by_tag: HashMap::new(),
+            by_tag: HashMap::default(),
             by_threshold: Default::default(),
             rest: Vec::new(),
         };
-        let mut literals: HashMap<String, usize> = HashMap::new();
+        let mut literals: HashMap<String, usize> = HashMap::default();
         let mut hang = |index: &mut Self, word: &str, rank| {
             let next = literals.len();
             let at = *literals.entry(word.to_ascii_lowercase()).or_insert(next);
@@ -94,7 +94,9 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
             match keys.min_by_key(|key| worth(key, workload)).unwrap_or(Key::None) {
                 Key::Literals(words) => words.iter().for_each(|word| hang(&mut index, word, rank)),
                 Key::Strings(field, values) => {
-                    values.iter().for_each(|value| index.by_string[field].entry(value).or_default().push(rank));
+                    values
+                        .iter()
+                        .for_each(|value| index.by_string[field].entry(value).or_default().push(rank));
                 }
                 Key::Tag(tag) => index.by_tag.entry(tag).or_default().push(rank),
                 Key::Threshold(field, comparison, value) => {
@@ -158,17 +160,19 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
     }
 
     fn holds(&self, rank: u32, view: &View<'_>) -> bool {
-        let terms = &self.routes[rank as usize].terms;
-        terms.iter().all(|term| holds(term, view, &self.regexes[rank as usize]))
+        let (terms, regex) = (&self.routes[rank as usize].terms, &self.regexes[rank as usize]);
+        let (fields, texts) = (|term: &&Term| term.cost() < 10, |term: &&Term| term.cost() >= 10);
+        terms.iter().filter(fields).all(|term| holds(term, view, regex))
+            && terms.iter().filter(texts).all(|term| holds(term, view, regex))
     }
 }
 
 /// What any message for which the term holds must have.
 fn key(term: &Term) -> Key<'_> {
     match term {
-        Term::Contains { words, joined: Words::All, .. } => {
-            Key::Literals(words.iter().max_by_key(|word| word.len()).map(String::as_str).into_iter().collect())
-        }
+        Term::Contains { words, joined: Words::All, .. } => Key::Literals(
+            words.iter().max_by_key(|word| word.len()).map(String::as_str).into_iter().collect(),
+        ),
         Term::Contains { words, .. } => Key::Literals(words.iter().map(String::as_str).collect()),
         Term::StartsWith { word, .. } => Key::Literals(vec![word]),
         Term::Matches { literals, .. } => Key::Literals(literals.iter().map(String::as_str).collect()),
@@ -186,7 +190,9 @@ fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     match key {
         // Two words in a row are rare, one is as rare as there are many.
         Key::Literals(found) => {
-            let rare = |word: &str| if word.contains(' ') || word.len() > 9 { 10 } else { 3_500_000 / words.words.len() as u64 };
+            let rare = |word: &str| {
+                if word.contains(' ') || word.len() > 9 { 10 } else { 3_500_000 / words.words.len() as u64 }
+            };
             found.iter().map(|word| rare(word)).sum()
         }
         Key::Strings(crate::workload::route::PRODUCT, values) => {

@@ -13,6 +13,22 @@ pub fn columns() -> Vec<Column> {
     ]
 }
 
+/// Its engines by name.
+pub const TIERS: [(&str, Tier); 2] = [("rulec vm", Tier::Vm), ("rulec", Tier::Auto)];
+
+/// Compares the names that rules choose with those of the reference evaluator.
+pub fn agree<'s>(rules: &Rules, samples: impl Iterator<Item = &'s Sample>) -> Result<(), String> {
+    let reference = rules.with_tier(Tier::Reference);
+    for sample in samples {
+        let (answer, expected) = (rules.decide(&sample.json), reference.decide(&sample.json));
+        if answer.chosen() != expected.chosen() {
+            let (answer, expected) = (answer.chosen(), expected.chosen());
+            return Err(format!("answers {answer:?} instead of {expected:?} for\n  {}", sample.json));
+        }
+    }
+    Ok(())
+}
+
 /// The evaluator that all answers are held against.
 pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + '_ {
     let rules = rules.with_tier(Tier::Reference);

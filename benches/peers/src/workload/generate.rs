@@ -7,9 +7,7 @@
 
 use super::message::PRESENT;
 use super::random::Random;
-use super::route::{
-    CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRODUCT, ROLE, Route, Term, Words,
-};
+use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRODUCT, ROLE, Route, Term, Words};
 use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 
@@ -91,8 +89,13 @@ impl Maker<'_> {
         let mut wanted = (HOLDING / self.shape.routes as f64).min(0.3);
         let mut terms = Vec::with_capacity(count);
         let no_key = class >= (100 - self.shape.no_key) as f64;
-        if !no_key && class < 70.0 && self.shape.variant != Variant::Fields {
-            let (term, frequency) = if class < 60.0 { self.text() } else { self.regex() };
+        if !no_key {
+            let (term, frequency) = match class {
+                _ if self.shape.variant == Variant::Fields => self.identity(),
+                ..60.0 => self.text(),
+                ..70.0 => self.regex(),
+                _ => self.identity(),
+            };
             wanted = (wanted / frequency).min(1.0);
             terms.push(term);
         }
@@ -133,7 +136,9 @@ impl Maker<'_> {
             4 => (contains(vec![format!("{first}{glue}{second}"), self.phrase(glue)], Words::Any), planted),
             5 => (contains(vec![first, second], Words::Any), (a + b).min(0.9)),
             6 => (contains(vec![first, second], Words::All), (a * b).max(planted)),
-            _ => (Term::StartsWith { word: format!("{first}{glue}"), fold }, (a / WORDS_IN_TEXT).max(planted)),
+            _ => {
+                (Term::StartsWith { word: format!("{first}{glue}"), fold }, (a / WORDS_IN_TEXT).max(planted))
+            }
         }
     }
 
@@ -156,6 +161,23 @@ impl Maker<'_> {
             _ => (format!("{first} [A-Z]{{2}}-[0-9]{{4,8}}"), vec![format!("{first} ")], planted),
         };
         (Term::Matches { pattern, literals, fold: form == 0 }, frequency)
+    }
+
+    /// What a route without a text is about: mostly one of many products, sometimes a tag, rarely one of
+    /// a few countries.
+    fn identity(&mut self) -> (Term, f64) {
+        let (products, tags) = (&self.vocabulary.products, &self.vocabulary.tags);
+        let random = &mut self.random;
+        match random.below(100) {
+            0..3 => (Term::Is(COUNTRY, random.pick(COUNTRIES).to_owned()), 0.9 / COUNTRIES.len() as f64),
+            3..20 if self.shape.variant == Variant::Mixed => {
+                (Term::Tagged(tags[random.below(tags.len())].clone()), 1.8 / tags.len() as f64)
+            }
+            _ => {
+                let product = products[random.below(products.len())].clone();
+                (Term::Is(PRODUCT, product), 0.9 / products.len() as f64)
+            }
+        }
     }
 
     /// A range of a number, or now and then a negation or two ranges of which one is to hold.
@@ -205,15 +227,11 @@ impl Maker<'_> {
             let lists = self.shape.variant == Variant::Mixed;
             let (term, frequency) = match random.below(15) {
                 0 => (Term::Is(ROLE, random.pick(ROLES).to_owned()), 0.9 / ROLES.len() as f64),
-                1 => {
-                    (Term::OneOf(ROLE, several(random, ROLES, 2)), 1.8 / ROLES.len() as f64)
-                }
+                1 => (Term::OneOf(ROLE, several(random, ROLES, 2)), 1.8 / ROLES.len() as f64),
                 2 => (Term::Is(CHANNEL, random.pick(CHANNELS).to_owned()), 1.0 / CHANNELS.len() as f64),
                 3 => (Term::IsNot(CHANNEL, random.pick(CHANNELS).to_owned()), 0.88),
                 4 => (Term::Is(COUNTRY, random.pick(COUNTRIES).to_owned()), 0.9 / COUNTRIES.len() as f64),
-                5 => {
-                    (Term::OneOf(COUNTRY, several(random, COUNTRIES, 4)), 3.6 / COUNTRIES.len() as f64)
-                }
+                5 => (Term::OneOf(COUNTRY, several(random, COUNTRIES, 4)), 3.6 / COUNTRIES.len() as f64),
                 6 => (Term::Is(ERROR, random.pick(ERRORS).to_owned()), 0.9 / ERRORS.len() as f64),
                 7 if lists => {
                     let tags = &self.vocabulary.tags;

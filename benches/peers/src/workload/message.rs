@@ -27,6 +27,11 @@ const FILLERS: usize = 50;
 const PLANTED: usize = 40;
 
 impl Message {
+    /// A message that is a text and nothing else.
+    pub fn of_text(text: String) -> Message {
+        Message { text, strings: Default::default(), numbers: [f64::NAN; 5], tags: Vec::new(), is_new: None }
+    }
+
     /// A message of the workload.
     pub fn random(workload: &Workload, random: &mut Random) -> Message {
         let chinese = random.percent(30);
@@ -97,7 +102,9 @@ impl Message {
         match term {
             Term::Is(field, value) => self.strings[*field] = value.clone(),
             Term::OneOf(field, values) => self.strings[*field] = values[random.below(values.len())].clone(),
-            Term::IsNot(field, value) if self.strings[*field] == *value || self.strings[*field].is_empty() => {
+            Term::IsNot(field, value)
+                if self.strings[*field] == *value || self.strings[*field].is_empty() =>
+            {
                 self.strings[*field] = "other".to_owned();
             }
             Term::Compare(field, comparison, threshold) => {

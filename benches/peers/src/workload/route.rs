@@ -28,11 +28,22 @@ pub enum Comparison {
 /// A condition. Words are in lower case where case is ignored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
-    Contains { words: Vec<String>, joined: Words, fold: bool },
+    Contains {
+        words: Vec<String>,
+        joined: Words,
+        fold: bool,
+    },
     Lacks(String),
-    StartsWith { word: String, fold: bool },
+    StartsWith {
+        word: String,
+        fold: bool,
+    },
     /// Whatever the pattern finds has one of the literals in it, in lower case if it ignores case.
-    Matches { pattern: String, literals: Vec<String>, fold: bool },
+    Matches {
+        pattern: String,
+        literals: Vec<String>,
+        fold: bool,
+    },
     Is(usize, String),
     IsNot(usize, String),
     OneOf(usize, Vec<String>),
