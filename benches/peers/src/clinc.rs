@@ -25,7 +25,8 @@ const REPEATED: [&str; 4] = ["list ", "let ", "def ", "route "];
 
 /// The table: a row for each number of copies.
 pub fn section(copies: &[usize], rounds: usize) -> Result<Section, String> {
-    let words = words(&texts("train.jsonl"));
+    let training = texts("train.jsonl");
+    let words = words(&training);
     let samples: Vec<Sample> = texts("val.jsonl").into_iter().take(512).map(sample).collect();
     let mut section = Section::new("A real rule set, scaled: CLINC150");
     section.line(format!(
@@ -37,7 +38,7 @@ pub fn section(copies: &[usize], rounds: usize) -> Result<Section, String> {
     for &copies in copies {
         eprintln!("CLINC150, {copies} copies");
         let source = scaled(copies, &words);
-        let rules = rulec::compile(&source)?;
+        let rules = rulec::compile_text(&source)?;
         let routes = source.lines().filter(|line| line.starts_with("route ")).count();
         let engines: Vec<_> = TIERS.iter().map(|&(_, tier)| rules.with_tier(tier)).collect();
         let step = (routes / 1000).clamp(1, samples.len() / 16);

@@ -1,20 +1,20 @@
 //! rulec itself, by its public interface alone, with each of its engines. What changes when that
 //! interface grows leaner is in this file.
 
-use super::{Column, Engine, Ready, Sample};
-use crate::workload::Workload;
+use super::{Build, Column, Engine, Ready, Sample};
+use crate::workload::{Shape, Workload};
 use ::rulec::{Entry, Record, Rules, Tier};
+use std::sync::Mutex;
 
-/// Its columns: the default last, as that is the one to compare.
-pub fn columns() -> Vec<Column> {
-    vec![
-        Column { name: "rulec vm", build: |workload| build(workload, Tier::Vm), most: 1_000_000 },
-        Column { name: "rulec", build: |workload| build(workload, Tier::Auto), most: 1_000_000 },
-    ]
-}
-
-/// Its engines by name.
+/// Its engines by name: the default last, as that is the one to compare.
 pub const TIERS: [(&str, Tier); 2] = [("rulec vm", Tier::Vm), ("rulec", Tier::Auto)];
+
+/// A column for each.
+pub fn columns() -> Vec<Column> {
+    let builds: [Build; 2] = [|workload| build(workload, Tier::Vm), |workload| build(workload, Tier::Auto)];
+    let columns = TIERS.iter().zip(builds);
+    columns.map(|(&(name, _), build)| Column { name, build, most: 1_000_000 }).collect()
+}
 
 /// Compares the names that rules choose with those of the reference evaluator.
 pub fn agree<'s>(rules: &Rules, samples: impl Iterator<Item = &'s Sample>) -> Result<(), String> {
@@ -36,12 +36,26 @@ pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + '_ {
 }
 
 /// Compiles a text.
-pub fn compile(source: &str) -> Result<Rules, String> {
+pub fn compile_text(source: &str) -> Result<Rules, String> {
     Rules::from_text(source).map_err(|error| error.to_string())
 }
 
+/// The rules of a workload, compiled once for all engines in turn: a million take a minute.
+pub fn compile(workload: &Workload) -> Result<Rules, String> {
+    static LAST: Mutex<Option<(Shape, Rules)>> = Mutex::new(None);
+    let mut last = LAST.lock().map_err(|error| error.to_string())?;
+    match &*last {
+        Some((shape, rules)) if *shape == workload.shape => Ok(rules.clone()),
+        _ => {
+            *last = None;
+            let rules = compile_text(&workload.source())?;
+            Ok(last.insert((workload.shape, rules)).1.clone())
+        }
+    }
+}
+
 fn build(workload: &Workload, tier: Tier) -> Result<Box<dyn Engine + '_>, String> {
-    Ok(Box::new(compile(&workload.source())?.with_tier(tier)))
+    Ok(Box::new(compile(workload)?.with_tier(tier)))
 }
 
 /// The rank in a route's name.
