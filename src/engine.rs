@@ -6,12 +6,13 @@ mod decision;
 mod files;
 mod hosts;
 mod strategy;
+mod tiers;
 
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
-pub use strategy::Tier;
+pub use strategy::{Tier, TierUnavailable};
 
 use crate::bytecode::Bytecode;
 use crate::decision::{Choice, Chosen};
@@ -34,6 +35,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use tiers::Tiers;
 
 /// A compiled rule set: cheap to clone, shared between threads.
 #[derive(Clone)]
@@ -46,7 +48,8 @@ struct RuleSet {
     program: Program,
     promises: Option<Promises>,
     normal: Normal,
-    bytecode: Bytecode,
+    bytecode: Arc<Bytecode>,
+    tiers: Arc<Tiers>,
     hosts: Vec<Host>,
     sources: SourceMap,
     warnings: Vec<Diagnostic>,
@@ -130,7 +133,7 @@ impl Rules {
     }
 
     pub(crate) fn table(&self, table: TableId) -> Entry<'_> {
-        Entry { rules: &self.set, tier: self.tier.chosen(), table }
+        Entry { rules: &self.set, tier: self.tier, table }
     }
 
     /// The entry of that name: `routes`, or a table.
@@ -234,7 +237,7 @@ impl Rules {
 
     /// Which engine decides.
     pub(crate) fn tier(&self) -> Tier {
-        self.tier.chosen()
+        self.tier
     }
 
     /// Lends this thread's working memory.
@@ -242,7 +245,7 @@ impl Rules {
         RuleSet::with_scratch(run)
     }
 
-    /// The same rules decided by another engine.
+    /// The same rules decided by another engine. With [`Tier::Jit`] they are compiled on first use.
     #[must_use]
     pub fn with_tier(&self, tier: Tier) -> Rules {
         Rules { set: self.set.clone(), tier }
@@ -470,6 +473,10 @@ impl RuleSet {
         message: &Json,
         slots: Option<&[Value<'_>]>,
     ) -> (Choice, Option<Calls>) {
+        #[cfg(feature = "jit")]
+        if let Some(code) = self.code(tier) {
+            return self.choose_by(code, table, message, slots);
+        }
         match tier {
             Tier::Reference => {
                 let bump = Bump::new();
@@ -478,7 +485,7 @@ impl RuleSet {
                 let choice = evaluator.decide(table);
                 (choice, Calls::of(&evaluator.into_calls()))
             }
-            Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| match slots {
+            Tier::Vm | Tier::Auto | Tier::Jit => Self::with_scratch(|scratch| match slots {
                 Some(slots) => finish(&mut Vm::record(&self.bytecode, &self.hosts, slots, scratch), table),
                 None => finish(&mut Vm::json(&self.bytecode, &self.hosts, message, scratch), table),
             }),
@@ -523,7 +530,11 @@ impl RuleSet {
                 let bump = Bump::new();
                 Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts)).matched(table)
             }
-            Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| {
+            Tier::Vm | Tier::Auto | Tier::Jit => Self::with_scratch(|scratch| {
+                #[cfg(feature = "jit")]
+                if let Some(code) = self.code(tier) {
+                    return code.json(&self.hosts, message, scratch).matched(table);
+                }
                 Vm::json(&self.bytecode, &self.hosts, message, scratch).matched(table)
             }),
         }

@@ -47,6 +47,8 @@ pub mod engine;
 pub mod eval;
 pub mod explain;
 pub mod host;
+#[cfg(feature = "jit")]
+pub mod jit;
 pub mod json;
 pub mod loader;
 pub mod meaning;
@@ -68,7 +70,7 @@ pub mod vm;
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{
     CompileError, Compiler, Decision, Entry, FlowHit, NextNodes, Record, Rules, TestOutcome, Tier,
-    UnknownEntry,
+    TierUnavailable, UnknownEntry,
 };
 pub use explain::Explanation;
 pub use host::HostFailure;

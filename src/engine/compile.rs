@@ -2,6 +2,7 @@
 
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
+use super::tiers::Tiers;
 use super::{RuleSet, Rules, Tier};
 use crate::bytecode::{self, LowerError};
 use crate::diag::{Code, Diagnostic};
@@ -144,7 +145,8 @@ impl Compiler {
                     promises: program.input.as_ref().map(Promises::of),
                     program,
                     normal,
-                    bytecode,
+                    tiers: Tiers::of(&bytecode),
+                    bytecode: Arc::new(bytecode),
                     hosts,
                     sources: loaded.sources,
                     warnings: diagnostics,
