@@ -89,13 +89,16 @@ struct Lowering<'c> {
     /// The functions of condition blocks, and which are still to be made.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
+    /// Which value blocks are compiled.
+    arithmetic: Vec<Option<u32>>,
     size: usize,
 }
 
 /// Compiles all tables and finishes the module.
 pub(super) fn lower(code: Arc<Bytecode>, module: JITModule) -> Result<JitCode, JitError> {
-    let mut lowering =
-        Lowering { code: &code, module, conditions: HashMap::new(), pending: Vec::new(), size: 0 };
+    let arithmetic = arith::sizes(code.chunk());
+    let (conditions, pending) = (HashMap::new(), Vec::new());
+    let mut lowering = Lowering { code: &code, module, conditions, pending, arithmetic, size: 0 };
     let mut context = lowering.module.make_context();
     let mut room = FunctionBuilderContext::new();
     let mut tables = Vec::with_capacity(code.chunk().tables.len());

@@ -3,11 +3,13 @@
 
 use super::body::{AnyHelpers, At, Body, Source, Tags};
 use super::{JitError, malformed};
+use crate::bytecode::Chunk;
 use crate::bytecode::chunk::{Block as Code, BlockKind};
 use crate::bytecode::instr::{BlockId, Instr, Reg};
 use crate::jit::code::layout;
 use crate::ops::Op;
 use crate::sema::hir::SlotId;
+use crate::value::Value as Known;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::Variable;
@@ -41,31 +43,53 @@ struct Scalar {
     bits: Value,
 }
 
+/// For each block how many instructions it takes when it is compiled, with the blocks it uses; `None`
+/// for one that is not.
+pub(super) fn sizes(chunk: &Chunk) -> Vec<Option<u32>> {
+    let mut sizes: Vec<Option<u32>> = Vec::with_capacity(chunk.blocks.len());
+    for block in &chunk.blocks {
+        // What a block uses stands before it.
+        let size = size(chunk, block, &sizes).filter(|size| *size <= SIZE);
+        sizes.push(size);
+    }
+    sizes
+}
+
+fn size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
+    let instrs = chunk.instrs.get(block.start as usize..block.end as usize)?;
+    if block.kind != BlockKind::Value || instrs.len() > SIZE as usize {
+        return None;
+    }
+    let mut sum = instrs.len() as u32;
+    for instr in instrs {
+        match *instr {
+            Instr::Slot { .. } | Instr::IfPresent { .. } | Instr::Yield { .. } => {}
+            Instr::Const { constant: id, .. } => drop(constant(chunk, id)?),
+            Instr::Binary { op: Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, .. }
+            | Instr::Unary { op: Op::Neg, .. } => {}
+            // One that is not compiled is a call.
+            Instr::Eval { block, .. } => sum += sizes.get(block as usize)?.unwrap_or(0),
+            _ => return None,
+        }
+    }
+    Some(sum)
+}
+
+/// A constant that fits into a register: its tag, and the first eight bytes of its payload.
+pub(super) fn constant(chunk: &Chunk, id: u32) -> Option<(Tags, u64)> {
+    Some(match chunk.consts.get(id as usize)?.value() {
+        Known::Missing => (Tags::MISSING, 0),
+        Known::Bool(value) => (Tags::of(layout::BOOL), value.into()),
+        Known::Int(value) => (Tags::of(layout::INT), value as u64),
+        Known::Float(value) => (Tags::of(layout::FLOAT), value.to_bits()),
+        _ => return None,
+    })
+}
+
 impl Body<'_, '_, '_> {
     /// Whether a value block is compiled.
     pub fn is_arithmetic(&self, block: BlockId) -> bool {
-        self.cost(block, SIZE).is_some()
-    }
-
-    /// How many instructions a block takes, when it is arithmetic and takes no more than `limit`.
-    fn cost(&self, id: BlockId, limit: u32) -> Option<u32> {
-        let chunk = self.lowering.code.chunk();
-        let block = chunk.blocks.get(id as usize).filter(|block| block.kind == BlockKind::Value)?;
-        let mut left = limit.checked_sub(block.end.checked_sub(block.start)?)?;
-        for instr in chunk.instrs.get(block.start as usize..block.end as usize)? {
-            match *instr {
-                Instr::Slot { .. } | Instr::IfPresent { .. } | Instr::Yield { .. } => {}
-                Instr::Const { constant, .. } => drop(self.constant(constant)?),
-                Instr::Binary { op: Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, .. }
-                | Instr::Unary { op: Op::Neg, .. } => {}
-                Instr::Eval { block, .. } if block < id => {
-                    // One that is not arithmetic costs a call.
-                    left -= self.cost(block, left).unwrap_or(0);
-                }
-                _ => return None,
-            }
-        }
-        Some(limit - left)
+        self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
 
     /// The value of a block that is arithmetic.
@@ -104,7 +128,8 @@ impl Body<'_, '_, '_> {
                     self.set(&mut registers, dst, scalar);
                 }
                 Instr::Const { dst, constant } => {
-                    let constant = self.constant(constant).ok_or_else(|| malformed("no constant"))?;
+                    let constant =
+                        self::constant(code.chunk(), constant).ok_or_else(|| malformed("no constant"))?;
                     let scalar = self.scalar(constant);
                     self.set(&mut registers, dst, scalar);
                 }

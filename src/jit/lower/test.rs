@@ -1,5 +1,6 @@
 //! Tests: instructions that jump, and the predicates behind them.
 
+use super::arith::constant;
 use super::body::{AnyHelpers, At, Body, Source, Tags, Targets};
 use super::{JitError, malformed};
 use crate::bytecode::chunk::{Check, Operand, Pred, Shared};
@@ -202,7 +203,7 @@ impl Body<'_, '_, '_> {
     fn is_inline(&self, operand: Operand) -> bool {
         match operand {
             Operand::Slot(slot) => self.slot(slot).tags.numeric(),
-            Operand::Const(id) => self.constant(id).is_some_and(|(tags, _)| tags.numeric()),
+            Operand::Const(id) => constant(self.lowering.chunk(), id).is_some_and(|(tags, _)| tags.numeric()),
             Operand::Block(block) => self.is_arithmetic(block),
             _ => false,
         }
@@ -212,22 +213,11 @@ impl Body<'_, '_, '_> {
     fn operand(&mut self, operand: Operand) -> Result<Option<Source>, JitError> {
         Ok(match operand {
             Operand::Slot(slot) => Some(self.slot(slot)),
-            Operand::Const(id) => self.constant(id).map(|constant| self.constant_source(constant)),
+            Operand::Const(id) => {
+                constant(self.lowering.chunk(), id).map(|constant| self.constant_source(constant))
+            }
             Operand::Block(block) if self.is_arithmetic(block) => Some(self.value(block)?),
             _ => None,
-        })
-    }
-
-    /// A constant that fits into a register: its tag, and the first eight bytes of its payload.
-    pub fn constant(&self, id: u32) -> Option<(Tags, u64)> {
-        use crate::value::Value;
-        let constant = self.lowering.chunk().consts.get(id as usize)?;
-        Some(match constant.value() {
-            Value::Missing => (Tags::MISSING, 0),
-            Value::Bool(value) => (Tags::of(layout::BOOL), value.into()),
-            Value::Int(value) => (Tags::of(layout::INT), value as u64),
-            Value::Float(value) => (Tags::of(layout::FLOAT), value.to_bits()),
-            _ => return None,
         })
     }
 
