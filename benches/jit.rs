@@ -202,8 +202,8 @@ fn ratios(cases: &[Case]) {
     println!("rules               choose: vm    jit       |  record: vm    jit       |    json: vm    jit");
     for case in cases {
         let records = records(case);
-        let mut engines = engines(case, &records);
         let typed: Vec<Typed<'_>> = case.messages.iter().map(typed).collect();
+        let mut engines = engines(case, &records);
         let by_hand: Option<fn(&Typed<'_>) -> Option<usize>> = match case.name {
             "by hand 1" => Some(one_by_hand),
             "by hand 10" => Some(ten_by_hand),
