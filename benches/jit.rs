@@ -215,9 +215,11 @@ fn ratios(cases: &[Case]) {
                 assert_eq!(case.vm.decide(message).chosen(), expected.as_deref());
             }
             let typed = &typed;
-            let run = move || typed.iter().for_each(|typed| {
-                black_box(by_hand(black_box(typed)));
-            });
+            let run = move || {
+                typed.iter().for_each(|typed| {
+                    black_box(by_hand(black_box(typed)));
+                })
+            };
             engines.push(("by hand", Box::new(run)));
         }
         let times = timed(case.messages.len(), engines);

@@ -474,7 +474,7 @@ impl RuleSet {
         slots: Option<&[Value<'_>]>,
     ) -> (Choice, Option<Calls>) {
         #[cfg(feature = "jit")]
-        if let Some(code) = self.code(tier) {
+        if let Some(code) = if slots.is_some() { self.code(tier) } else { self.code_for_json(tier) } {
             return self.choose_by(code, table, message, slots);
         }
         match tier {
@@ -532,7 +532,7 @@ impl RuleSet {
             }
             Tier::Vm | Tier::Auto | Tier::Jit => Self::with_scratch(|scratch| {
                 #[cfg(feature = "jit")]
-                if let Some(code) = self.code(tier) {
+                if let Some(code) = self.code_for_json(tier) {
                     return code.json(&self.hosts, message, scratch).matched(table);
                 }
                 Vm::json(&self.bytecode, &self.hosts, message, scratch).matched(table)

@@ -61,6 +61,7 @@ impl Entry<'_> {
 #[cfg(feature = "jit")]
 mod with_jit {
     use super::*;
+    use crate::bytecode::instr::Instr;
     use crate::engine::Calls;
     use crate::jit::{JitCode, JitError};
     use crate::sema::hir::TableId;
@@ -77,6 +78,10 @@ mod with_jit {
     /// Programs of more fields do, since compiled code keeps a place for each of them.
     const MOST_SLOTS: usize = 256;
 
+    /// With fewer instructions of arithmetic and comparison the machine is as fast on a JSON message,
+    /// whose fields take most of the time.
+    const PAYS_ON_JSON: usize = 150;
+
     /// One rule set is compiled in the background at a time.
     static BUSY: AtomicBool = AtomicBool::new(false);
 
@@ -87,6 +92,8 @@ mod with_jit {
         /// How many decisions were made, up to [`HOT`]. A count that is lost to another thread is
         /// no loss.
         heat: AtomicU32,
+        /// Whether code pays for JSON messages too, not only for prepared ones.
+        json: bool,
     }
 
     impl Tiers {
@@ -95,7 +102,13 @@ mod with_jit {
             let chunk = bytecode.chunk();
             let small = chunk.instrs.len() <= LARGEST && chunk.slots.len() <= MOST_SLOTS;
             let heat = AtomicU32::new(if small { 0 } else { HOT });
-            Arc::new(Tiers { code: OnceLock::new(), heat })
+            let counts = |instr: &&Instr| {
+                matches!(instr, Instr::Int { .. } | Instr::Float { .. } | Instr::Truth { .. })
+                    || matches!(instr, Instr::Binary { .. } | Instr::Unary { .. })
+            };
+            let weight = |instr: &Instr| if instr.target().is_some() { 1 } else { 5 };
+            let json = chunk.instrs.iter().filter(counts).map(weight).sum::<usize>() >= PAYS_ON_JSON;
+            Arc::new(Tiers { code: OnceLock::new(), heat, json })
         }
 
         /// The code, made now when it is not there.
@@ -147,6 +160,12 @@ mod with_jit {
                 Tier::Jit => self.tiers.compiled(&self.bytecode).ok(),
                 Tier::Reference | Tier::Vm => None,
             }
+        }
+
+        /// The same for a JSON message.
+        #[inline]
+        pub(in crate::engine) fn code_for_json(&self, tier: Tier) -> Option<&JitCode> {
+            if tier == Tier::Auto && !self.tiers.json { None } else { self.code(tier) }
         }
 
         pub(in crate::engine) fn choose_by(

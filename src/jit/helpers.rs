@@ -65,24 +65,32 @@ pub struct Helpers<'a, M: Message<'a>> {
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPERS: Helpers<'a, M> = Helpers { load, test, each, eval, holds, find, member, same, order, rem };
 
-    /// Over slots that have been read. There must be a value for every slot.
-    #[inline]
+    /// Over slots that have been read, a value for every slot; `None` where some are left out.
+    #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
         begun: Begun<'a, M>,
-        values: &'a [Value<'a>],
+        values: Option<&'a [Value<'a>]>,
     ) -> Machine<'a, M> {
-        Machine::new(code, begun, Vec::new(), values.as_ptr())
-    }
-
-    /// Over slots that are read when first asked for.
-    pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
-        let cells = lend(begun.home, code.bytecode().chunk().slots.len());
-        let slots = cells.as_ptr().cast();
+        let mut begun = begun;
+        let cells = if values.is_none() { Self::cells(code, &mut begun) } else { Vec::new() };
+        let slots = values.map_or_else(|| cells.as_ptr().cast(), <[_]>::as_ptr);
         Machine::new(code, begun, cells, slots)
     }
 
-    #[inline]
+    /// Over slots that are read when first asked for.
+    #[inline(always)]
+    pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
+        Machine::over_values(code, begun, None)
+    }
+
+    /// A place for every slot.
+    fn cells(code: &JitCode, begun: &mut Begun<'a, M>) -> Cells<'a> {
+        lend(begun.home, code.bytecode().chunk().slots.len())
+    }
+
+    // Moving a machine copies the room of a VM that is not there: made where it stays.
+    #[inline(always)]
     fn new(
         code: &'a JitCode,
         begun: Begun<'a, M>,

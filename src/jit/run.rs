@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 impl JitCode {
     /// Readies a decision over a record with the value of each slot of the program, read at the
     /// slot's kinds; those that are left out are missing.
-    #[inline]
+    #[inline(always)]
     pub fn record<'a>(
         &'a self,
         hosts: &'a [Host],
@@ -23,13 +23,12 @@ impl JitCode {
         scratch: &'a mut Scratch,
     ) -> Machine<'a, Record<'a>> {
         let begun = Begun::over(self.bytecode(), hosts, Record::new(record), scratch);
-        if record.len() < self.bytecode().chunk().slots.len() {
-            return Machine::over_cells(self, begun);
-        }
-        Machine::over_values(self, begun, record)
+        let values = (record.len() >= self.bytecode().chunk().slots.len()).then_some(record);
+        Machine::over_values(self, begun, values)
     }
 
     /// Readies a decision over a JSON message; each field is looked up when first asked for.
+    #[inline(always)]
     pub fn json<'a>(
         &'a self,
         hosts: &'a [Host],

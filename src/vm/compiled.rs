@@ -32,6 +32,7 @@ pub(crate) struct LateVm<'a, M> {
 
 impl<'a> Begun<'a, JsonMessage<'a>> {
     /// Over a JSON message.
+    #[inline(always)]
     pub fn json(
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -47,7 +48,7 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
 
 impl<'a, M: Message<'a>> Begun<'a, M> {
     /// Over whatever gives the slots their values.
-    #[inline]
+    #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
         let Parts { epoch, memo, room, cells, .. } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
@@ -56,7 +57,7 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
 }
 
 impl<'a, M: Message<'a>> LateVm<'a, M> {
-    #[inline]
+    #[inline(always)]
     fn new(
         code: &'a Bytecode,
         hosts: &'a [Host],
