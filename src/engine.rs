@@ -6,12 +6,13 @@ mod decision;
 mod files;
 mod hosts;
 mod strategy;
+mod tiers;
 
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
-pub use strategy::{Indexing, Tier};
+pub use strategy::{Indexing, Tier, TierUnavailable};
 
 use crate::bytecode::Bytecode;
 use crate::decision::{Choice, Chosen};
@@ -35,6 +36,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use tiers::Tiers;
 
 /// A compiled rule set: cheap to clone, shared between threads.
 #[derive(Clone)]
@@ -48,9 +50,10 @@ struct RuleSet {
     program: Program,
     promises: Option<Promises>,
     normal: Normal,
-    bytecode: Bytecode,
+    bytecode: Arc<Bytecode>,
     /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
     index: OnceLock<Index>,
+    tiers: Arc<Tiers>,
     hosts: Vec<Host>,
     sources: SourceMap,
     warnings: Vec<Diagnostic>,
@@ -134,7 +137,7 @@ impl Rules {
     }
 
     pub(crate) fn table(&self, table: TableId) -> Entry<'_> {
-        Entry { rules: &self.set, how: How { tier: self.tier.chosen(), indexing: self.indexing }, table }
+        Entry { rules: &self.set, how: How { tier: self.tier, indexing: self.indexing }, table }
     }
 
     /// The entry of that name: `routes`, or a table.
@@ -238,7 +241,7 @@ impl Rules {
 
     /// Which engine decides.
     pub(crate) fn tier(&self) -> Tier {
-        self.tier.chosen()
+        self.tier
     }
 
     /// How each rule is found, for tools.
@@ -251,7 +254,7 @@ impl Rules {
         RuleSet::with_scratch(run)
     }
 
-    /// The same rules decided by another engine.
+    /// The same rules decided by another engine. With [`Tier::Jit`] they are compiled on first use.
     #[must_use]
     pub fn with_tier(&self, tier: Tier) -> Rules {
         Rules { tier, ..self.clone() }
@@ -497,6 +500,10 @@ impl RuleSet {
         message: &Json,
         slots: Option<&[Value<'_>]>,
     ) -> (Choice, Option<Calls>) {
+        #[cfg(feature = "jit")]
+        if let Some(code) = self.code(how, table, slots.is_none()) {
+            return self.choose_by(code, table, message, slots);
+        }
         match how.tier {
             Tier::Reference => {
                 let bump = Bump::new();
@@ -505,7 +512,7 @@ impl RuleSet {
                 let choice = evaluator.decide(table);
                 (choice, Calls::of(&evaluator.into_calls()))
             }
-            Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| match slots {
+            Tier::Vm | Tier::Auto | Tier::Jit => Self::with_scratch(|scratch| match slots {
                 Some(slots) => {
                     let machine = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
                     finish(&mut self.indexed(machine, how), table)
@@ -573,7 +580,11 @@ impl RuleSet {
                 let bump = Bump::new();
                 Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts)).matched(table)
             }
-            Tier::Vm | Tier::Auto => Self::with_scratch(|scratch| {
+            Tier::Vm | Tier::Auto | Tier::Jit => Self::with_scratch(|scratch| {
+                #[cfg(feature = "jit")]
+                if let Some(code) = self.code(how, table, true) {
+                    return code.json(&self.hosts, message, scratch).matched(table);
+                }
                 let machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
                 self.indexed(machine, how).matched(table)
             }),

@@ -48,6 +48,8 @@ pub mod eval;
 pub mod explain;
 pub mod host;
 pub mod index;
+#[cfg(feature = "jit")]
+pub mod jit;
 pub mod json;
 pub mod loader;
 pub mod meaning;
@@ -69,7 +71,7 @@ pub mod vm;
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{
     CompileError, Compiler, Decision, Entry, FlowHit, Indexing, NextNodes, Record, Rules, TestOutcome, Tier,
-    UnknownEntry,
+    TierUnavailable, UnknownEntry,
 };
 pub use explain::Explanation;
 pub use host::HostFailure;

@@ -61,8 +61,10 @@ impl From<bool> for Tri {
     }
 }
 
-/// A value, or that there is none.
+/// A value, or that there is none. Its layout is defined, a tag and what follows it, so that compiled
+/// code can read it.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, u8)]
 pub enum Value<'a> {
     /// Absent, null, or not of the type it was read at.
     Missing,

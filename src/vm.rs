@@ -8,6 +8,9 @@
 //! The machine is total: on bytecode that [`verify`](fn@crate::bytecode::verify) would refuse it
 //! gives wrong answers or runs long, but neither panics nor touches memory it should not.
 
+#[cfg(feature = "jit")]
+pub(crate) mod compiled;
+mod follow;
 mod message;
 mod probe;
 mod rooted;
@@ -16,23 +19,24 @@ mod test;
 mod value;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::bytecode::chunk::{BlockKind, Shared};
 use crate::bytecode::instr::{BlockId, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
-use crate::decision::{Choice, Chosen};
+use crate::decision::Choice;
 use crate::host::{Host, HostCalls};
 use crate::index::Index;
 use crate::sema::hir::{RuleId, SlotId, TableId};
 use crate::sema::normal::PredId;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use bumpalo::Bump;
-use scratch::{Prepared, recycle};
+use scratch::{Parts, Prepared, Room, grow, recycle};
 use serde_json::Value as Json;
-use smallvec::SmallVec;
+use std::cell::Cell;
 use std::cmp::Ordering;
 
+use follow::{Memo, follow};
 pub use message::{JsonMessage, Message, Record};
 pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
@@ -47,7 +51,7 @@ pub struct Vm<'a, M> {
     /// The decision's number, shifted past the answers that memo cells hold beside it.
     epoch: u32,
     /// Answers of predicates, then of shared conditions, then of tables that chose nothing.
-    memo: &'a mut [u32],
+    memo: &'a [Cell<u32>],
     texts: &'a mut [Prepared],
     cached: &'a mut [u32],
     buffer: &'a mut String,
@@ -60,28 +64,30 @@ pub struct Vm<'a, M> {
     probe: &'a mut probe::Probe,
 }
 
-/// How a condition or table block ended.
-enum End {
+/// How a condition or table block ended; `P` is a place in the code.
+pub(crate) enum End<P> {
     Answer(bool),
     Choose(RuleId),
-    Goto { route: RuleId, table: TableId, behind: usize },
+    Goto { route: RuleId, table: TableId, behind: P },
     Default(TableId),
     Continue(TableId),
     Nothing,
 }
 
-/// A table that a `goto` led into.
-struct Frame {
-    /// The table that the jump stands in.
-    outer: TableId,
-    /// The table.
-    table: TableId,
-    /// Where to go on when it chooses nothing: a place in the code, or a rank with an index.
-    behind: usize,
+impl<P> End<P> {
+    /// The same with another name for the place behind a jump.
+    #[inline]
+    fn map<Q>(self, place: impl FnOnce(P) -> Q) -> End<Q> {
+        match self {
+            End::Answer(holds) => End::Answer(holds),
+            End::Choose(route) => End::Choose(route),
+            End::Goto { route, table, behind } => End::Goto { route, table, behind: place(behind) },
+            End::Default(table) => End::Default(table),
+            End::Continue(table) => End::Continue(table),
+            End::Nothing => End::Nothing,
+        }
+    }
 }
-
-/// The bits of a memo cell that hold the answer.
-const ANSWER: u32 = 3;
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
     /// Readies a decision over a JSON message; each field is looked up when first asked for.
@@ -93,9 +99,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
         let chunk = code.chunk();
-        let (epoch, parts) = scratch.begin(chunk);
-        let message = JsonMessage::new(chunk, message, parts.slots, epoch);
-        Vm::new(code, hosts, message, epoch, parts.machine)
+        let Parts { epoch, memo, room, slots, .. } = scratch.begin(chunk);
+        let message = JsonMessage::new(chunk, message, slots, epoch);
+        Vm::new(code, hosts, message, epoch, memo, room)
     }
 }
 
@@ -108,16 +114,15 @@ impl<'a> Vm<'a, Record<'a>> {
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Vm<'a, Record<'a>> {
-        let (epoch, parts) = scratch.begin(code.chunk());
-        Vm::new(code, hosts, Record::new(record), epoch, parts.machine)
+        Vm::over(code, hosts, Record::new(record), scratch)
     }
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Readies a decision over whatever gives the slots their values.
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
-        let (epoch, parts) = scratch.begin(code.chunk());
-        Vm::new(code, hosts, message, epoch, parts.machine)
+        let Parts { epoch, memo, room, .. } = scratch.begin(code.chunk());
+        Vm::new(code, hosts, message, epoch, memo, room)
     }
 
     #[inline]
@@ -126,10 +131,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         hosts: &'a [Host],
         message: M,
         epoch: u32,
-        parts: scratch::Machine<'a>,
+        memo: &'a [Cell<u32>],
+        room: &'a mut Room,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let scratch::Machine { bump, memo, texts, cached, buffer, similarity, home, probe } = parts;
+        let Room { bump, texts, cached, buffer, similarity, values: home, probe } = room;
+        bump.reset();
+        grow(texts, chunk.texts.len());
+        grow(cached, chunk.cached as usize);
         let mut values: Vec<Value<'a>> = recycle(std::mem::take(home));
         values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);
         Vm {
@@ -168,38 +177,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Decides: the first route of the table that holds, or its default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let mut path = SmallVec::<[RuleId; 4]>::new();
-        let mut frames = SmallVec::<[Frame; 8]>::new();
-        let (mut table, mut at) = (entry, self.table_start(entry));
-        loop {
-            let end = match self.index_of(table) {
-                Some(index) => self.search(index, table, at),
-                None => self.run::<false>(at, 0),
+        let memo = self.memo();
+        let start = |vm: &Self, table| (table, vm.table_start(table));
+        follow(self, self.chunk, &memo, entry, start, |vm, (table, at)| {
+            let end = match vm.index_of(table) {
+                Some(index) => vm.search(index, table, at),
+                None => vm.run::<false>(at, 0),
             };
-            let next = match end {
-                End::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
-                End::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
-                End::Goto { route, table: inner, behind } => {
-                    path.push(route);
-                    frames.push(Frame { outer: table, table: inner, behind });
-                    Some(inner)
-                }
-                End::Continue(table) => Some(table),
-                End::Nothing | End::Answer(_) => None,
-            };
-            // A table that chose nothing once in a decision will choose nothing again.
-            match next {
-                Some(next) if self.recall(self.table_cell(next)).is_none() => {
-                    (table, at) = (next, self.table_start(next));
-                }
-                _ => {
-                    let Some(frame) = frames.pop() else { return Choice::nothing() };
-                    self.keep(self.table_cell(frame.table), Tri::False);
-                    path.pop();
-                    (table, at) = (frame.outer, frame.behind);
-                }
-            }
-        }
+            end.map(|at| (table, at))
+        })
     }
 
     /// Every route of the table whose condition holds, in the order they are tried.
@@ -247,6 +233,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         *self.message.slot(slot.index())
     }
 
+    /// The value of the slot of that number.
+    #[cfg(feature = "jit")]
+    pub(crate) fn slot_value(&mut self, slot: usize) -> Value<'a> {
+        *self.message.slot(slot)
+    }
+
     /// Where the search through a table begins: a place in the code, or a rank with an index.
     fn table_start(&self, table: TableId) -> usize {
         if self.index_of(table).is_some() {
@@ -257,36 +249,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         block.and_then(|block| self.chunk.blocks.get(block as usize)).map_or(usize::MAX, |b| b.start as usize)
     }
 
-    fn table_cell(&self, table: TableId) -> usize {
-        self.chunk.preds.len() + self.chunk.shared.len() + table.index()
-    }
-
+    /// The answers kept during this decision.
     #[inline]
-    fn recall(&self, cell: usize) -> Option<Tri> {
-        let stamp = *self.memo.get(cell)?;
-        if stamp & !ANSWER != self.epoch {
-            return None;
-        }
-        Some(match stamp & ANSWER {
-            0 => Tri::True,
-            1 => Tri::False,
-            _ => Tri::Unknown,
-        })
-    }
-
-    #[inline]
-    fn keep(&mut self, cell: usize, answer: Tri) {
-        if let Some(stamp) = self.memo.get_mut(cell) {
-            *stamp = self.epoch | answer as u32;
-        }
+    fn memo(&self) -> Memo<'a> {
+        Memo { cells: self.memo, epoch: self.epoch }
     }
 
     fn memoised(&mut self, pred: usize) -> Tri {
-        if let Some(answer) = self.recall(pred) {
+        if let Some(answer) = self.memo().recall(pred) {
             return answer;
         }
         let answer = self.test(pred);
-        self.keep(pred, answer);
+        self.memo().keep(pred, answer);
         answer
     }
 
@@ -295,12 +269,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return Tri::False;
         };
         let cell = self.chunk.preds.len() + id as usize;
-        if memo && let Some(answer) = self.recall(cell) {
+        if memo && let Some(answer) = self.memo().recall(cell) {
             return answer;
         }
         let answer = Tri::from(self.condition(block));
         if memo {
-            self.keep(cell, answer);
+            self.memo().keep(cell, answer);
         }
         answer
     }
@@ -316,7 +290,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Whether one element of a list, or every one, satisfies a loop's condition; not without list.
-    fn each(&mut self, each: u32) -> Tri {
+    pub(crate) fn each(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let Some(elements) = self.operand(each.list).elements() else { return Tri::False };
         for element in elements {
@@ -332,7 +306,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// The dispatch loop of condition and table blocks. With `ONE` it stops at `stop`, where a
     /// single route's code ends.
-    fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> End {
+    fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> End<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
         let mut pc = start;

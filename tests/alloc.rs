@@ -3,7 +3,8 @@
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
-use rulec::Rules;
+use rulec::vm::Scratch;
+use rulec::{Record, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -126,9 +127,10 @@ fn allocations(call: impl FnOnce()) -> usize {
     ALLOCATIONS.get() - before
 }
 
-fn check(settings: &str, input: bool) {
+fn check(settings: &str, input: bool, tier: Tier) {
     let source = program(settings, input);
     let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let rules = rules.with_tier(tier);
     let messages = messages();
     let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
     let decide = |message: &Json| drop(black_box(rules.decide(message)));
@@ -136,12 +138,16 @@ fn check(settings: &str, input: bool) {
         messages.iter().for_each(decide);
         records.iter().for_each(|record| drop(rules.main().decide_record(record)));
     }
-    let context = || format!("settings {settings:?}, input {input}");
+    let mut scratch = Scratch::new();
+    let mut choose = |record: &Record<'_>| drop(black_box(rules.main().choose_record(record, &mut scratch)));
+    records.iter().for_each(&mut choose);
+    let context = || format!("{tier}, settings {settings:?}, input {input}");
     for (message, record) in messages.iter().zip(&records) {
         assert_eq!(rules.decide(message).breaches(), [], "{}", context());
         assert_eq!(allocations(|| decide(message)), 0, "{message}: {}", context());
         let by_record = || drop(black_box(rules.main().decide_record(record)));
         assert_eq!(allocations(by_record), 0, "record of {message}: {}", context());
+        assert_eq!(allocations(|| choose(record)), 0, "choice by a record of {message}: {}", context());
     }
 }
 
@@ -151,7 +157,8 @@ fn decisions_allocate_nothing() {
         ["", "settings { case: insensitive }\n", "settings { case: insensitive, normalize: nfkc }\n"]
     {
         for input in [false, true] {
-            check(settings, input);
+            check(settings, input, Tier::Vm);
+            check(settings, input, Tier::Jit);
         }
     }
 }

@@ -35,10 +35,12 @@ struct Engine {
     prepared: bool,
 }
 
-const ENGINES: [Engine; 3] = [
+const ENGINES: [Engine; 5] = [
     Engine { name: "reference", tier: Tier::Reference, prepared: false },
     Engine { name: "vm", tier: Tier::Vm, prepared: false },
     Engine { name: "vm, prepared", tier: Tier::Vm, prepared: true },
+    Engine { name: "jit", tier: Tier::Jit, prepared: false },
+    Engine { name: "jit, prepared", tier: Tier::Jit, prepared: true },
 ];
 
 impl Engine {
@@ -64,7 +66,7 @@ fn compile(case: &Json) -> Result<Rules, rulec::CompileError> {
 fn check_condition(case: &Json, failures: &mut Vec<String>) {
     let condition = case["when"].as_str().expect("`when` is a text");
     let prelude = case["prelude"].as_str().unwrap_or_default();
-    let hits = |condition: String| -> Result<[bool; 3], String> {
+    let hits = |condition: String| -> Result<[bool; ENGINES.len()], String> {
         let text = format!("{prelude}\nroute hit when {condition} -> h\n");
         let rules = compiler(case).compile_text(&text).map_err(|error| error.to_string())?;
         Ok(ENGINES.map(|engine| {

@@ -3,6 +3,7 @@
 
 mod support;
 
+use rulec::vm::Scratch;
 use rulec::{Compiler, Indexing, Rules, Tier};
 use serde_json::Value as Json;
 use support::generate::{Generator, message};
@@ -35,6 +36,7 @@ fn seen(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
 #[test]
 fn every_engine_answers_like_the_reference() {
     let (mut pairs, mut hits, mut rejected) = (0_usize, 0_usize, 0_usize);
+    let mut scratch = Scratch::new();
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
         let program = Generator::program(&mut random);
@@ -53,6 +55,7 @@ fn every_engine_answers_like_the_reference() {
         let reference = rules.with_tier(Tier::Reference);
         let engines = [
             ("vm", rules.with_tier(Tier::Vm).with_index(Indexing::Never)),
+            ("jit", rules.with_tier(Tier::Jit).with_index(Indexing::Never)),
             ("index", rules.with_tier(Tier::Vm).with_index(Indexing::Always)),
         ];
         for at in 0..MESSAGES {
@@ -60,15 +63,18 @@ fn every_engine_answers_like_the_reference() {
             let entry = &program.entries[at % program.entries.len()];
             let expected = seen(&reference, entry, &message);
             let context = || format!("seed {seed}, entry {entry}, message {message}\n{}", program.source);
+            let handle = rules.entry(entry).expect("the generator names the entries");
+            let decided = handle.decide(&message);
             for (name, rules) in &engines {
                 assert_eq!(seen(rules, entry, &message), expected, "{name}: {}", context());
                 let handle = rules.entry(entry).expect("the generator names the entries");
-                let prepared = handle.decide_record(&rules.prepare(&message));
-                let decided = handle.decide(&message);
-                assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared record: {}", context());
+                let record = rules.prepare(&message);
+                let prepared = handle.decide_record(&record);
+                assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
+                let bare = handle.choose_record(&record, &mut scratch);
+                let chosen = bare.chosen.map(|chosen| chosen.name(rules.program()));
+                assert_eq!(chosen, decided.chosen(), "{name}, bare: {}", context());
             }
-            let handle = rules.entry(entry).expect("the generator names the entries");
-            let decided = handle.decide(&message);
             if at % 10 == 0 {
                 let explained =
                     serde_json::to_value(handle.explain(&message, true)).expect("an explanation is JSON");

@@ -33,7 +33,7 @@ fn read_context(path: &Path) -> Json {
 /// Runs the cases of a file on every engine.
 fn conform(cases: &[Json], context: &Json) {
     let rules = decisions();
-    for tier in [Tier::Vm, Tier::Reference] {
+    for tier in [Tier::Vm, Tier::Reference, Tier::Jit] {
         let rules = rules.with_tier(tier);
         let failed: Vec<String> = cases
             .iter()
@@ -108,7 +108,7 @@ fn schemas_agree_with_the_judge() {
 fn check(text: &str, payload: Json, violations: &[&str], outcome: Outcome) -> Judgement {
     let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
     let mut answers = Vec::new();
-    for tier in [Tier::Vm, Tier::Reference] {
+    for tier in [Tier::Vm, Tier::Reference, Tier::Jit] {
         let judge = rules.with_tier(tier).judge("p").unwrap();
         let judgement = judge.judge(&payload);
         let found: Vec<String> =

@@ -32,7 +32,7 @@ fn every_engine_judges_like_the_reference() {
             let judge = rules.with_tier(tier).judge("p").expect("the kind is there");
             if seed % 3 == 0 { judge } else { judge.options(options.clone()).expect("the options fit") }
         };
-        let (machine, reference) = (judge(Tier::Vm), judge(Tier::Reference));
+        let (machine, reference, jit) = (judge(Tier::Vm), judge(Tier::Reference), judge(Tier::Jit));
         for at in 0..PAYLOADS {
             let payload = generated.payload(&mut random);
             let expected = reference.judge(&payload);
@@ -40,6 +40,7 @@ fn every_engine_judges_like_the_reference() {
             let context = || format!("seed {seed}, payload {payload}\n{source}");
             let json = |judgement| serde_json::to_value(judgement).expect("a judgement is JSON");
             assert_eq!(json(&judgement), json(&expected), "{}", context());
+            assert_eq!(json(&jit.judge(&payload)), json(&expected), "jit: {}", context());
             assert_eq!(judgement.feedback(), expected.feedback(), "{}", context());
             if let Some(mended) = judgement.corrected() {
                 assert!(machine.judge(mended).is_valid(), "{}", context());

@@ -16,7 +16,7 @@ fn chosen(cond: &str, message: &Json, tier: Tier) -> Option<String> {
 
 fn check_example(name: &str, (cond, message): (&str, &str)) {
     let message: Json = serde_json::from_str(message).unwrap();
-    for tier in [Tier::Reference, Tier::Vm] {
+    for tier in [Tier::Reference, Tier::Vm, Tier::Jit] {
         assert_eq!(chosen(cond, &message, tier).as_deref(), Some("hit"), "{name} on {tier}: {cond}");
         assert_eq!(chosen(&format!("not ({cond})"), &message, tier), None, "{name} on {tier}: not ({cond})");
     }
@@ -46,7 +46,7 @@ fn a_predicate_over_what_is_missing_matches_neither_way() {
         ) {
             continue;
         }
-        for tier in [Tier::Reference, Tier::Vm] {
+        for tier in [Tier::Reference, Tier::Vm, Tier::Jit] {
             let message = Json::Object(serde_json::Map::new());
             assert_eq!(chosen(row.example.0, &message, tier), None, "{}", row.spelling);
             assert_eq!(

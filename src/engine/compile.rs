@@ -2,6 +2,7 @@
 
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
+use super::tiers::Tiers;
 use super::{Indexing, RuleSet, Rules, Tier};
 use crate::bytecode::{self, LowerError};
 use crate::diag::{Code, Diagnostic};
@@ -158,7 +159,8 @@ impl Compiler {
                     program,
                     index,
                     normal,
-                    bytecode,
+                    tiers: Tiers::of(&bytecode),
+                    bytecode: Arc::new(bytecode),
                     hosts,
                     sources: loaded.sources,
                     warnings: diagnostics,

@@ -13,11 +13,28 @@ pub enum Tier {
     Reference,
     /// The bytecode machine.
     Vm,
+    /// Machine code, compiled when a rule set is first used. Where it cannot be, the bytecode machine
+    /// decides; [`Tier::available`] and [`Rules::ready`](super::Rules::ready) tell.
+    Jit,
+}
+
+/// An engine that cannot decide here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the engine `{tier}` is not available: {why}; choose `auto` or `vm`")]
+pub struct TierUnavailable {
+    tier: Tier,
+    why: String,
+}
+
+impl TierUnavailable {
+    pub(super) fn new(tier: Tier, why: impl fmt::Display) -> TierUnavailable {
+        TierUnavailable { tier, why: why.to_string() }
+    }
 }
 
 impl Tier {
     /// Every choice, in the order it is documented.
-    pub const ALL: [Tier; 3] = [Tier::Auto, Tier::Reference, Tier::Vm];
+    pub const ALL: [Tier; 4] = [Tier::Auto, Tier::Reference, Tier::Vm, Tier::Jit];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
@@ -25,15 +42,21 @@ impl Tier {
             Tier::Auto => "auto",
             Tier::Reference => "reference",
             Tier::Vm => "vm",
+            Tier::Jit => "jit",
         }
     }
 
-    /// What actually runs.
-    #[must_use]
-    pub fn chosen(self) -> Tier {
+    /// Whether it can decide on this machine, by this build.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn available(self) -> Result<(), TierUnavailable> {
         match self {
-            Tier::Auto => Tier::Vm,
-            other => other,
+            #[cfg(feature = "jit")]
+            Tier::Jit => crate::jit::available().map_err(|error| TierUnavailable::new(self, error)),
+            #[cfg(not(feature = "jit"))]
+            Tier::Jit => Err(TierUnavailable::new(self, "this build is without the feature `jit`")),
+            _ => Ok(()),
         }
     }
 }
@@ -48,10 +71,10 @@ impl FromStr for Tier {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Tier::ALL
-            .into_iter()
-            .find(|tier| tier.name() == text)
-            .ok_or_else(|| format!("there is no engine `{text}`; choose auto, reference or vm"))
+        let tier = Tier::ALL.into_iter().find(|tier| tier.name() == text);
+        let tier =
+            tier.ok_or_else(|| format!("there is no engine `{text}`; choose auto, reference, vm or jit"))?;
+        tier.available().map(|()| tier).map_err(|error| error.to_string())
     }
 }
 

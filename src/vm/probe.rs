@@ -86,7 +86,7 @@ impl Probe {
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// The first route of a table at or behind a rank that holds, or what the table does without one.
-    pub(super) fn search(&mut self, index: &'a Index, table: TableId, from: usize) -> End {
+    pub(super) fn search(&mut self, index: &'a Index, table: TableId, from: usize) -> End<usize> {
         let Some(info) = index.tables.get(table.index()) else { return End::Nothing };
         let mut from = u32::try_from(from).unwrap_or(u32::MAX);
         let mut found = None;
@@ -110,7 +110,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    fn without_route(&self, table: TableId) -> End {
+    fn without_route(&self, table: TableId) -> End<usize> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
         let last = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));

@@ -6,21 +6,32 @@ use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
 use bumpalo::Bump;
 use serde_json::Value as Json;
+use std::cell::Cell;
 
 /// Room to decide in: one a thread, for any rule sets and messages in turn.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    bump: Bump,
     epoch: u32,
     memo: Vec<u32>,
-    texts: Vec<Prepared>,
-    cached: Vec<u32>,
-    buffer: String,
-    similarity: Similarities,
-    values: Vec<Value<'static>>,
+    room: Room,
     slots: SlotCells,
-    probe: Probe,
+    cells: Cells<'static>,
 }
+
+/// What the machine works in beside the memo cells.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    pub bump: Bump,
+    pub texts: Vec<Prepared>,
+    pub cached: Vec<u32>,
+    pub buffer: String,
+    pub similarity: Similarities,
+    pub values: Vec<Value<'static>>,
+    pub probe: Probe,
+}
+
+/// A place for the value of each slot, empty until it is read.
+pub(crate) type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
 /// A text prepared under a mode, for the decision of that number.
 #[derive(Debug, Default)]
@@ -54,20 +65,13 @@ pub(super) struct Stamp64 {
 
 /// What [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
+    pub epoch: u32,
+    /// Shared with compiled code, which writes answers as well.
+    pub memo: &'a [Cell<u32>],
+    pub room: &'a mut Room,
     pub slots: &'a mut SlotCells,
-    pub machine: Machine<'a>,
-}
-
-/// The parts that the machine borrows.
-pub(super) struct Machine<'a> {
-    pub bump: &'a Bump,
-    pub memo: &'a mut [u32],
-    pub texts: &'a mut [Prepared],
-    pub cached: &'a mut [u32],
-    pub buffer: &'a mut String,
-    pub similarity: &'a mut Similarities,
-    pub home: &'a mut Vec<Value<'static>>,
-    pub probe: &'a mut Probe,
+    /// For compiled code: a place for each slot, empty until it is read.
+    pub cells: &'a mut Cells<'static>,
 }
 
 impl Scratch {
@@ -77,37 +81,31 @@ impl Scratch {
     }
 
     /// Begins a decision under a new number, a multiple of four.
-    pub(super) fn begin(&mut self, chunk: &Chunk) -> (u32, Parts<'_>) {
+    #[inline]
+    pub(super) fn begin(&mut self, chunk: &Chunk) -> Parts<'_> {
         self.epoch = match self.epoch.checked_add(4) {
             Some(epoch) => epoch,
             None => self.forget(),
         };
-        self.bump.reset();
         grow(&mut self.memo, chunk.memo_len());
-        grow(&mut self.texts, chunk.texts.len());
-        grow(&mut self.cached, chunk.cached as usize);
-        let machine = Machine {
-            bump: &self.bump,
-            memo: &mut self.memo,
-            texts: &mut self.texts,
-            cached: &mut self.cached,
-            buffer: &mut self.buffer,
-            similarity: &mut self.similarity,
-            home: &mut self.values,
-            probe: &mut self.probe,
-        };
-        (self.epoch, Parts { slots: &mut self.slots, machine })
+        Parts {
+            epoch: self.epoch,
+            memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
+            room: &mut self.room,
+            slots: &mut self.slots,
+            cells: &mut self.cells,
+        }
     }
 
     /// After a billion decisions the numbers begin anew, so old stamps must go.
     #[cold]
     fn forget(&mut self) -> u32 {
         self.memo.fill(0);
-        self.cached.fill(0);
-        self.texts.iter_mut().for_each(|text| text.epoch = 0);
+        self.room.cached.fill(0);
+        self.room.texts.iter_mut().for_each(|text| text.epoch = 0);
         self.slots.slots.fill(Stamp::default());
         self.slots.nodes.fill(Stamp::default());
-        self.probe.forget();
+        self.room.probe.forget();
         4
     }
 
@@ -120,7 +118,7 @@ impl Scratch {
     /// Where the registers lie and how many have room.
     #[cfg(test)]
     pub(super) fn registers(&self) -> (usize, usize) {
-        (self.values.as_ptr() as usize, self.values.capacity())
+        (self.room.values.as_ptr() as usize, self.room.values.capacity())
     }
 }
 
@@ -137,6 +135,13 @@ pub(super) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
 pub(super) fn recycle<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
     values.clear();
     values.into_iter().map_while(|_| None).collect()
+}
+
+/// The same for places of slots.
+#[inline]
+pub(super) fn recycle_cells<'b>(mut cells: Cells<'_>) -> Cells<'b> {
+    cells.clear();
+    cells.into_iter().map_while(|_| None).collect()
 }
 
 /// The same for objects of the message.

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Answers a predicate anew.
-    pub(super) fn test(&mut self, number: usize) -> Tri {
+    pub(crate) fn test(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
         let left = self.operand(pred.left);

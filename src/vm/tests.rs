@@ -2,13 +2,14 @@
 //! decision does with tables; what verification refuses.
 
 mod broken;
-mod build;
+pub(crate) mod build;
 mod oracle;
-mod random;
-mod values;
+pub(crate) mod random;
+pub(crate) mod values;
 
 use super::*;
 use crate::bytecode::{disasm::disassemble, lower, verify};
+use crate::decision::Chosen;
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::{Outcome, Program};
 use crate::sema::normal::{CondId, NCond, NExpr, Normal};

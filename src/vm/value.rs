@@ -31,7 +31,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// The value of a block, for some blocks kept during the decision.
-    fn eval(&mut self, id: BlockId) -> Value<'a> {
+    pub(crate) fn eval(&mut self, id: BlockId) -> Value<'a> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
         };

@@ -72,6 +72,8 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
             payload,
             input,
             code: rules.bytecode(),
+            #[cfg(feature = "jit")]
+            compiled: rules.forced_code(),
             hosts: rules.hosts(),
             reference: rules.tier() == Tier::Reference,
             sources: traced.then(|| rules.sources()),
@@ -95,6 +97,8 @@ struct Run<'a, 's> {
     payload: &'a Json,
     input: &'a Json,
     code: &'a Bytecode,
+    #[cfg(feature = "jit")]
+    compiled: Option<&'a crate::jit::JitCode>,
     hosts: &'a [Host],
     reference: bool,
     sources: Option<&'a SourceMap>,
@@ -146,18 +150,25 @@ impl<'a> Run<'a, '_> {
             self.bind(*binding, value, None);
         }
         if !self.program.tables[block.table.index()].order.is_empty() {
-            let violated: Vec<RuleId> = if self.reference {
-                self.evaluator().matched(block.table)
-            } else {
-                Vm::over(self.code, self.hosts, &mut self.slots, self.scratch).matched(block.table)
-            };
-            for rule in violated {
+            for rule in self.matched(block.table) {
                 self.violated(rule);
             }
         }
         for each in &block.each {
             self.each(each);
         }
+    }
+
+    /// The rules of a table that hold.
+    fn matched(&mut self, table: hir::TableId) -> Vec<RuleId> {
+        if self.reference {
+            return self.evaluator().matched(table);
+        }
+        #[cfg(feature = "jit")]
+        if let Some(code) = self.compiled {
+            return code.over(self.hosts, &mut self.slots, self.scratch).matched(table);
+        }
+        Vm::over(self.code, self.hosts, &mut self.slots, self.scratch).matched(table)
     }
 
     fn each(&mut self, each: &'a Each) {

@@ -34,15 +34,16 @@ const KINDS: &[KindSet] = &[
 ];
 const PATHS: &[&str] = &["a", "b", "c.x", "c.y", "c.z.w", "c", "d"];
 
-struct Gen {
-    rng: Rng,
-    build: Build,
+/// A random program in the making.
+pub(crate) struct Gen {
+    pub rng: Rng,
+    pub build: Build,
     /// Values outside loops, to be shared.
     closed: Vec<ExprId>,
 }
 
 impl Gen {
-    fn new(seed: u64) -> Gen {
+    pub fn new(seed: u64) -> Gen {
         let mut this = Gen { rng: Rng(seed * 2 + 1), build: Build::default(), closed: Vec::new() };
         for path in PATHS {
             this.build.slot(path, KindSet::ALL);
@@ -65,7 +66,7 @@ impl Gen {
         this
     }
 
-    fn message(&mut self) -> Json {
+    pub fn message(&mut self) -> Json {
         let rng = &mut self.rng;
         if rng.one_in(40) {
             return value(rng, 1);
@@ -190,7 +191,7 @@ impl Gen {
         made
     }
 
-    fn cond(&mut self, depth: usize, level: u32) -> CondId {
+    pub fn cond(&mut self, depth: usize, level: u32) -> CondId {
         let parts =
             |this: &mut Gen| (0..2 + this.rng.below(3)).map(|_| this.cond(depth - 1, level)).collect();
         let cond = match self.rng.below(if depth == 0 { 6 } else { 12 }) {
@@ -230,7 +231,7 @@ impl Gen {
         self.build.expr(NExpr::Slot(SlotId(path as u32)))
     }
 
-    fn pred(&mut self, depth: usize, level: u32) -> PredId {
+    pub fn pred(&mut self, depth: usize, level: u32) -> PredId {
         if self.rng.one_in(10) {
             let left = self.expr(depth, level);
             return self.build.pred(Ask::Truth, TestMode::default(), left, None);
@@ -260,7 +261,7 @@ impl Gen {
     }
 }
 
-fn hosts() -> Vec<Host> {
+pub(crate) fn hosts() -> Vec<Host> {
     let function = Arc::new(|args: &[Value<'_>]| match args[0] {
         Value::Str(text) => Ok(json!(text.chars().rev().collect::<String>())),
         Value::Int(int) => Ok(json!([int, int])),

@@ -1,0 +1,165 @@
+//! Compiled code: the memory it lies in, how values lie in memory, and the call into it.
+//!
+//! This is the only file of the engine with unsafe code. It holds what cannot be said otherwise: that
+//! bytes at an address are a function (`enter`), that nobody runs a module's code any more when its
+//! memory is freed (`drop`), and what the bytes of a [`Value`] are (`byte_of`, `word_of`, evaluated by
+//! the compiler, which refuses to read what is not there).
+
+#![allow(unsafe_code, reason = "calling machine code and freeing it can be written no other way")]
+
+use super::JitError;
+use super::helpers::Machine;
+use crate::bytecode::Bytecode;
+use crate::value::Value;
+use crate::vm::Message;
+use cranelift_jit::JITModule;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How values lie in memory, as compiled code reads them.
+pub(super) mod layout {
+    use super::*;
+
+    /// Bytes of a value, and of a slot's place.
+    pub const SIZE: usize = size_of::<Value<'static>>();
+    /// Where the payload begins: a bool is one byte, a number eight, a text its address.
+    pub const PAYLOAD: usize = 8;
+    /// Where a text's length stands.
+    pub const LENGTH: usize = 16;
+
+    /// The tag of a value.
+    pub const MISSING: u8 = byte_of(&Value::Missing, 0);
+    pub const BOOL: u8 = byte_of(&Value::Bool(true), 0);
+    pub const INT: u8 = byte_of(&Value::Int(0), 0);
+    pub const FLOAT: u8 = byte_of(&Value::Float(0.0), 0);
+    pub const STR: u8 = byte_of(&Value::Str(""), 0);
+    pub const DATETIME: u8 = byte_of(&Value::DateTime(time::OffsetDateTime::UNIX_EPOCH), 0);
+    pub const JSON_LIST: u8 = byte_of(&Value::JsonList(&[]), 0);
+    pub const LIST: u8 = byte_of(&Value::List(&[]), 0);
+    pub const ENTRIES: u8 = byte_of(&Value::Entries(&[]), 0);
+    /// The tag of a slot's place that is still empty. No value has it.
+    pub const UNREAD: u8 = byte_of(&None::<Value<'static>>, 0);
+
+    /// A byte of something.
+    const fn byte_of<T>(it: &T, at: usize) -> u8 {
+        assert!(at < size_of::<T>());
+        // SAFETY: the byte lies inside what the reference points to. This runs while rulec is
+        // compiled, and reading a byte without a value is an error then.
+        unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at) }
+    }
+
+    /// Eight bytes of something.
+    const fn word_of<T>(it: &T, at: usize) -> u64 {
+        assert!(at + 8 <= size_of::<T>() && at % 8 == 0 && align_of::<T>() == 8);
+        // SAFETY: as for `byte_of`; the address is a multiple of eight.
+        unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at).cast::<u64>() }
+    }
+
+    // What lowering takes for granted. That a text's length stands behind its address follows from
+    // the length being readable there: the compiler does not read an address as a number.
+    const _: () = {
+        assert!(SIZE == 24 && size_of::<Option<Value<'static>>>() == SIZE);
+        assert!(word_of(&Value::Int(-7), PAYLOAD) == -7_i64 as u64);
+        assert!(word_of(&Value::Float(2.5), PAYLOAD) == 2.5_f64.to_bits());
+        assert!(byte_of(&Value::Bool(true), PAYLOAD) == 1 && byte_of(&Value::Bool(false), PAYLOAD) == 0);
+        assert!(word_of(&Value::Str("abc"), LENGTH) == 3 && size_of::<usize>() == 8);
+        assert!(word_of(&Some(Value::Int(-7)), PAYLOAD) == -7_i64 as u64);
+        assert!(byte_of(&Some(Value::Int(-7)), 0) == INT && byte_of(&Some(Value::Str("")), 0) == STR);
+        assert!(MISSING == 0 && FLOAT == INT + 1 && UNREAD > ENTRIES);
+    };
+}
+
+/// A compiled search of a part of a table: the machine, the route to begin with, and whether to stop
+/// behind it. The answer is packed as [`super::lower`] says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize, usize) -> u64);
+
+/// A part of a table, compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    /// The position of its first route.
+    pub first: u32,
+    pub search: Search,
+}
+
+/// The compiled tables of one rule set. Holds the bytecode, whose constants the code refers to, and
+/// frees its memory when dropped.
+pub struct JitCode {
+    bytecode: Arc<Bytecode>,
+    /// For each table its segments, in the order its routes are tried; the last one ends with the
+    /// table's default.
+    tables: Vec<Box<[Segment]>>,
+    module: Mutex<Option<JITModule>>,
+    size: usize,
+}
+
+impl JitCode {
+    /// Takes over a module whose functions have their final addresses; `tables` refer to them.
+    pub(super) fn new(
+        bytecode: Arc<Bytecode>,
+        module: JITModule,
+        tables: &[Vec<(u32, cranelift_module::FuncId)>],
+        size: usize,
+    ) -> Result<JitCode, JitError> {
+        let search = |id: cranelift_module::FuncId| {
+            // SAFETY: the module has compiled the function with this signature and in the calling
+            // convention of `extern "C"`, and finished it. Its memory lives as long as `module`,
+            // which is freed only when the `JitCode` is dropped, and only `enter` calls it.
+            Search(unsafe {
+                std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize, usize) -> u64>(
+                    module.get_finalized_function(id),
+                )
+            })
+        };
+        let segment = |(first, id): &(u32, _)| Segment { first: *first, search: search(*id) };
+        let tables = tables.iter().map(|parts| parts.iter().map(segment).collect()).collect();
+        Ok(JitCode { bytecode, tables, module: Mutex::new(Some(module)), size })
+    }
+
+    /// The bytecode it was compiled from.
+    pub fn bytecode(&self) -> &Bytecode {
+        &self.bytecode
+    }
+
+    /// Bytes of machine code.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The segments of a table.
+    pub(super) fn segments(&self, table: usize) -> &[Segment] {
+        self.tables.get(table).map_or(&[], |segments| segments)
+    }
+}
+
+impl std::fmt::Debug for JitCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "JitCode({} tables, {} bytes)", self.tables.len(), self.size)
+    }
+}
+
+impl Drop for JitCode {
+    fn drop(&mut self) {
+        let module = self.module.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = module.take() {
+            // SAFETY: whoever runs the code borrows the `JitCode`, so nobody does; the addresses in
+            // `tables` go with it.
+            unsafe { module.free_memory() }
+        }
+    }
+}
+
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    /// Runs a segment of the machine's own code from a route on.
+    #[inline]
+    pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize, only: bool) -> Option<u64> {
+        let Segment { search: Search(search), .. } = *self.code.segments(table).get(segment)?;
+        // SAFETY: the code was compiled from verified bytecode for a machine of this layout, whose
+        // fields in front point to a value for every slot and a cell for every answer of that
+        // bytecode (its constructors see to that) and to helpers for its own kind of message. It
+        // refers to constants of the bytecode, which `code` keeps alive. No helper unwinds.
+        let answer = unsafe { search(std::ptr::from_mut(self).cast(), from, only.into()) };
+        self.resume();
+        Some(answer)
+    }
+}

@@ -1,0 +1,220 @@
+//! What compiled code is given and what it calls: the [`Machine`] that stands at its side during a
+//! decision, and the functions behind the table of [`Helpers`].
+//!
+//! A helper never unwinds into compiled code. What panics inside one is caught and kept, the rest of
+//! the decision gets no answers any more, and the panic goes on when the compiled code has returned.
+
+use crate::bytecode::pools::{Matcher, MemberSet};
+use crate::value::{Tri, Value, compare_int_float};
+use crate::vm::Message;
+use crate::vm::compiled::{Begun, Cells, LateVm, Memo, give_back, lend};
+use memchr::memmem::Finder;
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::code::JitCode;
+
+/// A decision by compiled code. The fields in front are read by the code, at fixed offsets.
+#[repr(C)]
+pub struct Machine<'a, M: Message<'a>> {
+    /// The values of the program's slots, 24 bytes each.
+    pub(super) slots: *const Value<'a>,
+    /// Where answers are kept, and the decision's number that stamps them.
+    pub(super) memo: *const Cell<u32>,
+    pub(super) epoch: u32,
+    pub(super) helpers: &'a Helpers<'a, M>,
+    /// What [`Helpers::eval`] computed last.
+    result: Value<'a>,
+    pub(super) code: &'a JitCode,
+    answers: Memo<'a>,
+    vm: LateVm<'a, M>,
+    /// The slots of a message that is read when asked; empty for one that has been read.
+    cells: Cells<'a>,
+    home: &'a mut Cells<'static>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// The functions that compiled code calls through a table, since they depend on the kind of message.
+/// Truth values are numbers as in [`Tri`]; booleans 0 and 1.
+#[repr(C)]
+pub struct Helpers<'a, M: Message<'a>> {
+    /// Reads a slot.
+    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize),
+    /// Answers a predicate anew, by the VM.
+    pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    /// Whether a loop's condition holds, by the VM.
+    pub(super) each: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    /// Computes a value block, by the VM.
+    pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
+    /// Whether a slot's text satisfies a text predicate.
+    pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
+    /// Whether a slot's text holds a keyword.
+    pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
+    /// Whether a slot's text is one of a set.
+    pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
+    /// Whether a slot's text is a constant.
+    pub(super) same: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
+    /// The order of an integer and a float: -1, 0 or 1.
+    pub(super) order: extern "C" fn(i64, f64) -> i64,
+    /// The remainder of two floats.
+    pub(super) rem: extern "C" fn(f64, f64) -> f64,
+}
+
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    const HELPERS: Helpers<'a, M> = Helpers { load, test, each, eval, holds, find, member, same, order, rem };
+
+    /// Over slots that have been read, a value for every slot; `None` where some are left out.
+    #[inline(always)]
+    pub(super) fn over_values(
+        code: &'a JitCode,
+        begun: Begun<'a, M>,
+        values: Option<&'a [Value<'a>]>,
+    ) -> Machine<'a, M> {
+        let mut begun = begun;
+        let cells = if values.is_none() { Self::cells(code, &mut begun) } else { Vec::new() };
+        let slots = values.map_or_else(|| cells.as_ptr().cast(), <[_]>::as_ptr);
+        Machine::new(code, begun, cells, slots)
+    }
+
+    /// Over slots that are read when first asked for.
+    #[inline(always)]
+    pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
+        Machine::over_values(code, begun, None)
+    }
+
+    /// A place for every slot.
+    fn cells(code: &JitCode, begun: &mut Begun<'a, M>) -> Cells<'a> {
+        lend(begun.home, code.bytecode().chunk().slots.len())
+    }
+
+    // Moving a machine copies the room of a VM that is not there: made where it stays.
+    #[inline(always)]
+    fn new(
+        code: &'a JitCode,
+        begun: Begun<'a, M>,
+        cells: Cells<'a>,
+        slots: *const Value<'a>,
+    ) -> Machine<'a, M> {
+        let Begun { memo, vm, home } = begun;
+        Machine {
+            slots,
+            memo: memo.cells.as_ptr(),
+            epoch: memo.epoch,
+            helpers: &Self::HELPERS,
+            result: Value::Missing,
+            code,
+            answers: memo,
+            vm,
+            cells,
+            home,
+            panic: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn answers(&self) -> Memo<'a> {
+        self.answers
+    }
+
+    /// The host functions' record of this decision; `None` when none was called.
+    pub fn hosts(&self) -> Option<&crate::host::HostCalls<'a>> {
+        self.vm.hosts()
+    }
+
+    /// Goes on with a panic that a helper caught.
+    #[inline]
+    pub(super) fn resume(&mut self) {
+        if let Some(panic) = self.panic.take() {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// Runs a helper's work; `otherwise` is its answer when that panics or something did before.
+    #[inline]
+    fn guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {
+        if self.panic.is_some() {
+            return otherwise;
+        }
+        match catch_unwind(AssertUnwindSafe(|| work(self))) {
+            Ok(answer) => answer.unwrap_or(otherwise),
+            Err(panic) => {
+                self.panic = Some(panic);
+                otherwise
+            }
+        }
+    }
+}
+
+impl<'a, M: Message<'a>> Drop for Machine<'a, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.cells.capacity() > 0 {
+            give_back(self.home, std::mem::take(&mut self.cells));
+        }
+    }
+}
+
+const UNKNOWN: u64 = Tri::Unknown as u64;
+
+extern "C" fn load<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, slot: usize) {
+    let value = machine.guarded(Value::Missing, |machine| Some(machine.vm.get()?.slot_value(slot)));
+    // The place is filled whatever happened: compiled code looks at it again.
+    if let Some(cell) = machine.cells.get(slot) {
+        cell.set(Some(value));
+    }
+}
+
+extern "C" fn test<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, pred: usize) -> u64 {
+    machine.guarded(UNKNOWN, |machine| Some(machine.vm.get()?.test(pred) as u64))
+}
+
+extern "C" fn each<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, each: usize) -> u64 {
+    machine.guarded(0, |machine| Some(machine.vm.get()?.each(each as u32).holds().into()))
+}
+
+extern "C" fn eval<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, block: usize) -> *const Value<'a> {
+    machine.result = machine.guarded(Value::Missing, |machine| Some(machine.vm.get()?.eval(block as u32)));
+    &raw const machine.result
+}
+
+extern "C" fn holds<'a, M: Message<'a> + 'a>(
+    machine: &mut Machine<'a, M>,
+    matcher: &Matcher,
+    value: &Value<'a>,
+) -> u64 {
+    machine.guarded(0, |_| Some(value.as_str().is_some_and(|text| matcher.holds(text)).into()))
+}
+
+extern "C" fn find<'a, M: Message<'a> + 'a>(
+    _: &mut Machine<'a, M>,
+    finder: &Finder<'static>,
+    value: &Value<'a>,
+) -> u64 {
+    value.as_str().is_some_and(|text| finder.find(text.as_bytes()).is_some()).into()
+}
+
+extern "C" fn member<'a, M: Message<'a> + 'a>(
+    machine: &mut Machine<'a, M>,
+    set: &MemberSet,
+    value: &Value<'a>,
+) -> u64 {
+    machine.guarded(0, |_| Some(value.as_str().is_some_and(|text| set.has_text(text)).into()))
+}
+
+extern "C" fn same<'a, M: Message<'a> + 'a>(
+    _: &mut Machine<'a, M>,
+    text: &Arc<str>,
+    value: &Value<'a>,
+) -> u64 {
+    (value.as_str() == Some(&**text)).into()
+}
+
+extern "C" fn order(int: i64, float: f64) -> i64 {
+    compare_int_float(int, float) as i64
+}
+
+extern "C" fn rem(left: f64, right: f64) -> f64 {
+    left % right
+}

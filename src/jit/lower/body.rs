@@ -1,0 +1,327 @@
+//! One function in the making: places of values, tags, slots that are still to be read, helpers.
+
+use super::{Answer, Lowering};
+use crate::jit::code::layout;
+use crate::jit::helpers::{Helpers, Machine};
+use crate::sema::hir::SlotId;
+use crate::ty::{Kind, KindSet};
+use crate::vm::Record;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlags, SigRef, Type, Value, types};
+use cranelift_frontend::FunctionBuilder;
+use std::mem::offset_of;
+
+/// The fields that compiled code reads lie in front, whatever the kind of message.
+type AnyMachine = Machine<'static, Record<'static>>;
+pub(super) type AnyHelpers = Helpers<'static, Record<'static>>;
+
+/// A function in the making.
+pub(super) struct Body<'b, 'l, 'c> {
+    pub lowering: &'l mut Lowering<'c>,
+    pub b: FunctionBuilder<'b>,
+    pub machine: Value,
+    slots: Value,
+    /// The signatures of helpers by their number of numbers.
+    signatures: [Option<SigRef>; 4],
+}
+
+/// Where a test's answers lead.
+#[derive(Clone, Copy)]
+pub(super) struct Targets {
+    pub yes: Block,
+    pub no: Block,
+    pub unknown: Block,
+}
+
+/// The tags that a value may have, as bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tags(pub u16);
+
+impl Tags {
+    pub const MISSING: Tags = Tags(1 << layout::MISSING);
+    pub const ALL: Tags = Tags((1 << (layout::ENTRIES + 1)) - 1);
+
+    pub const fn of(tag: u8) -> Tags {
+        Tags(1 << tag)
+    }
+
+    /// What a value that was read at these kinds may be.
+    pub fn of_kinds(kinds: KindSet) -> Tags {
+        let tags = |kind| match kind {
+            Kind::Bool => Tags::of(layout::BOOL),
+            Kind::Int => Tags::of(layout::INT),
+            Kind::Float => Tags::of(layout::FLOAT),
+            Kind::String => Tags::of(layout::STR),
+            Kind::DateTime => Tags::of(layout::DATETIME),
+            Kind::List => Tags::of(layout::JSON_LIST).or(Tags::of(layout::LIST)),
+            Kind::Dict => Tags::of(layout::ENTRIES - 1).or(Tags::of(layout::ENTRIES)),
+        };
+        kinds.iter().map(tags).fold(Tags::MISSING, Tags::or)
+    }
+
+    pub const fn or(self, other: Tags) -> Tags {
+        Tags(self.0 | other.0)
+    }
+
+    pub const fn has(self, tag: u8) -> bool {
+        self.0 & (1 << tag) != 0
+    }
+
+    /// Whether it may be a number.
+    pub const fn numeric(self) -> bool {
+        self.has(layout::INT) || self.has(layout::FLOAT)
+    }
+}
+
+/// A value to be tested.
+#[derive(Clone, Copy)]
+pub(super) struct Source {
+    pub tags: Tags,
+    pub at: At,
+}
+
+/// Where it is.
+#[derive(Clone, Copy)]
+pub(super) enum At {
+    /// The place of a slot, which may still be empty.
+    Slot(u32),
+    /// In registers: the tag, and the first eight bytes of the payload.
+    Scalar { tag: Value, bits: Value },
+}
+
+impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
+    pub fn new(lowering: &'l mut Lowering<'c>, builder: FunctionBuilder<'b>) -> Self {
+        // Replaced by `begin`.
+        let none = Value::from_u32(0);
+        Body { lowering, b: builder, machine: none, slots: none, signatures: [None; 4] }
+    }
+
+    /// Begins; the function's parameters.
+    pub fn begin(&mut self) -> Vec<Value> {
+        let entry = self.b.create_block();
+        self.b.append_block_params_for_function_params(entry);
+        self.go(entry);
+        let params = self.b.block_params(entry).to_vec();
+        self.machine = params[0];
+        self.slots = self.field(types::I64, offset_of!(AnyMachine, slots));
+        params
+    }
+
+    pub fn finish(mut self) {
+        self.b.seal_all_blocks();
+        self.b.finalize();
+    }
+
+    pub fn go(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+    }
+
+    pub fn answer(&mut self, answer: Answer) {
+        self.yield_number(answer.pack());
+    }
+
+    pub fn yield_number(&mut self, number: u64) {
+        let number = self.number(number as i64);
+        self.b.ins().return_(&[number]);
+    }
+
+    pub fn number(&mut self, number: i64) -> Value {
+        self.b.ins().iconst(types::I64, number)
+    }
+
+    /// The address of something that lives as long as the code.
+    pub fn address<T>(&mut self, of: &T) -> Value {
+        self.number(std::ptr::from_ref(of).addr() as i64)
+    }
+
+    /// A field of the machine.
+    pub fn field(&mut self, ty: Type, offset: usize) -> Value {
+        // Nothing changes these fields while the code runs.
+        let flags = MemFlags::trusted().with_readonly();
+        self.b.ins().load(ty, flags, self.machine, offset as i32)
+    }
+
+    pub fn memo(&mut self) -> (Value, Value) {
+        let cells = self.field(types::I64, offset_of!(AnyMachine, memo));
+        (cells, self.field(types::I32, offset_of!(AnyMachine, epoch)))
+    }
+
+    /// Calls a helper with numbers behind the machine.
+    pub fn call(&mut self, helper: usize, args: &[Value]) -> Value {
+        let signature = match self.signatures.get(args.len()).copied().flatten() {
+            Some(signature) => signature,
+            None => {
+                let signature = self.lowering.signature(args.len() + 1);
+                let signature = self.b.import_signature(signature);
+                if let Some(kept) = self.signatures.get_mut(args.len()) {
+                    *kept = Some(signature);
+                }
+                signature
+            }
+        };
+        let args: Vec<Value> = std::iter::once(self.machine).chain(args.iter().copied()).collect();
+        self.call_by(helper, signature, &args)
+    }
+
+    /// Calls a helper that takes no machine.
+    pub fn call_plain(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
+        let mut signature = self.lowering.signature(0);
+        signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();
+        signature.returns = vec![AbiParam::new(result)];
+        let signature = self.b.import_signature(signature);
+        self.call_by(helper, signature, args)
+    }
+
+    fn call_by(&mut self, helper: usize, signature: SigRef, args: &[Value]) -> Value {
+        let helpers = self.field(types::I64, offset_of!(AnyMachine, helpers));
+        let flags = MemFlags::trusted().with_readonly();
+        let function = self.b.ins().load(types::I64, flags, helpers, helper as i32);
+        let call = self.b.ins().call_indirect(signature, function, args);
+        self.b.inst_results(call)[0]
+    }
+
+    /// Where a slot's place lies, as an offset from the slots.
+    fn offset(slot: u32, field: usize) -> Option<i32> {
+        (slot as usize).checked_mul(layout::SIZE)?.checked_add(field)?.try_into().ok()
+    }
+
+    /// A part of a slot's place.
+    pub fn load(&mut self, ty: Type, slot: u32, field: usize) -> Value {
+        let flags = MemFlags::trusted();
+        match Self::offset(slot, field) {
+            Some(offset) => self.b.ins().load(ty, flags, self.slots, offset),
+            None => {
+                let place = self.place(slot);
+                self.b.ins().load(ty, flags, place, field as i32)
+            }
+        }
+    }
+
+    /// The address of a slot's place.
+    pub fn place(&mut self, slot: u32) -> Value {
+        self.b.ins().iadd_imm(self.slots, i64::from(slot) * layout::SIZE as i64)
+    }
+
+    /// A slot as something to test.
+    pub fn slot(&self, slot: SlotId) -> Source {
+        let code = self.lowering.chunk().slots.get(slot.index());
+        Source { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), at: At::Slot(slot.0) }
+    }
+
+    /// The first eight bytes of the payload.
+    pub fn bits(&mut self, source: Source) -> Value {
+        match source.at {
+            At::Slot(slot) => self.load(types::I64, slot, layout::PAYLOAD),
+            At::Scalar { bits, .. } => bits,
+        }
+    }
+
+    pub fn float(&mut self, source: Source) -> Value {
+        match source.at {
+            At::Slot(slot) => self.load(types::F64, slot, layout::PAYLOAD),
+            At::Scalar { bits, .. } => self.b.ins().bitcast(types::F64, MemFlags::new(), bits),
+        }
+    }
+
+    /// Whether it is `true`; for a bool.
+    pub fn truth(&mut self, source: Source) -> Value {
+        match source.at {
+            At::Slot(slot) => self.load(types::I8, slot, layout::PAYLOAD),
+            At::Scalar { bits, .. } => self.b.ins().ireduce(types::I8, bits),
+        }
+    }
+
+    /// Whether a tag is this one.
+    pub fn is(&mut self, tag: Value, wanted: u8) -> Value {
+        self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(wanted))
+    }
+
+    /// Leads to the block of the value's tag, to `missing` when it has none, else to `other`. A slot
+    /// that has not been read is read first.
+    pub fn dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
+        let tag = match source.at {
+            At::Scalar { tag, .. } => tag,
+            At::Slot(slot) => {
+                let again = self.b.create_block();
+                self.b.ins().jump(again, &[]);
+                self.go(again);
+                let tag = self.load(types::I8, slot, 0);
+                self.cases(source, tag, cases);
+                let (unread, rest) = (self.cold(), self.b.create_block());
+                let is_unread = self.is(tag, layout::UNREAD);
+                self.b.ins().brif(is_unread, unread, &[], rest, &[]);
+                self.go(unread);
+                self.read(slot);
+                self.b.ins().jump(again, &[]);
+                self.go(rest);
+                return self.missing_or(tag, missing, other);
+            }
+        };
+        self.cases(source, tag, cases);
+        self.missing_or(tag, missing, other);
+    }
+
+    fn cases(&mut self, source: Source, tag: Value, cases: &[(u8, Block)]) {
+        for (wanted, block) in cases.iter().filter(|(wanted, _)| source.tags.has(*wanted)) {
+            let next = self.b.create_block();
+            let is = self.is(tag, *wanted);
+            self.b.ins().brif(is, *block, &[], next, &[]);
+            self.go(next);
+        }
+    }
+
+    fn missing_or(&mut self, tag: Value, missing: Block, other: Block) {
+        if missing == other {
+            self.b.ins().jump(other, &[]);
+        } else {
+            let is_missing = self.is(tag, layout::MISSING);
+            self.b.ins().brif(is_missing, missing, &[], other, &[]);
+        }
+    }
+
+    /// Has the machine read a slot.
+    pub fn read(&mut self, slot: u32) {
+        let slot = self.number(slot.into());
+        let signature = self.lowering.signature(2);
+        let mut signature = signature;
+        signature.returns.clear();
+        let signature = self.b.import_signature(signature);
+        let helpers = self.field(types::I64, offset_of!(AnyMachine, helpers));
+        let flags = MemFlags::trusted().with_readonly();
+        let at = offset_of!(AnyHelpers, load) as i32;
+        let function = self.b.ins().load(types::I64, flags, helpers, at);
+        self.b.ins().call_indirect(signature, function, &[self.machine, slot]);
+    }
+
+    /// A block that is seldom run.
+    pub fn cold(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+
+    /// Leads on by a truth value as a number.
+    pub fn branch(&mut self, answer: Value, targets: Targets) {
+        let Targets { yes, no, unknown } = targets;
+        if no == unknown {
+            // True is 0.
+            self.b.ins().brif(answer, no, &[], yes, &[]);
+            return;
+        }
+        if yes == unknown {
+            let is_no = self.b.ins().icmp_imm(IntCC::Equal, answer, 1);
+            self.b.ins().brif(is_no, no, &[], yes, &[]);
+            return;
+        }
+        let known = self.b.create_block();
+        let is_unknown = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, answer, 1);
+        self.b.ins().brif(is_unknown, unknown, &[], known, &[]);
+        self.go(known);
+        self.b.ins().brif(answer, no, &[], yes, &[]);
+    }
+
+    /// Leads on by a boolean.
+    pub fn branch_bool(&mut self, holds: Value, targets: Targets) {
+        self.b.ins().brif(holds, targets.yes, &[], targets.no, &[]);
+    }
+}

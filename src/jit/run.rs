@@ -1,0 +1,127 @@
+//! Decisions by compiled code.
+
+use super::code::JitCode;
+use super::helpers::Machine;
+use super::lower::Answer;
+use crate::bytecode::instr::Instr;
+use crate::decision::Choice;
+use crate::host::Host;
+use crate::sema::hir::{RuleId, TableId};
+use crate::value::Value;
+use crate::vm::compiled::{Begun, End, follow};
+use crate::vm::{JsonMessage, Message, Record, Scratch};
+use serde_json::Value as Json;
+
+impl JitCode {
+    /// Readies a decision over a record with the value of each slot of the program, read at the
+    /// slot's kinds; those that are left out are missing.
+    #[inline(always)]
+    pub fn record<'a>(
+        &'a self,
+        hosts: &'a [Host],
+        record: &'a [Value<'a>],
+        scratch: &'a mut Scratch,
+    ) -> Machine<'a, Record<'a>> {
+        let begun = Begun::over(self.bytecode(), hosts, Record::new(record), scratch);
+        let values = (record.len() >= self.bytecode().chunk().slots.len()).then_some(record);
+        Machine::over_values(self, begun, values)
+    }
+
+    /// Readies a decision over a JSON message; each field is looked up when first asked for.
+    #[inline(always)]
+    pub fn json<'a>(
+        &'a self,
+        hosts: &'a [Host],
+        message: &'a Json,
+        scratch: &'a mut Scratch,
+    ) -> Machine<'a, JsonMessage<'a>> {
+        Machine::over_cells(self, Begun::json(self.bytecode(), hosts, message, scratch))
+    }
+
+    /// Readies a decision over whatever gives the slots their values.
+    pub fn over<'a, M: Message<'a> + 'a>(
+        &'a self,
+        hosts: &'a [Host],
+        message: M,
+        scratch: &'a mut Scratch,
+    ) -> Machine<'a, M> {
+        Machine::over_cells(self, Begun::over(self.bytecode(), hosts, message, scratch))
+    }
+}
+
+/// A place in a table: the table and the position of a route.
+type Place = (TableId, u32);
+
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    /// Decides: the first route of the table that holds, or its default.
+    #[inline]
+    pub fn decide(&mut self, entry: TableId) -> Choice {
+        let (chunk, answers) = (self.code.bytecode().chunk(), self.answers());
+        follow(self, chunk, &answers, entry, |_, table| (table, 0), Machine::search)
+    }
+
+    /// Every route of the table whose condition holds, in the order they are tried.
+    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+        let tables = &self.code.bytecode().chunk().tables;
+        let routes = tables.get(entry.index()).map_or(0, |table| table.routes.len());
+        (0..routes).filter_map(|position| self.route(entry, position)).collect()
+    }
+
+    /// Whether the condition of the route at a position of a table's order holds.
+    pub fn run_route(&mut self, table: TableId, position: usize) -> bool {
+        self.route(table, position).is_some()
+    }
+
+    fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
+        let chunk = self.code.bytecode().chunk();
+        let code = chunk.tables.get(table.index())?.routes.get(position)?;
+        let segments = self.code.segments(table.index());
+        let segment =
+            segments.partition_point(|segment| segment.first as usize <= position).checked_sub(1)?;
+        let first = segments.get(segment)?.first as usize;
+        match Answer::unpack(self.enter(segment, table.index(), position - first, true)?) {
+            Answer::Choose(route) => Some(route),
+            Answer::Goto(_) => match chunk.instrs.get((code.end as usize).checked_sub(1)?) {
+                Some(Instr::Goto { route, .. }) => Some(*route),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Searches a table from a route on.
+    #[inline]
+    fn search(&mut self, (table, from): Place) -> End<Place> {
+        let segments = self.code.segments(table.index());
+        let mut at = match from {
+            0 => 0,
+            _ => segments.partition_point(|segment| segment.first <= from).saturating_sub(1),
+        };
+        let mut from = from - segments.get(at).map_or(from, |segment| segment.first);
+        loop {
+            let Some(packed) = self.enter(at, table.index(), from as usize, false) else {
+                return End::Nothing;
+            };
+            match Answer::unpack(packed) {
+                Answer::Choose(route) => return End::Choose(route),
+                Answer::Default(table) => return End::Default(table),
+                Answer::Continue(table) => return End::Continue(table),
+                Answer::Nothing => return End::Nothing,
+                Answer::Goto(position) => return self.jump(table, position),
+                Answer::Next => (at, from) = (at + 1, 0),
+            }
+        }
+    }
+
+    /// The jump of the route at a position.
+    fn jump(&self, table: TableId, position: u32) -> End<Place> {
+        let chunk = self.code.bytecode().chunk();
+        let code = chunk.tables.get(table.index()).and_then(|table| table.routes.get(position as usize));
+        match code.and_then(|code| chunk.instrs.get((code.end as usize).wrapping_sub(1))) {
+            Some(Instr::Goto { route, table: inner }) => {
+                End::Goto { route: *route, table: *inner, behind: (table, position + 1) }
+            }
+            _ => End::Nothing,
+        }
+    }
+}
