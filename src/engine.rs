@@ -35,6 +35,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+#[cfg(feature = "jit")]
 use tiers::Tiers;
 
 /// A compiled rule set: cheap to clone, shared between threads.
@@ -49,6 +50,7 @@ struct RuleSet {
     promises: Option<Promises>,
     normal: Normal,
     bytecode: Arc<Bytecode>,
+    #[cfg(feature = "jit")]
     tiers: Arc<Tiers>,
     hosts: Vec<Host>,
     sources: SourceMap,

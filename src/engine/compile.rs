@@ -2,6 +2,7 @@
 
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
+#[cfg(feature = "jit")]
 use super::tiers::Tiers;
 use super::{RuleSet, Rules, Tier};
 use crate::bytecode::{self, LowerError};
@@ -145,6 +146,7 @@ impl Compiler {
                     promises: program.input.as_ref().map(Promises::of),
                     program,
                     normal,
+                    #[cfg(feature = "jit")]
                     tiers: Tiers::of(&bytecode),
                     bytecode: Arc::new(bytecode),
                     hosts,
