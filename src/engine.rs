@@ -36,6 +36,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "jit")]
 use tiers::Tiers;
 
 /// A compiled rule set: cheap to clone, shared between threads.
@@ -53,6 +54,7 @@ struct RuleSet {
     bytecode: Arc<Bytecode>,
     /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
     index: OnceLock<Index>,
+    #[cfg(feature = "jit")]
     tiers: Arc<Tiers>,
     hosts: Vec<Host>,
     sources: SourceMap,

@@ -38,6 +38,9 @@
 //! The other modules are the compiler's own rooms, public for tools built on it; `ARCHITECTURE.md`
 //! is their map.
 
+#[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
+compile_error!("the feature `jit` needs a 64-bit target; build without it");
+
 pub mod builtins;
 pub mod bytecode;
 pub mod classifier;

@@ -2,6 +2,7 @@
 
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
+#[cfg(feature = "jit")]
 use super::tiers::Tiers;
 use super::{Indexing, RuleSet, Rules, Tier};
 use crate::bytecode::{self, LowerError};
@@ -159,6 +160,7 @@ impl Compiler {
                     program,
                     index,
                     normal,
+                    #[cfg(feature = "jit")]
                     tiers: Tiers::of(&bytecode),
                     bytecode: Arc::new(bytecode),
                     hosts,

@@ -5,14 +5,11 @@
 //! the code from when it is there. Nobody waits; where compiling fails, the VM goes on.
 
 use super::{Entry, Record, Rules, Tier, TierUnavailable};
-use crate::bytecode::Bytecode;
 use crate::decision::Choice;
 use crate::vm::{Scratch, Vm};
 
 #[cfg(feature = "jit")]
 pub(super) use with_jit::Tiers;
-#[cfg(not(feature = "jit"))]
-pub(super) use without_jit::Tiers;
 
 impl Rules {
     /// Makes ready what the chosen engine needs, which else happens on first use: with [`Tier::Jit`]
@@ -62,6 +59,7 @@ impl Entry<'_> {
 #[cfg(feature = "jit")]
 mod with_jit {
     use super::*;
+    use crate::bytecode::Bytecode;
     use crate::bytecode::instr::Instr;
     use crate::engine::{Calls, How, Indexing, RuleSet};
     use crate::jit::{JitCode, JitError};
@@ -195,22 +193,6 @@ mod with_jit {
                     (machine.decide(table), machine.hosts().and_then(Calls::of))
                 }
             })
-        }
-    }
-}
-
-#[cfg(not(feature = "jit"))]
-mod without_jit {
-    use super::*;
-    use std::sync::Arc;
-
-    /// Without machine code there is nothing to keep.
-    pub struct Tiers;
-
-    impl Tiers {
-        /// For a rule set.
-        pub fn of(_: &Bytecode) -> Arc<Tiers> {
-            Arc::new(Tiers)
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) mod layout {
 
     /// Eight bytes of something.
     const fn word_of<T>(it: &T, at: usize) -> u64 {
-        assert!(at + 8 <= size_of::<T>() && at % 8 == 0 && align_of::<T>() == 8);
+        assert!(at + 8 <= size_of::<T>() && at.is_multiple_of(8) && align_of::<T>() == 8);
         // SAFETY: as for `byte_of`; the address is a multiple of eight.
         unsafe { *std::ptr::from_ref(it).cast::<u8>().add(at).cast::<u64>() }
     }

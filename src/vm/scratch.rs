@@ -15,6 +15,7 @@ pub struct Scratch {
     memo: Vec<u32>,
     room: Room,
     slots: SlotCells,
+    #[cfg(feature = "jit")]
     cells: Cells<'static>,
 }
 
@@ -31,6 +32,7 @@ pub(super) struct Room {
 }
 
 /// A place for the value of each slot, empty until it is read.
+#[cfg(feature = "jit")]
 pub(crate) type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
 /// A text prepared under a mode, for the decision of that number.
@@ -71,6 +73,7 @@ pub(super) struct Parts<'a> {
     pub room: &'a mut Room,
     pub slots: &'a mut SlotCells,
     /// For compiled code: a place for each slot, empty until it is read.
+    #[cfg(feature = "jit")]
     pub cells: &'a mut Cells<'static>,
 }
 
@@ -93,6 +96,7 @@ impl Scratch {
             memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
             room: &mut self.room,
             slots: &mut self.slots,
+            #[cfg(feature = "jit")]
             cells: &mut self.cells,
         }
     }
@@ -138,6 +142,7 @@ pub(super) fn recycle<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
 }
 
 /// The same for places of slots.
+#[cfg(feature = "jit")]
 #[inline]
 pub(super) fn recycle_cells<'b>(mut cells: Cells<'_>) -> Cells<'b> {
     cells.clear();

@@ -138,7 +138,7 @@ impl Body<'_, '_, '_> {
                         true => self.value(block)?,
                         false => self.eval(block),
                     };
-                    let scalar = self.to_scalar(scalar);
+                    let scalar = self.scalar_of(scalar);
                     self.set(&mut registers, dst, scalar);
                 }
                 Instr::Binary { op, dst, left, right } => {
@@ -192,7 +192,7 @@ impl Body<'_, '_, '_> {
         if slow_used {
             self.go(slow);
             let source = self.eval(id);
-            let Scalar { tag, bits, .. } = self.to_scalar(source);
+            let Scalar { tag, bits, .. } = self.scalar_of(source);
             self.b.ins().jump(done, &[tag.into(), bits.into()]);
             out = Tags::ALL;
         }
@@ -222,7 +222,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().select(is_bool, byte, bits)
     }
 
-    fn to_scalar(&mut self, source: Source) -> Scalar {
+    fn scalar_of(&mut self, source: Source) -> Scalar {
         match source.at {
             At::Scalar { tag, bits } => Scalar { tags: source.tags, tag, bits },
             At::Slot(slot) => self.scalar_of_slot(slot),
@@ -247,7 +247,7 @@ impl Body<'_, '_, '_> {
 
     fn scalar(&mut self, constant: (Tags, u64)) -> Scalar {
         let source = self.constant_source(constant);
-        self.to_scalar(source)
+        self.scalar_of(source)
     }
 
     fn set(&mut self, registers: &mut Registers, register: Reg, scalar: Scalar) {
