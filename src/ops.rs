@@ -6,6 +6,7 @@
 use crate::meaning;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
+use hashbrown::HashMap;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -298,7 +299,15 @@ impl Op {
 
     /// The infix or postfix operator of that spelling (the first word, for those of two).
     pub fn infix(spelling: &str) -> Option<Op> {
-        TABLE.iter().find(|row| row.fixity != Fixity::Prefix && row.spelling == spelling).map(|row| row.op)
+        static SPELLINGS: LazyLock<HashMap<&'static str, Op>> = LazyLock::new(|| {
+            TABLE
+                .iter()
+                .rev()
+                .filter(|row| row.fixity != Fixity::Prefix)
+                .map(|row| (row.spelling, row.op))
+                .collect()
+        });
+        SPELLINGS.get(spelling).copied()
     }
 
     /// Whether it is written as a word.

@@ -32,7 +32,7 @@ use crate::syntax::ast::{self, Statement, StatementKind};
 use crate::text::Form;
 use crate::ty::{Record, Ty};
 use fields::Fields;
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The finding has been reported already; whoever meets it gives up quietly.

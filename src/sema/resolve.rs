@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::loader::Loaded;
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// What a definition's name stands for.
 #[derive(Clone, Copy, Debug)]

@@ -166,9 +166,14 @@ impl Token {
 
 /// Cuts a file into tokens; joined together they are the file again.
 pub fn tokenize(text: &str) -> Vec<Token> {
-    let mut tokens = Vec::with_capacity(text.len() / 4 + 1);
+    tokens(text).collect()
+}
+
+/// The tokens of a file one by one, so that who needs only some of them keeps only those.
+pub fn tokens(text: &str) -> impl Iterator<Item = Token> {
     let mut lexer = TokenKind::lexer(text);
-    while let Some(result) = lexer.next() {
+    std::iter::from_fn(move || {
+        let result = lexer.next()?;
         let (slice, span) = (lexer.slice(), lexer.span());
         let kind = match result {
             Ok(TokenKind::Comment) if slice.starts_with("##") && !slice.starts_with("###") => {
@@ -179,9 +184,8 @@ pub fn tokenize(text: &str) -> Vec<Token> {
             Err(()) if slice.starts_with('r') && slice.contains('"') => TokenKind::UnclosedRaw,
             Err(()) => TokenKind::Stray,
         };
-        tokens.push(Token { kind, start: span.start as u32, end: span.end as u32 });
-    }
-    tokens
+        Some(Token { kind, start: span.start as u32, end: span.end as u32 })
+    })
 }
 
 #[cfg(test)]

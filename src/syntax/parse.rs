@@ -3,6 +3,7 @@
 //! in one run and all others are still there.
 
 mod build;
+mod code;
 mod cut;
 mod decide;
 mod expr;
@@ -20,17 +21,21 @@ mod tests;
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{Allow, Ident, Statement, StatementKind};
-use crate::syntax::lex::{self, Token, TokenKind};
-use build::Cx;
-use cut::{Cut, Sig};
+use crate::syntax::lex::{self, TokenKind};
+use build::{Built, Cx};
+use cut::{Cut, Sig, Significant};
 use pest::Parser;
+use pest::iterators::Pair;
 use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The parser that pest derives from the grammar, with its `Rule`s.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
 mod grammar {
     #[derive(pest_derive::Parser)]
+    #[grammar = "../grammar/tokens.pest"]
     #[grammar = "../grammar/rules.pest"]
     pub struct Grammar;
 }
@@ -49,11 +54,10 @@ pub struct Parsed {
 
 /// Reads a file. Never fails as a whole: what cannot be read is reported and left out.
 pub fn parse(file: FileId, text: &str) -> Parsed {
-    let tokens = lex::tokenize(text);
-    let sigs = cut::significant(&tokens);
     let mut parsed = Parsed::default();
-    scan::characters(file, text, &tokens, &mut parsed.diagnostics);
-    if sigs.is_empty() && parsed.diagnostics.is_empty() {
+    let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
+    let significant = cut::significant(text, |token, slice| characters.look(token, slice));
+    if significant.sigs.is_empty() && parsed.diagnostics.is_empty() {
         let message = "this file holds no statement";
         parsed.diagnostics.push(
             Diagnostic::new(Code::EmptyFile, Span::new(file, 0, 0), message)
@@ -61,9 +65,10 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
         );
         return parsed;
     }
-    let cuts = cut::cut(file, text, &sigs, &mut parsed.diagnostics);
+    let cuts = cut::cut(file, text, &significant, &mut parsed.diagnostics);
     let read = |cuts: Vec<Cut>| {
-        let mut reader = Reader { file, text, tokens: &tokens, sigs: &sigs, parsed: Parsed::default() };
+        let Significant { sigs, codes } = &significant;
+        let mut reader = Reader { file, text, sigs, codes, parsed: Parsed::default() };
         reader.statements(cuts);
         reader.parsed
     };
@@ -82,8 +87,11 @@ const THREAD_FROM: usize = 500;
 /// Reads the statements of a large file on several threads, since no statement depends on another.
 /// The parts come back in order.
 fn in_parts(mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec<Parsed> {
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let threads = (cuts.len() / THREAD_FROM).clamp(1, cores.min(16));
+    let mut threads = (cuts.len() / THREAD_FROM).clamp(1, 16);
+    if threads > 1 {
+        // Asking for the number of cores may read files of the system, which takes as long as a few routes.
+        threads = threads.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
+    }
     let length = cuts.len().div_ceil(threads).max(1);
     let read = &read;
     std::thread::scope(|scope| {
@@ -104,8 +112,9 @@ fn in_parts(mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec
 struct Reader<'a> {
     file: FileId,
     text: &'a str,
-    tokens: &'a [Token],
     sigs: &'a [Sig],
+    /// The code of each.
+    codes: &'a str,
     parsed: Parsed,
 }
 
@@ -122,9 +131,9 @@ impl Reader<'_> {
         let head = self.sigs.get(cut.tokens.start)?.token;
         let end = cut.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
         let span = Span { file: self.file, start: head.start, end };
-        let kind = self.kind(&cut, span, in_table);
+        let kind = self.kind(&cut, in_table);
         if kind.is_none() {
-            self.broken(&cut, span);
+            self.broken(&cut);
         }
         let (mut span, mut kind) = (span, kind);
         if let Some((inner, close)) = cut.table {
@@ -134,16 +143,17 @@ impl Reader<'_> {
                 *statements = read;
             }
         }
-        let (docs, allows) = self.before(head);
+        let (docs, allows) = self.before(cut.tokens.start);
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
     /// Parses the statement proper; what is wrong is reported.
-    fn kind(&mut self, cut: &Cut, span: Span, in_table: bool) -> Option<StatementKind> {
+    fn kind(&mut self, cut: &Cut, in_table: bool) -> Option<StatementKind> {
         let head = self.sigs[cut.tokens.start].token;
         let sigs = &self.sigs[cut.tokens.clone()];
         // Characters and strings that cannot be read have been reported as such.
-        let unreadable = cut.damaged || sigs.iter().any(|sig| is_unreadable(sig.token.kind));
+        let codes = self.codes[cut.tokens.clone()].as_bytes();
+        let unreadable = cut.damaged || memchr::memchr(code::UNREADABLE, codes).is_some();
         let Some(word) = cut.word else {
             if !unreadable {
                 self.parsed.diagnostics.push(cut::unknown_statement(self.file, self.text, head));
@@ -183,7 +193,7 @@ impl Reader<'_> {
         if matches!(rule, Rule::payload_statement | Rule::group_statement) {
             return self.payload(cut, rule);
         }
-        let kind = self.grammar(cut, rule, span);
+        let kind = self.grammar_of(rule, cut.tokens.clone(), build::statement);
         if rule == Rule::table_statement && cut.table.is_none() && kind.is_some() {
             let place = self.sigs[cut.tokens.end - 1].token.span(self.file);
             self.parsed.diagnostics.push(
@@ -199,56 +209,66 @@ impl Reader<'_> {
         kind.filter(|_| !in_table || word.in_table)
     }
 
-    fn grammar(&mut self, cut: &Cut, rule: Rule, span: Span) -> Option<StatementKind> {
-        let slice = &self.text[span.range()];
-        allow_calls(slice.len());
-        let diagnostics = &mut self.parsed.diagnostics;
-        let mut cx = Cx { file: self.file, text: self.text, sigs: self.sigs, span, diagnostics };
-        match Grammar::parse(rule, slice) {
-            Ok(mut pairs) => pairs.next().and_then(|pair| build::statement(&mut cx, pair).ok()),
+    /// Parses tokens by a rule of the grammar and builds what they mean; what is wrong is reported.
+    fn grammar_of<T>(
+        &mut self,
+        rule: Rule,
+        tokens: Range<usize>,
+        build: impl FnOnce(&mut Cx<'_>, Pair<'_, Rule>) -> Built<T>,
+    ) -> Option<T> {
+        let codes = &self.codes[tokens.clone()];
+        allow_calls(codes.len());
+        let mut cx = Cx::new(self, tokens);
+        match Grammar::parse(rule, codes) {
+            Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
             Err(error) => {
-                let diagnostic = fail::diagnose(&cx, rule, cut.tokens.start, &error);
+                let diagnostic = fail::diagnose(&cx, rule, &error);
                 cx.diagnostics.push(diagnostic);
                 None
             }
         }
     }
 
-    fn broken(&mut self, cut: &Cut, span: Span) {
-        let diagnostics = &mut self.parsed.diagnostics;
-        let cx = Cx { file: self.file, text: self.text, sigs: self.sigs, span, diagnostics };
-        let name = build::declared_name(&cx, cut.tokens.start, cut.tokens.end);
+    fn broken(&mut self, cut: &Cut) {
+        let name = build::declared_name(self.file, self.text, &self.sigs[cut.tokens.clone()]);
         self.parsed.broken.extend(name);
     }
 
-    /// The documentation and the `allow`s between a statement and what stands before it.
-    fn before(&self, head: Token) -> (String, Vec<Allow>) {
-        let at = self.tokens.partition_point(|token| token.start < head.start);
-        let first =
-            self.tokens[..at].iter().rposition(|token| !token.kind.is_trivia()).map_or(0, |index| index + 1);
-        let mut docs: Vec<&str> = Vec::new();
+    /// The documentation and the `allow`s between a statement's first token and the token before it.
+    fn before(&self, first: usize) -> (String, Vec<Allow>) {
+        let start = first.checked_sub(1).map_or(0, |before| self.sigs[before].token.end as usize);
+        let gap = &self.text[start..self.sigs[first].token.start as usize];
+        let mut docs = String::new();
         let mut allows = Vec::new();
+        if memchr::memchr(b'#', gap.as_bytes()).is_none() {
+            return (docs, allows);
+        }
+        let mut documented = false;
         // A comment on the line where the statement before ends belongs to that.
         let mut own_line = first == 0;
-        for token in &self.tokens[first..at] {
-            let text = token.text(self.text);
+        for token in lex::tokens(gap) {
+            let text = token.text(gap);
             match token.kind {
                 TokenKind::Newline => own_line = true,
                 TokenKind::DocComment if own_line => {
                     let text = text[2..].trim_end();
-                    docs.push(text.strip_prefix(' ').unwrap_or(text));
+                    if documented {
+                        docs.push('\n');
+                    }
+                    documented = true;
+                    docs.push_str(text.strip_prefix(' ').unwrap_or(text));
                 }
                 TokenKind::Comment if own_line => {
                     if let Some(code) = allowed(text) {
-                        let span =
-                            Span { end: token.start + text.trim_end().len() as u32, ..token.span(self.file) };
+                        let from = start + token.start as usize;
+                        let span = Span::new(self.file, from, from + text.trim_end().len());
                         allows.push(Allow { code, span });
                     }
                 }
                 _ => {}
             }
         }
-        (docs.join("\n"), allows)
+        (docs, allows)
     }
 }
 
@@ -260,27 +280,27 @@ fn allowed(comment: &str) -> Option<Option<Code>> {
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
 }
 
-fn is_unreadable(kind: TokenKind) -> bool {
-    use TokenKind::{SingleQuoted, SmartQuoted, Stray, UnclosedRaw, UnclosedString};
-    matches!(kind, Stray | UnclosedString | UnclosedRaw | SingleQuoted | SmartQuoted)
-}
-
 /// Calls that the grammar may make in any case, about a second's worth.
 const CALLS: usize = 50_000_000;
-/// Calls that the grammar may make for each byte of a statement, far above what it needs.
-const CALLS_PER_BYTE: usize = 1000;
+/// Calls that the grammar may make for each token of a statement, far above what it needs.
+const CALLS_PER_TOKEN: usize = 1000;
 
 /// Lets pest make as many calls as a statement of that length can need. The grammar is linear; the
 /// limit is there for the case that a change makes it otherwise.
 ///
 /// pest keeps the limit for the whole process and takes it over when a parse begins. So it is only
-/// ever raised here, under a lock: whatever other threads do, it is at least what this one needs.
+/// ever raised here, and what is granted becomes known only when pest knows it: whatever other threads
+/// do, the limit is at least what this one needs.
 fn allow_calls(length: usize) {
-    static GRANTED: Mutex<usize> = Mutex::new(0);
-    let needed = CALLS.max(length.saturating_mul(CALLS_PER_BYTE));
-    let mut granted = GRANTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if needed > *granted {
-        *granted = needed;
+    static GRANTED: AtomicUsize = AtomicUsize::new(0);
+    static RAISING: Mutex<()> = Mutex::new(());
+    let needed = CALLS.max(length.saturating_mul(CALLS_PER_TOKEN));
+    if needed <= GRANTED.load(Ordering::Acquire) {
+        return;
+    }
+    let _one_by_one = RAISING.lock().unwrap_or_else(PoisonError::into_inner);
+    if needed > GRANTED.load(Ordering::Acquire) {
         pest::set_call_limit(NonZeroUsize::new(needed));
+        GRANTED.store(needed, Ordering::Release);
     }
 }

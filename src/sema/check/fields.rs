@@ -6,7 +6,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Inner, KindSet, Record, Ty};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet, HashTable};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 pub(super) type Path = Vec<Arc<str>>;
@@ -34,7 +35,9 @@ pub(super) struct Fields {
     /// Undeclared names that were held against the definitions, so that each is once.
     looked_at: HashSet<Arc<str>>,
     slots: Vec<Slot>,
-    slot_ids: HashMap<(Option<Root>, Path, KindSet), SlotId>,
+    /// The slots by what they read.
+    slot_ids: HashTable<SlotId>,
+    hasher: foldhash::fast::RandomState,
     conflicts: Vec<Diagnostic>,
     /// The field that the statement at hand brings along, though no `input` declares it.
     pub(super) implicit: Option<&'static str>,
@@ -155,24 +158,34 @@ impl Fields {
 
     /// The slot that reads a path at these kinds.
     pub(super) fn slot(&mut self, path: &[Arc<str>], kinds: KindSet, private: bool) -> SlotId {
-        self.rooted_slot(None, path.to_vec(), kinds, private)
+        self.rooted_slot(None, path, kinds, private)
     }
 
     /// The slot that reads a path from a binding, or from the message, at these kinds.
     pub(super) fn rooted_slot(
         &mut self,
-        root: Option<Root>,
-        path: Path,
+        root: Option<&Root>,
+        path: &[Arc<str>],
         kinds: KindSet,
         private: bool,
     ) -> SlotId {
-        let key = (root, path, kinds);
-        if let Some(id) = self.slot_ids.get(&key) {
+        let Fields { slots, slot_ids, hasher, .. } = self;
+        let hash =
+            |root: Option<&Root>, path: &[Arc<str>], kinds: KindSet| hasher.hash_one((root, path, kinds));
+        let same = |id: &SlotId| {
+            let slot = &slots[id.index()];
+            slot.root.as_ref() == root && slot.path == path && slot.kinds == kinds
+        };
+        let key = hash(root, path, kinds);
+        if let Some(id) = slot_ids.find(key, same) {
             return *id;
         }
-        let id = SlotId(self.slots.len() as u32);
-        self.slots.push(Slot { root: key.0.clone(), path: key.1.clone(), kinds, private });
-        self.slot_ids.insert(key, id);
+        let id = SlotId(slots.len() as u32);
+        slots.push(Slot { root: root.cloned(), path: path.to_vec(), kinds, private });
+        slot_ids.insert_unique(key, id, |id| {
+            let slot = &slots[id.index()];
+            hash(slot.root.as_ref(), &slot.path, slot.kinds)
+        });
         id
     }
 
@@ -197,29 +210,30 @@ fn is_text(path: &[Arc<str>]) -> bool {
 }
 
 fn find_declared(record: &Record, path: &[Arc<str>]) -> Result<Found, Lost> {
-    let mut ty = Ty::record(record.clone());
+    // What the part at hand is looked up in: the input itself, then what was found before.
+    let any = Ty::ANY;
+    let (mut input, mut ty) = (Some(record), &any);
     let (mut optional, mut private) = (false, false);
     for (at, name) in path.iter().enumerate() {
-        let next = match &ty.inner {
-            Inner::Fields(record) => match record.get(name) {
-                Some(field) => {
-                    optional |= field.optional;
-                    private |= field.private;
-                    field.ty.clone()
-                }
-                None => return Err(Lost::UnknownField { at, record: (**record).clone() }),
-            },
-            Inner::Element(element) if ty.kinds.overlaps(KindSet::DICT) => {
-                optional = true;
-                (**element).clone()
+        let record = match (input.take(), &ty.inner) {
+            (Some(record), _) => record,
+            (None, Inner::Fields(record)) => record,
+            (None, Inner::Element(element)) if ty.kinds.overlaps(KindSet::DICT) => {
+                (optional, ty) = (true, element);
+                continue;
             }
-            Inner::Unknown if ty.kinds.overlaps(KindSet::DICT) => {
-                optional = true;
-                Ty::ANY
+            (None, Inner::Unknown) if ty.kinds.overlaps(KindSet::DICT) => {
+                (optional, ty) = (true, &any);
+                continue;
             }
-            _ => return Err(Lost::NoFields { at, ty }),
+            _ => return Err(Lost::NoFields { at, ty: ty.clone() }),
         };
-        ty = next;
+        let Some(field) = record.get(name) else {
+            return Err(Lost::UnknownField { at, record: record.clone() });
+        };
+        optional |= field.optional;
+        private |= field.private;
+        ty = &field.ty;
     }
-    Ok(Found { ty, optional, private })
+    Ok(Found { ty: ty.clone(), optional, private })
 }

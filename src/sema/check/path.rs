@@ -212,7 +212,7 @@ impl<'a> Checker<'a> {
     /// The field that a slot reads, read at another type.
     fn read_anew(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.path(id).clone();
-        let slot = self.fields.rooted_slot(slot.root, slot.path, wanted.kinds, slot.private);
+        let slot = self.fields.rooted_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
         let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
         Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
     }
@@ -224,7 +224,7 @@ impl<'a> Checker<'a> {
         let root = slot.root.clone()?;
         let (mut path, private) = (slot.path.clone(), slot.private);
         path.push(key.into());
-        Some(self.fields.rooted_slot(Some(root), path, ty.kinds, private))
+        Some(self.fields.rooted_slot(Some(&root), &path, ty.kinds, private))
     }
 
     /// `list[i]`, `dict[key]`

@@ -7,8 +7,8 @@ use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use crate::ty::Record;
+use hashbrown::HashMap;
 use serde_json::{Map, Value as Json};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The deepest chain of jumps: engines run a jump's table inside the one it came from.

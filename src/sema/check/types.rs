@@ -9,7 +9,7 @@ use crate::span::Span;
 use crate::syntax::ast::{self, ExprKind, StatementKind, TypeExpr, TypeKind};
 use crate::text::Form;
 use crate::ty::{Field, Inner, Record, Ty};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {

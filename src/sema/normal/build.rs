@@ -31,8 +31,8 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         expr_costs: Vec::new(),
         cond_costs: Vec::new(),
         constants: HashMap::default(),
-        conds_of_lets: HashMap::new(),
-        exprs_of_lets: HashMap::new(),
+        conds_of_lets: HashMap::default(),
+        exprs_of_lets: HashMap::default(),
         levels: HashMap::new(),
         depth: 0,
         diagnostics: Vec::new(),
@@ -95,7 +95,8 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
 /// Numbers for distinct values: their places in the vector that holds them.
 #[derive(Default)]
 struct Ids {
-    table: HashTable<u32>,
+    /// The hash of each value, which may be a long list, and its number.
+    table: HashTable<(u64, u32)>,
     hasher: foldhash::fast::RandomState,
 }
 
@@ -103,13 +104,13 @@ impl Ids {
     /// The place of a value, and whether it is new there.
     fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
         let Ids { table, hasher } = self;
-        let same = |id: &u32| values.get(*id as usize) == Some(&value);
-        if let Some(id) = table.find(hasher.hash_one(&value), same) {
+        let hash = hasher.hash_one(&value);
+        let same = |(known, id): &(u64, u32)| *known == hash && values.get(*id as usize) == Some(&value);
+        if let Some((_, id)) = table.find(hash, same) {
             return (*id, false);
         }
         let id = values.len() as u32;
-        let rehash = |id: &u32| values.get(*id as usize).map_or(0, |value| hasher.hash_one(value));
-        table.insert_unique(hasher.hash_one(&value), id, rehash);
+        table.insert_unique(hash, (hash, id), |(hash, _)| *hash);
         values.push(value);
         (id, true)
     }
@@ -142,8 +143,8 @@ struct Builder<'a> {
     cond_costs: Vec<Cost>,
     /// Constants seen by address, so that a long list is hashed once.
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
-    conds_of_lets: HashMap<(LetId, u32, bool), CondId>,
-    exprs_of_lets: HashMap<(LetId, u32), ExprId>,
+    conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
+    exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,

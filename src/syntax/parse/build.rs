@@ -1,7 +1,7 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
 use super::cut::{self, Sig};
-use super::{Rule, decide, expr, literal, operand, request, scan};
+use super::{Reader, Rule, decide, expr, literal, operand, request, scan};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{
@@ -9,6 +9,7 @@ use crate::syntax::ast::{
 };
 use crate::syntax::lex::{Token, TokenKind};
 use pest::iterators::Pair;
+use std::ops::Range;
 
 /// The statement has no meaning; why has been reported.
 pub(super) struct Failed;
@@ -23,21 +24,49 @@ pub(super) struct Cx<'a> {
     pub(super) text: &'a str,
     /// The file's tokens without white space and comments.
     pub(super) sigs: &'a [Sig],
+    /// The statement's own tokens, as indices into `sigs`.
+    pub(super) tokens: Range<usize>,
     /// Where the statement stands.
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
-impl Cx<'_> {
+impl<'a> Cx<'a> {
+    /// What a reader's tokens, at least one, are read in.
+    pub(super) fn new(reader: &'a mut Reader<'_>, tokens: Range<usize>) -> Self {
+        let Reader { file, text, sigs, .. } = *reader;
+        let start = sigs[tokens.start].token.start;
+        let end = sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
+        let span = Span { file, start, end };
+        Cx { file, text, sigs, tokens, span, diagnostics: &mut reader.parsed.diagnostics }
+    }
+
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
         self.diagnostics.push(diagnostic);
         Failed
     }
 
+    /// Where a pair stands: from its first token to its last.
     pub(super) fn span(&self, pair: &Pair<'_, Rule>) -> Span {
         let span = pair.as_span();
-        let base = self.span.start as usize;
-        Span::new(self.file, base + span.start(), base + span.end())
+        let token = |index: usize| self.sigs.get(self.tokens.start + index).map(|sig| sig.token);
+        let start = token(span.start()).map_or(self.span.end, |first| first.start);
+        let end = token(span.end().max(span.start() + 1) - 1).map_or(start, |last| last.end);
+        Span { file: self.file, start, end }
+    }
+
+    /// The author's text of a pair.
+    pub(super) fn text(&self, pair: &Pair<'_, Rule>) -> &'a str {
+        &self.text[self.span(pair).range()]
+    }
+
+    /// Where the token of that number within the statement starts; past the last one, where the next
+    /// statement does.
+    pub(super) fn offset_of(&self, index: usize) -> u32 {
+        match self.tokens.clone().nth(index) {
+            Some(index) => self.sigs[index].token.start,
+            None => self.next_offset(self.span.end),
+        }
     }
 
     fn sig_index(&self, offset: u32) -> usize {
@@ -86,12 +115,12 @@ impl Cx<'_> {
 
     /// A name where every word will do.
     pub(super) fn ident(&self, pair: &Pair<'_, Rule>) -> Ident {
-        Spanned::new(unquote(pair.as_str()).to_owned(), self.span(pair))
+        Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
     /// A name of a declaration or reference; the words of operators must be quoted.
     pub(super) fn declared(&mut self, pair: &Pair<'_, Rule>) -> Built<Ident> {
-        let text = pair.as_str();
+        let text = self.text(pair);
         if crate::ops::is_reserved_word(text) {
             let span = self.span(pair);
             return Err(self.reserved_word(text, span, "a name"));
@@ -118,11 +147,11 @@ impl Cx<'_> {
     }
 
     pub(super) fn string(&mut self, pair: &Pair<'_, Rule>) -> Built<String> {
-        self.literal(pair, Code::BadEscape, literal::string(pair.as_str()))
+        self.literal(pair, Code::BadEscape, literal::string(self.text(pair)))
     }
 
     pub(super) fn number(&mut self, pair: &Pair<'_, Rule>, negative: bool) -> Built<Literal> {
-        self.literal(pair, Code::NumberOutOfRange, literal::number(pair.as_str(), negative))
+        self.literal(pair, Code::NumberOutOfRange, literal::number(self.text(pair), negative))
     }
 
     pub(super) fn spanned_string(&mut self, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
@@ -131,7 +160,7 @@ impl Cx<'_> {
 
     /// Reports a token that was read as the one meant.
     pub(super) fn exact(&mut self, pair: &Pair<'_, Rule>, wanted: &str, what: &str) {
-        if pair.as_str() != wanted {
+        if self.text(pair) != wanted {
             let span = self.span(pair);
             self.report(scan::slip(span, format!("{what} is written `{wanted}`"), wanted));
         }
@@ -325,7 +354,7 @@ pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<TypeExpr
         Rule::list_type => TypeKind::List(element(cx, inner)?),
         Rule::dict_type => TypeKind::Dict(element(cx, inner)?),
         Rule::record_type => TypeKind::Record(fields(cx, child(inner, Rule::fields)?)?),
-        _ => TypeKind::Name(unquote(inner.as_str()).to_owned()),
+        _ => TypeKind::Name(unquote(cx.text(&inner)).to_owned()),
     };
     Ok(TypeExpr { kind, span })
 }
@@ -350,7 +379,7 @@ fn setting(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Expr)> {
 }
 
 fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
-    let kind = match (pair.as_rule(), pair.as_str()) {
+    let kind = match (pair.as_rule(), cx.text(&pair)) {
         (Rule::string, _) => ExprKind::Literal(Literal::String(cx.string(&pair)?)),
         (Rule::number, _) => ExprKind::Literal(cx.number(&pair, false)?),
         (_, word @ ("true" | "false")) => ExprKind::Literal(Literal::Bool(word == "true")),
@@ -403,19 +432,18 @@ fn entries(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, rule: Rule) -> Built<Vec<(Iden
     pair.into_inner().filter(|pair| pair.as_rule() == rule).map(|pair| operand::entry(cx, pair)).collect()
 }
 
-/// The name a statement that could not be read would have declared.
-pub(super) fn declared_name(cx: &Cx<'_>, first: usize, end: usize) -> Option<Ident> {
-    let word = |index: usize| cx.sigs.get(index).filter(|_| index < end).map(|sig| sig.token);
-    let keyword = word(first)?.text(cx.text);
-    let at = match keyword {
+/// The name that a statement's tokens would have declared if it could have been read.
+pub(super) fn declared_name(file: FileId, text: &str, sigs: &[Sig]) -> Option<Ident> {
+    let word = |index: usize| sigs.get(index).map(|sig| sig.token);
+    let at = match word(0)?.text(text) {
         "handler" | "list" | "let" | "def" | "type" | "route" | "table" | "choice" | "flow" | "router"
-        | "intent" | "entity" | "lexicon" | "payload" | "group" => first + 1,
-        "extern" => first + 2,
+        | "intent" | "entity" | "lexicon" | "payload" | "group" => 1,
+        "extern" => 2,
         _ => return None,
     };
     let token = word(at)?;
-    let text = token.text(cx.text);
+    let name = token.text(text);
     let is_name =
-        token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !cut::is_reserved(text));
-    is_name.then(|| Spanned::new(unquote(text).to_owned(), token.span(cx.file)))
+        token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !cut::is_reserved(name));
+    is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file)))
 }

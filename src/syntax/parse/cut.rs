@@ -5,11 +5,11 @@
 //! such a word stands at the margin (or, inside a table, at the indentation of the table's
 //! statements), the bracket was forgotten: the word closes whatever is open.
 
-use super::Rule;
+use super::{Rule, code};
 use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
 use crate::ops;
 use crate::span::FileId;
-use crate::syntax::lex::{Token, TokenKind};
+use crate::syntax::lex::{self, Token, TokenKind};
 
 /// A word that starts statements, with the rule its statements are parsed by; `None` is a statement
 /// of the language that this version does not read yet.
@@ -40,12 +40,13 @@ pub(super) static STATEMENTS: &[StatementWord] = &[
     row("test", Some(Rule::test_statement), false),
     row("choice", Some(Rule::choice_statement), false),
     row("flow", Some(Rule::flow_statement), false),
-    row("payload", Some(Rule::payload_statement), false),
-    row("group", Some(Rule::group_statement), false),
     row("router", Some(Rule::router_statement), false),
-    row("intent", Some(Rule::intent_statement), false),
     row("entity", Some(Rule::entity_statement), false),
     row("lexicon", Some(Rule::lexicon_statement), false),
+    // These three are names within expressions, so their codes must be neighbours.
+    row("payload", Some(Rule::payload_statement), false),
+    row("group", Some(Rule::group_statement), false),
+    row("intent", Some(Rule::intent_statement), false),
 ];
 
 /// The words that start a clause; like those of [`STATEMENTS`] they end an expression.
@@ -71,22 +72,49 @@ pub(super) fn is_reserved(word: &str) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Sig {
     pub(super) token: Token,
-    /// Bytes before it on its line, if it is the first token of the line.
-    pub(super) indent: Option<u32>,
+    /// Bytes before it on its line, if it is the first token of the line; else [`Sig::INSIDE`].
+    indent: u32,
 }
 
-/// The tokens that matter to the grammar.
-pub(super) fn significant(tokens: &[Token]) -> Vec<Sig> {
+impl Sig {
+    const INSIDE: u32 = u32::MAX;
+
+    /// Bytes before it on its line, if it is the first token of the line.
+    pub(super) fn indent(&self) -> Option<u32> {
+        (self.indent != Self::INSIDE).then_some(self.indent)
+    }
+}
+
+/// The tokens of a text that matter to the grammar.
+#[derive(Default)]
+pub(super) struct Significant {
+    pub(super) sigs: Vec<Sig>,
+    /// The code of each.
+    pub(super) codes: String,
+}
+
+/// Cuts a text into tokens and keeps those that matter to the grammar; `look` sees every one.
+pub(super) fn significant<'a>(text: &'a str, mut look: impl FnMut(Token, &'a str)) -> Significant {
     let mut line_start = Some(0);
-    let mut out = Vec::with_capacity(tokens.len() / 2);
-    for token in tokens {
+    // White space stands between most tokens, and few are shorter than two bytes.
+    let room = text.len() / 5 + 1;
+    let (mut sigs, mut codes) = (Vec::with_capacity(room), String::with_capacity(room));
+    let mut before = None;
+    for token in lex::tokens(text) {
+        let slice = token.text(text);
+        look(token, slice);
         match token.kind {
             TokenKind::Newline | TokenKind::Bom => line_start = Some(token.end),
             kind if kind.is_trivia() => {}
-            _ => out.push(Sig { token: *token, indent: line_start.take().map(|start| token.start - start) }),
+            _ => {
+                let indent = line_start.take().map_or(Sig::INSIDE, |start| token.start - start);
+                sigs.push(Sig { token, indent });
+                codes.push(char::from(code::of(token, slice, before)));
+            }
         }
+        before = Some(token);
     }
-    out
+    Significant { sigs, codes }
 }
 
 /// A statement as cut out, in indices into the significant tokens.
@@ -105,11 +133,18 @@ pub(super) struct Cut {
 pub(super) const MAX_DEPTH: usize = 128;
 
 /// Cuts a file's significant tokens into statements.
-pub(super) fn cut(file: FileId, text: &str, sigs: &[Sig], diagnostics: &mut Vec<Diagnostic>) -> Vec<Cut> {
+pub(super) fn cut(
+    file: FileId,
+    text: &str,
+    significant: &Significant,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Cut> {
+    let sigs = significant.sigs.as_slice();
     let mut cutter = Cutter {
         file,
         text,
         sigs,
+        codes: significant.codes.as_bytes(),
         diagnostics,
         balanced: balanced(sigs),
         open: Vec::new(),
@@ -165,6 +200,7 @@ struct Cutter<'a> {
     file: FileId,
     text: &'a str,
     sigs: &'a [Sig],
+    codes: &'a [u8],
     diagnostics: &'a mut Vec<Diagnostic>,
     balanced: bool,
     /// Indices of the open brackets, a table's brace at the bottom.
@@ -184,9 +220,10 @@ impl<'a> Cutter<'a> {
     }
 
     fn token(&mut self, index: usize) {
-        let Sig { token, indent } = self.sigs[index];
+        let token = self.sigs[index].token;
         if token.kind == TokenKind::Word {
-            let word = statement_word(self.text(index)).filter(|_| !self.is_name(index));
+            let indent = self.sigs[index].indent();
+            let word = code::statement(self.codes[index]).filter(|_| !self.is_name(index));
             if let (Some(word), Some(indent)) = (word, indent) {
                 self.reset(index, word, indent);
             }
@@ -225,7 +262,7 @@ impl<'a> Cutter<'a> {
         if let Some(table) = &mut self.table
             && table.statements.is_empty()
         {
-            table.indent = self.sigs[index].indent;
+            table.indent = self.sigs[index].indent();
         }
         self.current = Some(Current { word, first: index, damaged: false, swallowed: false });
     }
@@ -304,7 +341,7 @@ impl<'a> Cutter<'a> {
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.text(index);
-        let margin = self.sigs[current.first].indent;
+        let margin = self.sigs[current.first].indent();
         margin.is_some_and(|margin| indent <= margin)
             && !self.wants_more(index)
             && !CLAUSES.contains(&word)

@@ -2,7 +2,7 @@
 
 use super::build::{Built, Cx, Failed, child};
 use super::{Rule, expr};
-use crate::span::{Span, Spanned};
+use crate::span::Spanned;
 use crate::syntax::ast::{Branch, Choice, Expr, ExprKind, Flow, Ident, Router, RouterCase, Trigger};
 use pest::iterators::Pair;
 
@@ -21,7 +21,7 @@ pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Choice> {
 }
 
 fn branch(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Branch> {
-    let span = tight(cx, &pair);
+    let span = cx.span(&pair);
     let (mut id, mut default, mut meaning, mut any, mut conditions) = (None, None, None, false, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -101,7 +101,7 @@ pub(super) fn router(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Router> {
 }
 
 fn router_case(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<RouterCase> {
-    let span = tight(cx, &pair);
+    let span = cx.span(&pair);
     let (mut condition, mut destinations, mut loopback) = (None, Vec::new(), None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -122,13 +122,6 @@ fn router_case(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<RouterCase> {
         }
     }
     Ok(RouterCase { condition, destinations, loopback, span })
-}
-
-/// The place of a pair without the white space that an optional last part leaves behind it.
-fn tight(cx: &Cx<'_>, pair: &Pair<'_, Rule>) -> Span {
-    let last = pair.clone().into_inner().filter(|inner| !inner.as_str().is_empty()).last();
-    let end = last.map_or(cx.span(pair).end, |last| tight(cx, &last).end);
-    Span { end, ..cx.span(pair) }
 }
 
 /// A name, or a string in its place.

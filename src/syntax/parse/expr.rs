@@ -29,9 +29,7 @@ pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
 }
 
 pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
-    let end = cx.span(&pair).end;
-    let pieces: Vec<_> = pair.into_inner().collect();
-    let mut climb = Climb { cx, pieces, at: 0, end };
+    let mut climb = Climb::over(cx, pair);
     let node = climb.climb(0)?;
     match climb.peek() {
         None => Ok(node),
@@ -41,9 +39,7 @@ pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
 
 /// Reads what stands right of `in`, where a range may stand too.
 pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
-    let end = cx.span(&pair).end;
-    let pieces: Vec<_> = pair.into_inner().collect();
-    let mut climb = Climb { cx, pieces, at: 0, end };
+    let mut climb = Climb::over(cx, pair);
     let mut node = climb.climb(Op::In.info().precedence + 1)?;
     if climb.spelling(0).is_some_and(|word| word.starts_with("..")) {
         node = climb.range(node)?;
@@ -54,24 +50,46 @@ pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Buil
     }
 }
 
+/// A piece, with what the climb asks of it again and again.
+#[derive(Clone)]
+pub(super) struct Piece<'cx, 'p> {
+    pub(super) pair: Pair<'p, Rule>,
+    pub(super) rule: Rule,
+    pub(super) span: Span,
+    /// As written.
+    pub(super) text: &'cx str,
+}
+
 pub(super) struct Climb<'c, 'cx, 'p> {
     pub(super) cx: &'c mut Cx<'cx>,
-    pub(super) pieces: Vec<Pair<'p, Rule>>,
+    pub(super) pieces: Vec<Piece<'cx, 'p>>,
     pub(super) at: usize,
     /// Where the pieces end.
     pub(super) end: u32,
 }
 
-impl<'p> Climb<'_, '_, 'p> {
-    pub(super) fn peek(&self) -> Option<&Pair<'p, Rule>> {
+impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
+    /// Over the pieces of a pair.
+    fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p, Rule>) -> Self {
+        let end = cx.span(&pair).end;
+        let inner = pair.into_inner();
+        let mut pieces = Vec::with_capacity(inner.len());
+        pieces.extend(inner.map(|pair| {
+            let span = cx.span(&pair);
+            Piece { rule: pair.as_rule(), span, text: &cx.text[span.range()], pair }
+        }));
+        Climb { cx, pieces, at: 0, end }
+    }
+
+    pub(super) fn peek(&self) -> Option<&Piece<'cx, 'p>> {
         self.pieces.get(self.at)
     }
 
     /// The word (not quoted) or symbol `ahead` of here.
-    pub(super) fn spelling(&self, ahead: usize) -> Option<&'p str> {
+    pub(super) fn spelling(&self, ahead: usize) -> Option<&'cx str> {
         let piece = self.pieces.get(self.at + ahead)?;
-        let text = piece.as_str();
-        match piece.as_rule() {
+        let text = piece.text;
+        match piece.rule {
             Rule::word if !text.starts_with('`') => Some(text),
             Rule::operator => Some(text),
             _ => None,
@@ -79,7 +97,7 @@ impl<'p> Climb<'_, '_, 'p> {
     }
 
     pub(super) fn place(&self, index: usize) -> Span {
-        self.cx.span(&self.pieces[index])
+        self.pieces[index].span
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
@@ -101,7 +119,7 @@ impl<'p> Climb<'_, '_, 'p> {
         let mut left = self.prefix()?;
         loop {
             let Some(piece) = self.peek() else { return Ok(left) };
-            if piece.as_rule() == Rule::cast {
+            if piece.rule == Rule::cast {
                 if Op::As.info().precedence < min {
                     return Ok(left);
                 }
@@ -149,7 +167,7 @@ impl<'p> Climb<'_, '_, 'p> {
                     Err(self.report(slip(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.pieces[self.at + 1].as_rule() == Rule::word && !cut::is_reserved(next)
+                    self.pieces[self.at + 1].rule == Rule::word && !cut::is_reserved(next)
                 }) =>
                 {
                     let next = next.unwrap_or_default().to_owned();
@@ -166,7 +184,7 @@ impl<'p> Climb<'_, '_, 'p> {
         if let Some((op, _)) = slipped_operator(word) {
             return Ok((op, false));
         }
-        if self.peek().is_some_and(|piece| piece.as_rule() == Rule::operator) || self.is_operator_position() {
+        if self.peek().is_some_and(|piece| piece.rule == Rule::operator) || self.is_operator_position() {
             return Err(self.unknown_operator(word, span));
         }
         Err(self.operator_wanted())
@@ -174,9 +192,9 @@ impl<'p> Climb<'_, '_, 'p> {
 
     /// Whether the word here stands like an operator: with an operand behind it.
     fn is_operator_position(&self) -> bool {
-        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.as_rule() {
+        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.rule {
             Rule::operator | Rule::cast | Rule::member => false,
-            Rule::word => !matches!(piece.as_str(), "and" | "or" | "is"),
+            Rule::word => !matches!(piece.text, "and" | "or" | "is"),
             _ => true,
         });
         next_is_operand || self.spelling(0).is_some_and(|word| meant_operator(word).is_some())
@@ -226,7 +244,7 @@ impl<'p> Climb<'_, '_, 'p> {
         let diagnostic =
             Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
                 .help(help);
-        let rule = self.pieces[self.at].as_rule();
+        let rule = self.pieces[self.at].rule;
         let diagnostic = match rule {
             Rule::group => diagnostic.help("only a name is called: `name(argument)`"),
             Rule::member => diagnostic.help("only a name or field has fields"),
@@ -335,10 +353,10 @@ impl<'p> Climb<'_, '_, 'p> {
             _ => return None,
         };
         let next = self.pieces.get(self.at + 1)?;
-        let operand = match next.as_rule() {
+        let operand = match next.rule {
             Rule::braces | Rule::operator | Rule::cast | Rule::member => false,
             Rule::word => {
-                let word = next.as_str();
+                let word = next.text;
                 word.starts_with('`') || !ops::is_reserved_word(word)
             }
             _ => true,
@@ -384,8 +402,8 @@ impl<'p> Climb<'_, '_, 'p> {
     fn cast(&mut self, operand: Node) -> Built<Node> {
         let piece = self.pieces[self.at].clone();
         self.at += 1;
-        let span = operand.expr.span.to(self.cx.span(&piece));
-        let ty = super::build::child(piece, Rule::type_expr)?;
+        let span = operand.expr.span.to(piece.span);
+        let ty = super::build::child(piece.pair, Rule::type_expr)?;
         let ty = super::build::type_expr(self.cx, ty)?;
         let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
         Ok(cast)

@@ -11,17 +11,21 @@ use pest::error::{Error, ErrorVariant, InputLocation};
 /// Expected things named in one message; more would not be read.
 const MAX_EXPECTED: usize = 3;
 
-/// The finding for a statement the grammar cannot read. `first` is the statement's first token.
-pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, first: usize, error: &Error<Rule>) -> Diagnostic {
+/// The finding for a statement the grammar cannot read.
+pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnostic {
     let at = match error.location {
-        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at as u32,
+        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
-    let offset = cx.next_offset((cx.span.start + at).min(cx.span.end));
+    let offset = cx.offset_of(at);
     let expected = match &error.variant {
         ErrorVariant::ParsingError { positives, .. } => positives.as_slice(),
         ErrorVariant::CustomError { message } => return limit(cx, message),
     };
-    let failure = Failure { cx, rule, first, expected, offset };
+    let mut failure = Failure { cx, rule, first: cx.tokens.start, expected, offset };
+    // `list<>`: the brackets are read as one token, and what is missing is the type between them.
+    if failure.wants(Rule::less) && failure.found().starts_with('<') {
+        failure.expected = &[Rule::type_expr];
+    }
     failure.known_mistake().unwrap_or_else(|| failure.expected_found())
 }
 

@@ -3,7 +3,7 @@
 
 use super::Rule;
 use super::build::{self, Built, Cx, Failed};
-use super::expr::{Climb, Node, node};
+use super::expr::{Climb, Node, Piece, node};
 use super::operators::slipped_operator;
 use super::scan::slip;
 use crate::diag::{Code, Diagnostic};
@@ -12,7 +12,7 @@ use crate::span::{Span, Spanned};
 use crate::syntax::ast::{BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
 use pest::iterators::Pair;
 
-impl<'p> Climb<'_, '_, 'p> {
+impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// An operand with the prefixes before it.
     pub(super) fn prefix(&mut self) -> Built<Node> {
         let Some(word) = self.spelling(0) else { return self.operand() };
@@ -27,11 +27,11 @@ impl<'p> Climb<'_, '_, 'p> {
             _ => return self.operand(),
         };
         self.at += 1;
-        if op == Op::Neg && self.peek().is_some_and(|piece| piece.as_rule() == Rule::number) {
+        if op == Op::Neg && self.peek().is_some_and(|piece| piece.rule == Rule::number) {
             let number = self.pieces[self.at].clone();
             self.at += 1;
-            let literal = self.cx.number(&number, true)?;
-            return self.node(ExprKind::Literal(literal), span.to(self.cx.span(&number)), 1);
+            let literal = self.cx.number(&number.pair, true)?;
+            return self.node(ExprKind::Literal(literal), span.to(number.span), 1);
         }
         // `!a == b` negates `a`, as in the languages `!` comes from.
         let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
@@ -44,26 +44,26 @@ impl<'p> Climb<'_, '_, 'p> {
     fn operand(&mut self) -> Built<Node> {
         let mut node = self.primary()?;
         while let Some(piece) = self.peek() {
-            let span = node.expr.span.to(self.cx.span(piece));
+            let span = node.expr.span.to(piece.span);
             let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
-            match piece.as_rule() {
+            match piece.rule {
                 Rule::member if place => {
-                    let key = build::child(piece.clone(), Rule::key)?;
+                    let key = build::child(piece.pair.clone(), Rule::key)?;
                     let name = self.cx.ident(&key);
                     let height = node.height + 1;
                     node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
                 }
                 Rule::brackets if place => {
-                    let piece = piece.clone();
+                    let Piece { pair, span: here, .. } = piece.clone();
                     // `contains any of ["a"]` would read a field `of`, which nobody means.
-                    if node.expr.span.end != self.cx.span(&piece).start {
+                    if node.expr.span.end != here.start {
                         let place = self.place(self.at);
                         return Err(self.report(
                             Diagnostic::new(Code::Unexpected, place, "a list cannot follow a value")
                                 .help("an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"),
                         ));
                     }
-                    let mut inner = elements(self.cx, piece)?;
+                    let mut inner = elements(self.cx, pair)?;
                     if inner.len() != 1 {
                         let place = self.place(self.at);
                         return Err(self.report(
@@ -85,8 +85,8 @@ impl<'p> Climb<'_, '_, 'p> {
 
     fn primary(&mut self) -> Built<Node> {
         let Some(piece) = self.peek().cloned() else { return Err(self.value_wanted()) };
-        let span = self.cx.span(&piece);
-        match piece.as_rule() {
+        let Piece { pair: piece, rule, span, text } = piece;
+        match rule {
             Rule::string => {
                 self.at += 1;
                 let text = self.cx.string(&piece)?;
@@ -97,7 +97,7 @@ impl<'p> Climb<'_, '_, 'p> {
                 let literal = self.cx.number(&piece, false)?;
                 self.node(ExprKind::Literal(literal), span, 1)
             }
-            Rule::word => self.word(piece.as_str(), span),
+            Rule::word => self.word(text, span),
             Rule::brackets => {
                 self.at += 1;
                 let inner = elements(self.cx, piece)?;
@@ -132,9 +132,9 @@ impl<'p> Climb<'_, '_, 'p> {
         }
     }
 
-    fn word(&mut self, text: &'p str, span: Span) -> Built<Node> {
+    fn word(&mut self, text: &'cx str, span: Span) -> Built<Node> {
         if !text.starts_with('`') {
-            let block = self.pieces.get(self.at + 1).filter(|piece| piece.as_rule() == Rule::braces).cloned();
+            let block = self.pieces.get(self.at + 1).filter(|piece| piece.rule == Rule::braces).cloned();
             let kind = match text {
                 "any" => Some(BlockKind::Any),
                 "all" => Some(BlockKind::All),
@@ -143,7 +143,7 @@ impl<'p> Climb<'_, '_, 'p> {
             };
             if let (Some(kind), Some(block)) = (kind, block) {
                 self.at += 2;
-                return self.block(kind, block, span);
+                return self.block(kind, block.pair, span);
             }
             let literal = match text {
                 "true" => Some(Literal::Bool(true)),
@@ -161,10 +161,10 @@ impl<'p> Climb<'_, '_, 'p> {
         }
         self.at += 1;
         let name = build::unquote(text).to_owned();
-        if let Some(group) = self.peek().filter(|piece| piece.as_rule() == Rule::group).cloned() {
+        if let Some(group) = self.peek().filter(|piece| piece.rule == Rule::group).cloned() {
             self.at += 1;
-            let whole = span.to(self.cx.span(&group));
-            let inner = elements(self.cx, group)?;
+            let whole = span.to(group.span);
+            let inner = elements(self.cx, group.pair)?;
             let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
             let args = inner.into_iter().map(|node| node.expr).collect();
             return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height);
@@ -198,7 +198,7 @@ impl<'p> Climb<'_, '_, 'p> {
     fn value_wanted(&mut self) -> Failed {
         let before = self.at.checked_sub(1).map(|index| self.place(index));
         let offset = match self.pieces.get(self.at) {
-            Some(piece) => self.cx.span(piece).start,
+            Some(piece) => piece.span.start,
             None => self.cx.next_offset(self.end),
         };
         let (span, found) = (self.cx.place_at(offset), self.cx.found_at(offset));
@@ -249,7 +249,7 @@ impl<'p> Climb<'_, '_, 'p> {
         for part in piece.into_inner() {
             match part.as_rule() {
                 Rule::quantifier => {
-                    kind = match part.as_str() {
+                    kind = match self.cx.text(&part) {
                         "all" => QuantifierKind::All,
                         "count" => QuantifierKind::Count,
                         _ => QuantifierKind::Any,

@@ -2,8 +2,8 @@
 //! statements, so that a fault in one item leaves the others readable.
 
 use super::build::{self, Built, Cx, Failed, child};
-use super::cut::{Cut, Sig};
-use super::{Grammar, Reader, Rule, allow_calls, expr, fail};
+use super::cut::Cut;
+use super::{Reader, Rule, expr};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{
@@ -11,7 +11,6 @@ use crate::syntax::ast::{
     Payload, Place, RuleItem, StatementKind,
 };
 use crate::syntax::lex::TokenKind;
-use pest::Parser;
 use pest::iterators::Pair;
 use std::ops::Range;
 
@@ -86,9 +85,10 @@ impl Reader<'_> {
         let mut start = body.start;
         let mut depth = 0_usize;
         for index in body.clone() {
-            let Sig { token, indent } = self.sigs[index];
+            let token = self.sigs[index].token;
             let separates = depth == 0 && matches!(token.kind, TokenKind::Semicolon);
-            let begins = depth == 0 && index > start && indent.is_some() && self.begins_item(index);
+            let begins =
+                depth == 0 && index > start && self.sigs[index].indent().is_some() && self.begins_item(index);
             if separates || begins {
                 items.extend(self.item(start..index));
                 start = if separates { index + 1 } else { index };
@@ -120,7 +120,7 @@ impl Reader<'_> {
         let head = self.sigs.get(tokens.start).filter(|_| !tokens.is_empty())?.token;
         let end = self.sigs[tokens.end - 1].token.end;
         let span = Span { file: self.file, start: head.start, end };
-        let (docs, _) = self.before(head);
+        let (docs, _) = self.before(tokens.start);
         let next_is_colon =
             self.sigs.get(tokens.start + 1).is_some_and(|next| next.token.kind == TokenKind::Colon);
         let kind = match head.text(self.text) {
@@ -139,29 +139,6 @@ impl Reader<'_> {
             _ => self.grammar_of(Rule::field_item, tokens, field),
         }?;
         Some(Item { kind, span, docs })
-    }
-
-    fn grammar_of<T>(
-        &mut self,
-        rule: Rule,
-        tokens: Range<usize>,
-        build: impl FnOnce(&mut Cx<'_>, Pair<'_, Rule>) -> Built<T>,
-    ) -> Option<T> {
-        let start = self.sigs[tokens.start].token.start;
-        let end = self.sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
-        let span = Span { file: self.file, start, end };
-        let slice = &self.text[span.range()];
-        allow_calls(slice.len());
-        let diagnostics = &mut self.parsed.diagnostics;
-        let mut cx = Cx { file: self.file, text: self.text, sigs: self.sigs, span, diagnostics };
-        match Grammar::parse(rule, slice) {
-            Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
-            Err(error) => {
-                let diagnostic = fail::diagnose(&cx, rule, tokens.start, &error);
-                cx.diagnostics.push(diagnostic);
-                None
-            }
-        }
     }
 }
 

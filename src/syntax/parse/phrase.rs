@@ -106,10 +106,10 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::private => "`@private`",
         R::arrow => "`->`",
         R::equals => "`=`",
-        R::string | R::plain_text => "a string",
+        R::string => "a string",
         R::number => "a number",
         R::expression | R::piece | R::quantified | R::word | R::operator | R::member => "a value",
-        R::group | R::brackets | R::braces | R::quantifier | R::quantifier_start | R::cast => "a value",
+        R::group | R::brackets | R::braces | R::quantifier | R::cast => "a value",
         R::entries | R::entry | R::entry_start => "a key",
         R::conditions => "a condition",
         R::type_expr | R::list_type | R::dict_type | R::record_type => "a type",
@@ -149,19 +149,9 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         | R::group_statement => "a statement",
         R::field_item | R::require_item | R::forbid_item | R::closed_item => "a rule",
         R::let_item | R::include_item | R::each_item => "a rule",
-        R::WHITESPACE
-        | R::word_start
-        | R::word_char
-        | R::any_word
-        | R::quoted
-        | R::reserved
-        | R::digits
-        | R::not_a_word
-        | R::raw_start
-        | R::operator_start
-        | R::plain_string
-        | R::raw_string
-        | R::clause_word => return None,
+        R::dot | R::colon_behind | R::quantity | R::element_in | R::behind_value | R::clause_word => {
+            return None;
+        }
     })
 }
 
@@ -180,7 +170,6 @@ pub(super) fn is_piece(rule: Rule) -> bool {
             | R::open_bracket
             | R::open_brace
             | R::quantifier
-            | R::quantifier_start
             | R::quantified
             | R::kw_as
             | R::group

@@ -11,40 +11,49 @@ use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 /// Stray characters reported one by one; a file with more is probably not text.
 const MAX_STRAYS: usize = 50;
 
-/// Checks the characters of a file.
-pub(super) fn characters(file: FileId, text: &str, tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) {
-    let mut names = HashSet::new();
-    let mut strays = 0;
-    for token in tokens {
-        let span = token.span(file);
-        let slice = token.text(text);
+/// Checks the characters of a file, token by token.
+pub(super) struct Characters<'d, 'a> {
+    file: FileId,
+    diagnostics: &'d mut Vec<Diagnostic>,
+    /// The names outside ASCII seen so far.
+    names: HashSet<&'a str>,
+    strays: usize,
+}
+
+impl<'d, 'a> Characters<'d, 'a> {
+    pub(super) fn new(file: FileId, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
+        Characters { file, diagnostics, names: HashSet::new(), strays: 0 }
+    }
+
+    /// Checks the next token, whose text is `slice`.
+    pub(super) fn look(&mut self, token: Token, slice: &'a str) {
         use TokenKind::{
-            Comment, DocComment, Newline, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray,
-            String, UnclosedRaw, UnclosedString, White, Word,
+            Comment, DocComment, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray, String,
+            UnclosedRaw, UnclosedString, Word,
         };
+        let (file, span, diagnostics) = (self.file, token.span(self.file), &mut *self.diagnostics);
         match token.kind {
-            White | Newline => {}
             Stray => {
-                strays += 1;
-                if strays <= MAX_STRAYS {
+                self.strays += 1;
+                if self.strays <= MAX_STRAYS {
                     diagnostics.push(stray(span, slice));
                 }
             }
             UnclosedString | UnclosedRaw => {
-                bidi(*token, file, slice, Code::BidiInString, diagnostics);
-                diagnostics.push(unclosed_string(*token, span, slice));
+                bidi(token, file, slice, Code::BidiInString, diagnostics);
+                diagnostics.push(unclosed_string(token, span, slice));
             }
             SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes(span, slice)),
             SlashComment => {
                 let marks = Span { end: span.start + 2, ..span };
                 diagnostics.push(slip(marks, "comments start with `#`", "#"));
-                bidi(*token, file, slice, Code::BidiControl, diagnostics);
+                bidi(token, file, slice, Code::BidiControl, diagnostics);
             }
-            String | RawString => bidi(*token, file, slice, Code::BidiInString, diagnostics),
-            Comment | DocComment => bidi(*token, file, slice, Code::BidiControl, diagnostics),
+            String | RawString => bidi(token, file, slice, Code::BidiInString, diagnostics),
+            Comment | DocComment => bidi(token, file, slice, Code::BidiControl, diagnostics),
             Word | Quoted if !slice.is_ascii() => {
-                bidi(*token, file, slice, Code::BidiControl, diagnostics);
-                if names.insert(slice) {
+                bidi(token, file, slice, Code::BidiControl, diagnostics);
+                if self.names.insert(slice) {
                     mixed_scripts(span, slice, diagnostics);
                 }
             }
@@ -212,6 +221,10 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
 /// The token at which a statement is nested deeper than [`MAX_DEPTH`]: brackets, runs of `not` and
 /// `-`, and quantifiers within quantifiers add up, since each is a level of the tree.
 pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
+    // A token opens one level at most.
+    if sigs.len() <= MAX_DEPTH {
+        return None;
+    }
     // What was open around each open bracket: quantifiers, and `list<` or `dict<` of a type.
     let mut around: Vec<(usize, usize, usize)> = Vec::new();
     let (mut depth, mut quantifiers, mut types) = (0, 0, 0);

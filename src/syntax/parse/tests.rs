@@ -1,5 +1,6 @@
 //! Tests of the whole way from text to statements.
 
+mod codes;
 mod errors;
 mod random;
 
@@ -167,18 +168,6 @@ fn every_keyword_is_a_field_and_a_key() {
         clean(&format!("route `{word}` when true -> h({word}: 1) {{ {word}: \"x\" }}"));
         clean(&format!("test \"t\" {{ given {word} = 1 given ctx.{word} = {{ {word}: 1 }} expect {word} }}"));
         clean(&format!("route a when ctx.{word}\nroute b when x -> h").replace("\nroute", " -> h\nroute"));
-    }
-}
-
-#[test]
-fn the_grammar_reserves_the_words_of_the_tables() {
-    for word in cut::STATEMENTS.iter().map(|row| row.word).chain(cut::CLAUSES.iter().copied()) {
-        assert!(Grammar::parse(Rule::reserved, word).is_ok(), "{word}");
-        assert!(Grammar::parse(Rule::name, word).is_err(), "{word}");
-        assert!(Grammar::parse(Rule::name, &format!("{word}_x")).is_ok(), "{word}");
-    }
-    for word in keywords().into_iter().filter(|word| !cut::is_reserved(word)) {
-        assert!(Grammar::parse(Rule::name, word).is_ok(), "{word}");
     }
 }
 

@@ -50,8 +50,8 @@ fn slips_in_conditions() {
     check("any", "E0101", "any");
     check("any x in l", "E0101", "l");
     check("all { }", "E0101", "all { }");
-    check("all { a: 1 }", "E0101", "a: 1 ");
-    check("{ a == 1 }", "E0101", "a == 1 ");
+    check("all { a: 1 }", "E0101", "a: 1");
+    check("{ a == 1 }", "E0101", "a == 1");
     check("()", "E0101", "()");
     check("(a, b)", "E0101", "(a, b)");
     check("l[1, 2]", "E0101", "[1, 2]");
@@ -86,6 +86,14 @@ fn slips_in_statements() {
     check("let when = 1", "E0109", "when");
     check("let a: int = 1", "E0101", ":");
     check("let a == 1", "E0101", "==");
+    check("let a === 1", "E0101", "===");
+    check("let a => 1", "E0101", "=>");
+    check("let a = b := 1", "E0101", ":=");
+    check("let a = b. .c", "E0101", ".");
+    check("input { a: list<> }", "E0101", "<>");
+    // Symbols are cut longest-first: `>=` and `=`.
+    check("let a = b as list<int>== c", "E0101", "=");
+    clean("let a = b as list<int>>= c");
     check("default h", "E0101", "h");
     check("handler h(a: string?)", "E0101", "?");
     check("def f(x) = 1", "E0101", ")");

@@ -1,11 +1,8 @@
-//! Random and mutilated texts: no panic, no endless loop, every token lossless, and the grammar's
-//! token boundaries those of the lexer.
+//! Random and mutilated texts: no panic, no endless loop, every token lossless.
 
 use super::{FILE, SUPPORT};
 use crate::syntax::lex::{TokenKind, tokenize};
-use crate::syntax::parse::{Grammar, Rule, cut, is_unreadable, parse};
-use pest::Parser;
-use std::collections::HashSet;
+use crate::syntax::parse::parse;
 
 /// A small generator of its own (xorshift), so that a failure repeats.
 struct Random(u64);
@@ -185,59 +182,64 @@ fn one_wrong_token_harms_one_statement() {
     }
 }
 
-/// Holds the grammar's terminals against the lexer's tokens.
-fn agree(text: &str) -> usize {
-    let tokens = tokenize(text);
-    let bounds: HashSet<u32> = tokens.iter().flat_map(|token| [token.start, token.end]).collect();
-    let sigs = cut::significant(&tokens);
-    let mut pairs = 0;
-    for cut in cut::cut(FILE, text, &sigs, &mut Vec::new()) {
-        let Some(rule) = cut.word.and_then(|word| word.rule) else { continue };
-        let unreadable = sigs[cut.tokens.clone()].iter().any(|sig| is_unreadable(sig.token.kind));
-        if cut.tokens.is_empty() || unreadable {
-            continue;
-        }
-        let (start, end) = (sigs[cut.tokens.start].token.start, sigs[cut.tokens.end - 1].token.end);
-        let Ok(parsed) = Grammar::parse(rule, &text[start as usize..end as usize]) else { continue };
-        for pair in parsed.flatten() {
-            // What holds trailing white space is no terminal.
-            if pair.clone().into_inner().next().is_some() || pair.as_rule() == Rule::EOI {
-                continue;
-            }
-            let span = pair.as_span();
-            let span = (start + span.start() as u32, start + span.end() as u32);
-            let trimmed = pair.as_str().trim_end();
-            let inside = pair.as_rule() == Rule::braces || trimmed.is_empty();
-            assert!(
-                inside || (bounds.contains(&span.0) && bounds.contains(&span.1)),
-                "{:?} in {text:?}",
-                pair.as_str()
-            );
-            pairs += 1;
-        }
-    }
-    pairs
+/// The rule files that the project ships and tests with.
+fn rule_files() -> Vec<String> {
+    let folders = ["rules", "examples", "tests/ui", "tests/golden", "src/syntax/parse/tests"];
+    let mut paths: Vec<_> = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).ok())
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rules"))
+        .collect();
+    paths.sort();
+    paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }
 
 #[test]
-fn the_grammar_and_the_lexer_agree_on_tokens() {
-    let mut pairs = agree(SUPPORT);
-    let mut random = Random(99);
-    for _ in 0..20_000 {
-        let words: Vec<_> = (0..random.below(8) + 1).map(|_| random.pick(SOUP)).collect();
-        let space = random.pick(&["", " "]);
-        let text = words.join(space);
-        pairs += agree(&format!("let x = {text}"));
-        pairs += agree(&format!("let x = [a {text}]"));
+fn mutilated_rule_files() {
+    let mut random = Random(0xF11E5);
+    let files = rule_files();
+    assert!(files.len() > 20, "{}", files.len());
+    for text in &files {
+        survives(text);
+        let tokens: Vec<_> = tokenize(text).into_iter().filter(|token| !token.kind.is_trivia()).collect();
+        for _ in 0..if tokens.is_empty() { 0 } else { 20 } {
+            let mut mutilated = text.clone();
+            let (at, other) = (tokens[random.below(tokens.len())], tokens[random.below(tokens.len())]);
+            let place = at.start as usize..at.end as usize;
+            match random.below(4) {
+                0 => mutilated.replace_range(place, ""),
+                1 => mutilated.replace_range(place, other.text(text)),
+                2 => mutilated.replace_range(place, random.pick(SOUP)),
+                _ => mutilated.insert_str(place.start, random.pick(SOUP)),
+            }
+            survives(&mutilated);
+        }
     }
-    // Most soup is no statement; enough of it must be for the test to say something.
-    assert!(pairs > 20_000, "{pairs}");
-    for c in (0..0x3_2000).filter_map(char::from_u32).filter(|c| !c.is_ascii_control()) {
-        let word = format!("a{c}b");
-        let one = matches!(tokenize(&word).as_slice(), [token] if token.kind == TokenKind::Word);
-        let by_grammar = Grammar::parse(Rule::key, &word)
-            .is_ok_and(|mut pairs| pairs.as_str() == word && pairs.next().is_some());
-        // They know different versions of Unicode; what the lexer does not know never gets further.
-        assert!(one == by_grammar || by_grammar, "U+{:04X}", c as u32);
+}
+
+#[test]
+fn comments_and_line_breaks_between_tokens_change_nothing() {
+    let mut clean = 0;
+    for text in rule_files() {
+        let statements = parse(FILE, &text);
+        if !statements.diagnostics.is_empty() {
+            continue;
+        }
+        let mut spaced = String::new();
+        for token in tokenize(&text) {
+            let slice = token.text(&text);
+            match token.kind {
+                TokenKind::White => spaced.push_str(&slice.repeat(3)),
+                TokenKind::Newline => spaced.push_str(" # note\n\n"),
+                _ => spaced.push_str(slice),
+            }
+        }
+        let again = parse(FILE, &spaced);
+        assert!(again.diagnostics.is_empty(), "{spaced}\n{:?}", again.diagnostics);
+        assert_eq!(again.statements.len(), statements.statements.len(), "{spaced}");
+        clean += 1;
     }
+    assert!(clean > 10, "{clean}");
 }
