@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
 use rulec::vm::Scratch;
-use rulec::{Record, Rules, Tier};
+use rulec::{Indexing, Record, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -127,10 +127,10 @@ fn allocations(call: impl FnOnce()) -> usize {
     ALLOCATIONS.get() - before
 }
 
-fn check(settings: &str, input: bool, tier: Tier) {
+fn check(settings: &str, input: bool, tier: Tier, indexing: Indexing) {
     let source = program(settings, input);
     let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
-    let rules = rules.with_tier(tier);
+    let rules = rules.with_tier(tier).with_index(indexing);
     let messages = messages();
     let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
     let decide = |message: &Json| drop(black_box(rules.decide(message)));
@@ -141,7 +141,7 @@ fn check(settings: &str, input: bool, tier: Tier) {
     let mut scratch = Scratch::new();
     let mut choose = |record: &Record<'_>| drop(black_box(rules.main().choose_record(record, &mut scratch)));
     records.iter().for_each(&mut choose);
-    let context = || format!("{tier}, settings {settings:?}, input {input}");
+    let context = || format!("{tier}, {indexing:?}, settings {settings:?}, input {input}");
     for (message, record) in messages.iter().zip(&records) {
         assert_eq!(rules.decide(message).breaches(), [], "{}", context());
         assert_eq!(allocations(|| decide(message)), 0, "{message}: {}", context());
@@ -157,8 +157,9 @@ fn decisions_allocate_nothing() {
         ["", "settings { case: insensitive }\n", "settings { case: insensitive, normalize: nfkc }\n"]
     {
         for input in [false, true] {
-            check(settings, input, Tier::Vm);
-            check(settings, input, Tier::Jit);
+            check(settings, input, Tier::Vm, Indexing::Never);
+            check(settings, input, Tier::Vm, Indexing::Always);
+            check(settings, input, Tier::Jit, Indexing::Never);
         }
     }
 }

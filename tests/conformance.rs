@@ -12,7 +12,7 @@
 //!
 //! `"host": true` registers the host functions of [`compiler`].
 
-use rulec::{Compiler, Decision, Entry, MemoryLoader, Rules, Tier};
+use rulec::{Compiler, Decision, Entry, Indexing, MemoryLoader, Rules, Tier};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
@@ -32,18 +32,29 @@ fn compiler(case: &Json) -> Compiler {
 struct Engine {
     name: &'static str,
     tier: Tier,
+    indexing: Indexing,
     prepared: bool,
 }
 
-const ENGINES: [Engine; 5] = [
-    Engine { name: "reference", tier: Tier::Reference, prepared: false },
-    Engine { name: "vm", tier: Tier::Vm, prepared: false },
-    Engine { name: "vm, prepared", tier: Tier::Vm, prepared: true },
-    Engine { name: "jit", tier: Tier::Jit, prepared: false },
-    Engine { name: "jit, prepared", tier: Tier::Jit, prepared: true },
+const ENGINES: [Engine; 7] = [
+    engine("reference", Tier::Reference, Indexing::Never, false),
+    engine("vm", Tier::Vm, Indexing::Never, false),
+    engine("vm, prepared", Tier::Vm, Indexing::Never, true),
+    engine("jit", Tier::Jit, Indexing::Never, false),
+    engine("jit, prepared", Tier::Jit, Indexing::Never, true),
+    engine("index", Tier::Vm, Indexing::Always, false),
+    engine("index, prepared", Tier::Vm, Indexing::Always, true),
 ];
 
+const fn engine(name: &'static str, tier: Tier, indexing: Indexing, prepared: bool) -> Engine {
+    Engine { name, tier, indexing, prepared }
+}
+
 impl Engine {
+    fn of(&self, rules: &Rules) -> Rules {
+        rules.with_tier(self.tier).with_index(self.indexing)
+    }
+
     fn decide<'r>(&self, rules: &Rules, entry: &Entry<'r>, message: &Json) -> Decision<'r> {
         if self.prepared { entry.decide_record(&rules.prepare(message)) } else { entry.decide(message) }
     }
@@ -70,7 +81,7 @@ fn check_condition(case: &Json, failures: &mut Vec<String>) {
         let text = format!("{prelude}\nroute hit when {condition} -> h\n");
         let rules = compiler(case).compile_text(&text).map_err(|error| error.to_string())?;
         Ok(ENGINES.map(|engine| {
-            let rules = rules.with_tier(engine.tier);
+            let rules = engine.of(&rules);
             engine.decide(&rules, &rules.main(), &case["message"]).chosen() == Some("hit")
         }))
     };
@@ -140,7 +151,7 @@ fn check_rules(case: &Json, failures: &mut Vec<String>) {
     };
     let case = case.as_object().expect("a case is an object");
     for engine in ENGINES {
-        match outcome(&rules.with_tier(engine.tier), &engine, case) {
+        match outcome(&engine.of(&rules), &engine, case) {
             Err(error) => failures.push(error),
             Ok(made) => {
                 assert!(!made.is_empty(), "{}: nothing is compared", case["name"]);

@@ -390,7 +390,8 @@ impl<'c> Atoms<'c> {
                 let words = if all_words { &words[at..=at] } else { &words[..] };
                 let named = self.lenses[lens as usize].elements + words.len();
                 self.lenses[lens as usize].elements = named;
-                likelihood += words.len() as f64 * 3.0 / (named + 3) as f64;
+                // A list has one or two elements of those that rules ask for.
+                likelihood += words.len() as f64 * 1.5 / (named + 4) as f64;
                 atoms.extend(words.iter().map(|word| Atom::Element(lens, word.clone())));
             }
             sets.push((atoms, likelihood));

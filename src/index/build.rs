@@ -231,7 +231,7 @@ impl<'n> Builder<'n> {
         changes.sort_unstable();
         changes.dedup();
         let classes = &self.atoms.lenses[lens as usize].classes;
-        let end = classes.len();
+        let end = classes.end();
         let mut ranges = Ranges::new();
         for (at, from) in changes.iter().enumerate() {
             let to = changes.get(at + 1).copied().unwrap_or(end);
@@ -344,7 +344,7 @@ fn finish(atoms: &Atoms<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Index {
             operand: lens.operand,
             mode: lens.mode,
             classes: lens.classes.clone(),
-            keys: Lists::new(lens.classes.len() as usize, keys),
+            keys: Lists::new(lens.classes.end() as usize, keys),
             elements: elements.into_iter().map(|(text, keys)| (text, keys.into())).collect(),
         });
     }

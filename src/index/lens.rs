@@ -186,8 +186,8 @@ impl Classes {
         TEXT + 1 + self.texts.len() as Class
     }
 
-    /// How many classes there are.
-    pub fn len(&self) -> Class {
+    /// One more than the last class.
+    pub fn end(&self) -> Class {
         self.first_number() + 2 * self.numbers.len() as Class + 1
     }
 
@@ -244,7 +244,7 @@ impl Classes {
                 _ => None,
             };
         }
-        let bool = (FALSE..=FALSE + 1).contains(&class).then(|| class == FALSE + 1);
+        let bool = (FALSE..=FALSE + 1).contains(&class).then_some(class == FALSE + 1);
         let order = class.checked_sub(self.first_number());
         let text = class >= TEXT && order.is_none();
         // Where a number of the test stands, as a class of numbers.
@@ -285,5 +285,105 @@ impl Classes {
     /// The bytes it holds.
     pub fn heap_bytes(&self) -> usize {
         self.texts.heap_bytes() + self.numbers.capacity() * 24
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a class says of a test is what the operators say of every value in it.
+    #[test]
+    fn a_class_answers_like_its_values() {
+        let members = |texts: &[&str], numbers: &[Number], bools| {
+            let texts = texts.iter().map(|text| (*text).into()).collect();
+            Simple::In(Members { texts, numbers: numbers.to_vec(), bools })
+        };
+        let huge = i64::MAX - 1;
+        let numbers = [Number::Int(3), Number::Float(3.5), Number::Int(-7), Number::Int(huge)];
+        let mut tests = vec![
+            Simple::Truth,
+            Simple::Missing,
+            Simple::Bool(true),
+            Simple::Bool(false),
+            Simple::Text("a".into()),
+            Simple::Text("".into()),
+            members(&["a", "long enough to be no short text"], &[], [false, false]),
+            members(&[], &numbers[..2], [true, false]),
+        ];
+        for cmp in [Cmp::LT, Cmp::LE, Cmp::EQ, Cmp::NE, Cmp::GT, Cmp::GE] {
+            tests.extend(numbers.map(|number| Simple::Compare(cmp, number)));
+        }
+        let values = [
+            Value::Missing,
+            Value::Bool(true),
+            Value::Bool(false),
+            Value::Str("a"),
+            Value::Str("b"),
+            Value::Str(""),
+            Value::Str("long enough to be no short text"),
+            Value::Int(3),
+            Value::Float(3.0),
+            Value::Float(3.25),
+            Value::Float(3.5),
+            Value::Int(-7),
+            Value::Int(-8),
+            Value::Int(huge),
+            Value::Int(i64::MAX),
+            Value::Float(huge as f64),
+            Value::Float(-0.0),
+        ];
+        let expected = |test: &Simple, value: Value<'_>| match test {
+            Simple::Truth => crate::meaning::truth(value),
+            Simple::Missing => value.is_missing().into(),
+            Simple::Bool(wanted) => crate::value::equal(value, Value::Bool(*wanted)),
+            Simple::Text(wanted) => crate::value::equal(value, Value::Str(wanted)),
+            Simple::Compare(cmp, number) => {
+                compare(value, number.value()).map_or(Tri::Unknown, |order| cmp.holds(order).into())
+            }
+            Simple::In(_) if value.is_missing() => Tri::Unknown,
+            Simple::In(members) => {
+                let texts = members.texts.iter().map(|text| Value::Str(text));
+                let bools = [false, true].into_iter().filter(|bool| members.bools[usize::from(*bool)]);
+                let all =
+                    texts.chain(members.numbers.iter().map(|n| n.value())).chain(bools.map(Value::Bool));
+                Tri::from(all.into_iter().any(|element| crate::value::identical(value, element)))
+            }
+        };
+        // With the large integer the numbers are compared as they are, without it as floats.
+        for tests in [
+            &tests[..],
+            &tests.iter().filter(|t| t.numbers().all(|n| exact_number(n))).cloned().collect::<Vec<_>>(),
+        ] {
+            let texts = tests.iter().flat_map(Simple::texts);
+            let classes = Classes::new(texts, tests.iter().flat_map(Simple::numbers));
+            for test in tests {
+                let mut changes = Vec::new();
+                classes.changes(test, &mut changes);
+                for value in values {
+                    let class = classes.of(value);
+                    assert!(class < classes.end());
+                    assert_eq!(
+                        classes.answer(test, class),
+                        Some(expected(test, value)),
+                        "{test:?} {value:?}"
+                    );
+                    // From one change to the next the answer is the same.
+                    let start =
+                        *changes.iter().filter(|change| **change <= class).max().expect("the first class");
+                    assert_eq!(
+                        classes.answer(test, start),
+                        classes.answer(test, class),
+                        "{test:?} {value:?}"
+                    );
+                }
+                let list = classes.answer(test, classes.of(Value::List(&[])));
+                assert_eq!(list, matches!(test, Simple::Missing).then_some(Tri::False));
+            }
+        }
+    }
+
+    fn exact_number(number: Number) -> bool {
+        !matches!(number, Number::Int(int) if exact(int).is_none())
     }
 }

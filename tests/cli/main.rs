@@ -7,6 +7,7 @@ mod examples;
 mod import;
 mod kinds;
 mod payload;
+mod plan;
 mod prompt;
 mod run;
 mod shell;

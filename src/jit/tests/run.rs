@@ -101,7 +101,7 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
     let (mut scratch, mut vm_scratch) = (Scratch::new(), Scratch::new());
     for round in 0..200_usize {
         let (bytecode, code) = &sets[round % sets.len()];
-        let text = |at: usize| if (round / at) % 2 == 0 { json!("xAx") } else { json!("xbx") };
+        let text = |at: usize| if (round / at).is_multiple_of(2) { json!("xAx") } else { json!("xbx") };
         let message = json!({"t0": text(1), "t1": text(3), "t2": text(7), "n": round % 9});
         let expected = Vm::json(bytecode, &[], &message, &mut vm_scratch).decide(TABLE);
         assert_eq!(code.json(&[], &message, &mut scratch).decide(TABLE), expected, "{message}");

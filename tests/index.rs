@@ -1,0 +1,83 @@
+//! The index over rule sets of many sizes: every answer is the reference evaluator's.
+
+#[path = "../benches/support/mod.rs"]
+mod workload;
+
+use rulec::{Indexing, Rules, Tier};
+use workload::messages::messages;
+use workload::rules::{self, Kind};
+
+const SIZES: [usize; 7] = [1, 3, 10, 64, 65, 400, 2_000];
+
+#[test]
+fn rule_sets_of_every_size_are_decided_alike() {
+    let (mut pairs, mut hits) = (0, 0);
+    for (seed, size) in (0..).zip(SIZES) {
+        for kind in [Kind::Mixed, Kind::Fields] {
+            let routes = rules::routes(size, kind, 100 + seed);
+            let source = rules::file(&routes, seed % 2 == 0);
+            let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+            let reference = compiled.with_tier(Tier::Reference);
+            let engines = [
+                ("index", compiled.with_tier(Tier::Vm).with_index(Indexing::Always)),
+                ("vm", compiled.with_tier(Tier::Vm).with_index(Indexing::Never)),
+                ("auto", compiled.clone()),
+            ];
+            let count = if size > 1_000 { 60 } else { 300 };
+            for message in messages(count, &rules::phrases(&routes), 200 + seed) {
+                let expected = reference.main().matched(&message);
+                let chosen = reference.decide(&message);
+                for (name, rules) in &engines {
+                    let context = || format!("{name}, {size} routes, {message}");
+                    assert_eq!(rules.decide(&message).chosen(), chosen.chosen(), "{}", context());
+                    let record = rules.prepare(&message);
+                    let prepared = rules.main().decide_record(&record);
+                    assert_eq!(prepared.chosen(), chosen.chosen(), "prepared, {}", context());
+                    assert_eq!(rules.main().matched(&message), expected, "all, {}", context());
+                }
+                pairs += 1;
+                hits += usize::from(!expected.is_empty());
+            }
+        }
+    }
+    assert!(hits * 3 > pairs, "only {hits} of {pairs} messages have a route");
+}
+
+/// What the compiler says of each route, for one of every kind.
+#[test]
+fn the_plan_says_how_each_route_is_found_and_why() {
+    let rules = Rules::from_text(
+        r#"
+input { text: string, tags?: list<string>, ctx: { role?: string, n?: int, name?: string } }
+route plain when text contains "refund" and ctx.n > 3 -> h
+route either when text contains any ["invoice", "bill"] or ctx.name == "Ada" -> h
+route pattern when text matches r"(?i)order [0-9]+" -> h
+route element when tags contains "beta tester" -> h
+route value when ctx.name in ["Ada", "Grace"] -> h
+route range when ctx.n in 3..9 and ctx.role != "guest" -> h
+route negation when not (text contains "spam") -> h
+route walk when any tag in tags: len(tag) > 30 -> h
+"#,
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let plans = rules.plan();
+    let found: Vec<String> = plans[0]
+        .routes
+        .iter()
+        .map(|route| serde_json::to_string(&route.found).expect("plain data"))
+        .collect();
+    let expected = [
+        r#"{"by":"key","keys":["text holds \"refund\""],"posting":1"#,
+        r#"{"by":"key","keys":["text holds \"bill\"","text holds \"invoice\"","ctx.name is \"Ada\""]"#,
+        r#"{"by":"key","keys":["text holds \"order \""]"#,
+        r#"{"by":"key","keys":["tags has \"beta tester\""]"#,
+        r#"{"by":"key","keys":["ctx.name is \"Ada\"","ctx.name is \"Grace\""]"#,
+        r#"{"by":"bits","values":["ctx.n","ctx.role"]}"#,
+        r#"{"by":"always","because":"it says only what must not be; "#,
+        r#"{"by":"always","because":"it walks over the elements of a list; "#,
+    ];
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}\n{expected}");
+    }
+    assert_eq!(found.len(), expected.len());
+}
