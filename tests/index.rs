@@ -71,7 +71,7 @@ route walk when any tag in tags: len(tag) > 30 -> h
         r#"{"by":"key","keys":["text holds \"bill\"","text holds \"invoice\"","ctx.name is \"Ada\""]"#,
         r#"{"by":"key","keys":["text holds \"order \""]"#,
         r#"{"by":"key","keys":["tags has \"beta tester\""]"#,
-        r#"{"by":"key","keys":["ctx.name is \"Ada\"","ctx.name is \"Grace\""]"#,
+        r#"{"by":"bits","values":["ctx.name"]}"#,
         r#"{"by":"bits","values":["ctx.n","ctx.role"]}"#,
         r#"{"by":"always","because":"it says only what must not be; "#,
         r#"{"by":"always","because":"it walks over the elements of a list; "#,
