@@ -5,6 +5,7 @@ mod graph;
 mod shape;
 mod words;
 
+use crate::codec::stored;
 use crate::meaning::finite;
 use crate::ops::Cost;
 use crate::text;
@@ -376,6 +377,8 @@ fn bucket<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
         _ => Value::Missing,
     }
 }
+
+stored!(byte Function, |function: Function| function as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.function));
 
 #[cfg(test)]
 mod tests {

@@ -39,7 +39,17 @@ impl Bytecode {
     /// # Errors
     /// An invalid regular expression, or an automaton over its limits.
     pub fn new(chunk: Chunk) -> Result<Bytecode, LowerError> {
-        let pools = Pools::build(&chunk)?;
+        let pools = Pools::build(&chunk, true)?;
+        Ok(Bytecode { chunk, pools })
+    }
+
+    /// The same for a chunk that was built before: its regular expressions are known to compile. One that
+    /// does not after all matches nothing.
+    ///
+    /// # Errors
+    /// An automaton over its limits.
+    pub fn reload(chunk: Chunk) -> Result<Bytecode, LowerError> {
+        let pools = Pools::build(&chunk, false)?;
         Ok(Bytecode { chunk, pools })
     }
 

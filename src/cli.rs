@@ -7,9 +7,10 @@
 //! | `files` | which files a verb works on, and compiling them |
 //! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
 //! | `lines`, `summary`, `progress` | what `run` needs besides deciding |
-//! | `check` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
+//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 
+mod build;
 mod check;
 mod conformance;
 mod explain;
@@ -37,6 +38,7 @@ use term::{Color, Out, Term};
 const AFTER_HELP: &str = "\
 Examples:
   rulec check rules/                                  find every mistake in the folder's *.rules
+  rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide for each message, one a line
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
   rulec plan support.rules                            how each rule is found
@@ -60,6 +62,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Check(check::Args),
+    Build(build::Args),
     Run(run::Args),
     Why(why::Args),
     Plan(plan::Args),
@@ -137,6 +140,7 @@ pub fn main() -> ExitCode {
     let term = Term::new(cli.color);
     let mut out = Out::stdout();
     let result = match cli.verb {
+        Verb::Build(args) => build::run(&args, &term, &mut out),
         Verb::Check(args) => check::run(&args, &term, &mut out),
         Verb::Run(args) => run::run(&args, &term, &mut out),
         Verb::Why(args) => why::run(&args, &term, &mut out),

@@ -5,6 +5,7 @@ pub mod codes;
 
 pub use codes::{Code, Severity};
 
+use crate::codec::stored;
 use crate::span::Span;
 
 /// One finding about the author's text.
@@ -139,6 +140,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
         .map(|(_, candidate)| candidate)
 }
+
+stored!(struct Diagnostic { code, message, labels, help, fixes });
+stored!(struct Label { span, text });
+stored!(struct Fix { span, replacement, applicability });
+stored!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
 //! any thread.
 
+mod artifact;
 mod compile;
 mod decision;
 mod files;
@@ -23,7 +24,7 @@ use crate::host::{Host, HostCalls, HostFailure};
 use crate::index::{self, Index, TablePlan};
 use crate::schema::{self, Breach, Promises};
 use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKind};
-use crate::sema::normal::Normal;
+use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
 use crate::trace::{self, SkippedCondition, Tracer};
 use crate::value::{Tri, Value};
@@ -50,7 +51,8 @@ pub struct Rules {
 struct RuleSet {
     program: Program,
     promises: Option<Promises>,
-    normal: Normal,
+    /// Made when a tool asks for it.
+    normal: OnceLock<Normal>,
     bytecode: Arc<Bytecode>,
     /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
     index: OnceLock<Index>,
@@ -228,7 +230,7 @@ impl Rules {
 
     /// The normal form, for tools.
     pub fn normal(&self) -> &Normal {
-        &self.set.normal
+        self.set.normal()
     }
 
     /// The bytecode, for tools.
@@ -248,7 +250,7 @@ impl Rules {
 
     /// How each rule is found, for tools.
     pub fn plan(&self) -> Vec<TablePlan> {
-        index::plan(&self.set.normal, self.set.bytecode.chunk())
+        index::plan(self.set.normal(), self.set.bytecode.chunk())
     }
 
     /// Lends this thread's working memory.
@@ -560,7 +562,11 @@ impl RuleSet {
     }
 
     fn index(&self) -> &Index {
-        self.index.get_or_init(|| index::build(&self.normal, self.bytecode.chunk()))
+        self.index.get_or_init(|| index::build(self.normal(), self.bytecode.chunk()))
+    }
+
+    fn normal(&self) -> &Normal {
+        self.normal.get_or_init(|| normal::build(&self.program).0)
     }
 
     /// Lends a machine the index, when it may use it.

@@ -32,6 +32,7 @@ pub mod scan;
 pub mod texts;
 
 use crate::bytecode::chunk::Operand;
+use crate::codec::{Fault, Reader, Stored, Writer, stored};
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
@@ -180,5 +181,77 @@ impl Lists {
     /// Whether all lists are empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
+    }
+}
+
+stored!(struct SubjectIndex { operand, fold, plain, modes, scanner, first, keys });
+stored!(struct Key { table, posting });
+stored!(struct TableIndex { postings, root, subjects, lenses, linear, indexed });
+stored!(enum Posting { 0 List(ranks), 1 Block(block) });
+stored!(struct Lists { ends, items });
+
+impl Stored for LensIndex {
+    fn write(&self, to: &mut Writer) {
+        let LensIndex { operand, mode, classes, keys, elements } = self;
+        operand.write(to);
+        mode.write(to);
+        classes.write(to);
+        keys.write(to);
+        let mut elements: Vec<(&Box<str>, &Box<[u32]>)> = elements.iter().collect();
+        elements.sort_unstable();
+        to.number(elements.len() as u64);
+        for (text, keys) in elements {
+            text.write(to);
+            keys.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(LensIndex {
+            operand: Stored::read(from)?,
+            mode: Stored::read(from)?,
+            classes: Stored::read(from)?,
+            keys: Stored::read(from)?,
+            elements: Vec::<(Box<str>, Box<[u32]>)>::read(from)?.into_iter().collect(),
+        })
+    }
+}
+
+impl Stored for Index {
+    fn write(&self, to: &mut Writer) {
+        let Index { subjects, lenses, tables, keys, literals, literal_count: _ } = self;
+        subjects.write(to);
+        lenses.write(to);
+        tables.write(to);
+        keys.write(to);
+        literals.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let mut index = Index {
+            subjects: Stored::read(from)?,
+            lenses: Stored::read(from)?,
+            tables: Stored::read(from)?,
+            keys: Stored::read(from)?,
+            literals: Stored::read(from)?,
+            literal_count: 0,
+        };
+        // A decision keeps a cell for each literal, so their number is counted, not believed.
+        for subject in &index.subjects {
+            if subject.first != index.literal_count {
+                return Err(Fault("the literals of the index are numbered wrongly"));
+            }
+            index.literal_count += subject.scanner.len() as u32;
+        }
+        let is_there = |literals: &Literals| {
+            let subject = index.subjects.get(literals.subject as usize);
+            subject.is_some_and(|subject| {
+                literals.numbers.iter().all(|number| (*number as usize) < subject.scanner.len())
+            })
+        };
+        if !index.literals.iter().flatten().all(is_there) {
+            return Err(Fault("a predicate looks for a literal that is not in the index"));
+        }
+        Ok(index)
     }
 }

@@ -41,9 +41,11 @@
 #[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
 compile_error!("the feature `jit` needs a 64-bit target; build without it");
 
+pub mod artifact;
 pub mod builtins;
 pub mod bytecode;
 pub mod classifier;
+pub mod codec;
 pub mod decision;
 pub mod diag;
 pub mod engine;

@@ -1,6 +1,7 @@
 //! What may be said beside an operator: `word`, `any`, `all`, `none`, `ignoring case`. As written,
 //! and with the file's settings applied.
 
+use crate::codec::stored;
 use crate::text::TextMode;
 
 /// The modifiers as written.
@@ -55,3 +56,6 @@ impl Quantity {
         }
     }
 }
+
+stored!(enum Quantity { 0 Any, 1 All, 2 None });
+stored!(struct TestMode { word, quantity, text });

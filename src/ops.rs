@@ -3,6 +3,7 @@
 //! tested example. The parser, the checker, both evaluators, the reference page and the tests read
 //! it; to add an operator, add a row, the function it names in `meaning.rs`, and a test.
 
+use crate::codec::stored;
 use crate::meaning;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
@@ -338,6 +339,8 @@ pub fn is_reserved_word(word: &str) -> bool {
         LazyLock::new(|| reserved_words().collect());
     WORDS.contains(word)
 }
+
+stored!(byte Op, |op: Op| op as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.op));
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! The files of a compilation and the way from a byte offset to a line and column. Text arrives
 //! here already read; reading files is the command line's business.
 
+use crate::codec::{Fault, Reader, Stored, Writer};
 use crate::span::{FileId, Span};
 
 /// The files of one compilation.
@@ -54,6 +55,62 @@ impl SourceMap {
         self.files.get(id.0 as usize)
     }
 
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Writes the files; without their texts when they are stripped, so that places still have their
+    /// lines.
+    pub(crate) fn write(&self, strip: bool, to: &mut Writer) {
+        to.number(self.files.len() as u64);
+        for file in &self.files {
+            file.name.write(to);
+            let lines = (strip || file.is_stripped()).then_some(&file.line_starts);
+            to.byte(u8::from(lines.is_some()));
+            match lines {
+                None => file.text.write(to),
+                Some(lines) => {
+                    to.number(lines.len() as u64);
+                    let mut last = 0;
+                    for start in lines {
+                        to.number((start - last).into());
+                        last = *start;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads what [`write`](SourceMap::write) wrote.
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<SourceMap, Fault> {
+        let count = from.count()?;
+        let mut files = Vec::new();
+        for _ in 0..count {
+            let name = String::read(from)?;
+            if !bool::read(from)? {
+                files.push(SourceFile::new(name, String::read(from)?));
+                continue;
+            }
+            let steps: Vec<u32> = Vec::read(from)?;
+            let mut last = 0_u32;
+            let starts = steps.into_iter().map(|step| {
+                last = last.checked_add(step)?;
+                Some(last)
+            });
+            let line_starts =
+                starts.collect::<Option<Vec<u32>>>().filter(|starts| starts.first() == Some(&0));
+            let line_starts = line_starts.ok_or(Fault("the lines of a file are not in order"))?;
+            files.push(SourceFile { name, text: String::new(), line_starts });
+        }
+        Ok(SourceMap { files })
+    }
+
     /// The files in the order they came in, with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
         self.files.iter().enumerate().map(|(index, file)| (FileId(index as u32), file))
@@ -78,6 +135,11 @@ impl SourceFile {
         SourceFile { name, text, line_starts }
     }
 
+    /// Whether the text was left out, and only its lines are known.
+    pub fn is_stripped(&self) -> bool {
+        self.text.is_empty() && self.line_starts.len() > 1
+    }
+
     /// How many lines there are; a file ends its last line with or without a line feed.
     pub fn line_count(&self) -> usize {
         let last = self.line_starts[self.line_starts.len() - 1] as usize;
@@ -86,6 +148,12 @@ impl SourceFile {
 
     /// Line and column of the character at a byte offset; one inside a character counts as its start.
     pub fn position(&self, offset: u32) -> Position {
+        if self.is_stripped() {
+            // Without the text a column is counted in bytes.
+            let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
+            let column = offset - self.line_starts.get(line - 1).copied().unwrap_or(0) + 1;
+            return Position { line, column: column as usize };
+        }
         let mut offset = (offset as usize).min(self.text.len());
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
@@ -102,7 +170,7 @@ impl SourceFile {
             return "";
         };
         let end = self.line_starts.get(line).map_or(self.text.len(), |next| *next as usize - 1);
-        let text = &self.text[*start as usize..end];
+        let text = self.text.get(*start as usize..end).unwrap_or_default();
         let text = text.strip_suffix('\r').unwrap_or(text);
         if line == 1 { text.strip_prefix('\u{FEFF}').unwrap_or(text) } else { text }
     }

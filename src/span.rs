@@ -1,5 +1,6 @@
 //! Where something stands in the author's text: the currency of every diagnostic and explanation.
 
+use crate::codec::{Fault, Reader, Stored, Writer};
 use serde::Serialize;
 
 /// The number of a source file in a [`crate::source::SourceMap`].
@@ -61,5 +62,15 @@ impl<T> Spanned<T> {
     /// Pairs a value with its place.
     pub fn new(node: T, span: Span) -> Self {
         Spanned { node, span }
+    }
+}
+
+impl Stored for Span {
+    fn write(&self, to: &mut Writer) {
+        to.place(self.file.0, self.start, self.end);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (file, start, end) = from.place()?;
+        Ok(Span { file: FileId(file), start, end })
     }
 }

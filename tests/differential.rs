@@ -12,14 +12,21 @@ use support::random::Random;
 const PROGRAMS: u64 = 2_200;
 const MESSAGES: usize = 50;
 
-fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
+fn compiler() -> Compiler {
     Compiler::new()
         .function(
             "is_long",
             |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) },
         )
         .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
-        .compile_text(source)
+}
+
+fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
+    compiler().compile_text(source)
+}
+
+fn reload(rules: &Rules) -> Rules {
+    compiler().load_artifact(&rules.to_artifact(false)).expect("an artifact loads")
 }
 
 /// Everything a caller can see of a decision but the time it took.
@@ -53,11 +60,14 @@ fn every_engine_answers_like_the_reference() {
             }
         };
         let reference = rules.with_tier(Tier::Reference);
-        let engines = [
+        // The rules as they come back from a file, for a share of the programs.
+        let loaded = (seed % 4 == 0).then(|| reload(&rules));
+        let mut engines = vec![
             ("vm", rules.with_tier(Tier::Vm).with_index(Indexing::Never)),
             ("jit", rules.with_tier(Tier::Jit).with_index(Indexing::Never)),
             ("index", rules.with_tier(Tier::Vm).with_index(Indexing::Always)),
         ];
+        engines.extend(loaded.map(|rules| ("artifact", rules.with_index(Indexing::Always))));
         for at in 0..MESSAGES {
             let message = message(&mut random);
             let entry = &program.entries[at % program.entries.len()];

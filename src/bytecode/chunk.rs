@@ -1,6 +1,7 @@
 //! A rule set's bytecode as plain data: everything that has to be stored to run it later.
 
 use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
+use crate::codec::stored;
 use crate::ops::TestMode;
 use crate::sema::hir::{Const, SlotId};
 use crate::sema::normal::Ask;
@@ -252,3 +253,25 @@ impl Chunk {
         self.preds.len() + self.shared.len() + self.tables.len()
     }
 }
+
+stored!(struct Chunk {
+    instrs, blocks, tables, preds, shared, loops, consts, strings, members, keywords, similar, slots, nodes,
+    texts, levels, cached, externs,
+});
+stored!(enum BlockKind { 0 Condition, 1 Value, 2 Table });
+stored!(struct Block { kind, start, end, registers, cache });
+stored!(struct TableCode { block, routes });
+stored!(struct RuleCode { start, end });
+stored!(enum Operand { 0 Missing, 1 Slot(slot), 2 Const(constant), 3 Var(level), 4 Block(block) });
+stored!(struct Pred { check, left, right, ask, mode, text, memo });
+stored!(enum Check {
+    0 Truth, 1 Missing, 2 Int(cmp, int), 3 Float(cmp, float), 4 Length(cmp, int), 5 Equals(string),
+    6 HasKey(string), 7 Members(members), 8 Keywords(keywords), 9 Generic,
+});
+stored!(struct Shared { block, memo });
+stored!(struct Loop { list, kinds, body, level, all });
+stored!(struct Members { constant, mode });
+stored!(struct Keywords { search, word, all, mode, words });
+stored!(enum Search { 0 Contains, 1 Starts, 2 Ends, 3 Like, 4 Matches });
+stored!(struct SlotCode { node, rest, kinds, name });
+stored!(struct PathNode { parent, key });

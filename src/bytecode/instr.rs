@@ -6,6 +6,7 @@
 //! once for each element of a list.
 
 use crate::builtins::Function;
+use crate::codec::stored;
 use crate::ops::Op;
 use crate::sema::hir::{RuleId, TableId};
 use crate::ty::KindSet;
@@ -335,3 +336,39 @@ impl Instr {
 }
 
 const _: () = assert!(size_of::<Instr>() <= 16);
+
+stored!(enum Instr {
+    0 Int { how, slot, to, value },
+    1 Float { how, slot, to, value },
+    2 Truth { on, slot, to },
+    3 Missing { on, slot, to },
+    4 Text { on, slot, to, string },
+    5 Test { on, to, pred },
+    6 Memo { on, to, pred },
+    7 Shared { on, to, shared },
+    8 Each { on, to, each },
+    9 Jump { to },
+    10 Answer { holds },
+    11 Choose { route },
+    12 Goto { route, table },
+    13 Default { table },
+    14 Continue { table },
+    15 Nothing,
+    16 Slot { dst, slot },
+    17 Const { dst, constant },
+    18 Var { dst, level },
+    19 Eval { dst, block },
+    20 Field { dst, base, key },
+    21 Index { dst, base, key },
+    22 Read { dst, src, kinds },
+    23 List { dst, first, len },
+    24 Binary { op, dst, left, right },
+    25 Unary { op, dst, src },
+    26 Call { function, dst, first, len },
+    27 Similar { dst, src, to },
+    28 Extern { dst, first, len, function },
+    29 Count { dst, each },
+    30 Cond { dst, holds, fails },
+    31 IfPresent { src, to },
+    32 Yield { src },
+});

@@ -1,5 +1,6 @@
 //! When a test jumps: questions with three answers, and comparisons as sets of orders.
 
+use crate::codec::stored;
 use crate::ops::Op;
 use crate::value::Tri;
 use std::cmp::Ordering;
@@ -147,6 +148,10 @@ impl CmpJump {
         self.0 < 16 && self.cmp().spelling() != "?"
     }
 }
+
+stored!(byte On, |on: On| on.0, |bits| Some(On(bits)).filter(|on| on.is_valid()));
+stored!(byte Cmp, |cmp: Cmp| cmp.0, |bits| Some(Cmp(bits)).filter(|cmp| cmp.spelling() != "?"));
+stored!(byte CmpJump, |jump: CmpJump| jump.0, |bits| Some(CmpJump(bits)).filter(|jump| jump.is_valid()));
 
 #[cfg(test)]
 mod tests {

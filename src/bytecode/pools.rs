@@ -30,17 +30,21 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Builds them.
+    /// Builds them; regular expressions are checked unless they are known to compile.
     ///
     /// # Errors
     /// An invalid regular expression, or an automaton over its limits.
-    pub fn build(chunk: &Chunk) -> Result<Pools, LowerError> {
+    pub fn build(chunk: &Chunk, check: bool) -> Result<Pools, LowerError> {
         let member_set = |members: &crate::bytecode::chunk::Members| {
             let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
             MemberSet::new(list, members.mode)
         };
         Ok(Pools {
-            keywords: chunk.keywords.iter().map(Matcher::new).collect::<Result<_, _>>()?,
+            keywords: chunk
+                .keywords
+                .iter()
+                .map(|words| Matcher::new(words, check))
+                .collect::<Result<_, _>>()?,
             members: chunk.members.iter().map(member_set).collect(),
             similar: chunk.similar.iter().map(|text| Similarity::new(text)).collect(),
         })
@@ -114,7 +118,7 @@ fn quantify<T>(items: &[T], all: bool, holds: impl FnMut(&T) -> bool) -> bool {
 }
 
 impl Matcher {
-    fn new(keywords: &Keywords) -> Result<Matcher, LowerError> {
+    fn new(keywords: &Keywords, check: bool) -> Result<Matcher, LowerError> {
         let Keywords { search, word, all, mode, words } = keywords;
         let prepared = || words.iter().map(|word| mode.prepare(word));
         let boxed = || prepared().map(|word| Box::from(&*word)).collect();
@@ -148,6 +152,9 @@ impl Matcher {
             }
             Search::Matches => {
                 let compile = |pattern: &Arc<str>| {
+                    if !check {
+                        return Ok(LazyRegex::known(pattern, mode.fold));
+                    }
                     LazyRegex::new(pattern, mode.fold)
                         .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
                 };
@@ -272,7 +279,7 @@ mod tests {
                 mode: TextMode::PLAIN,
                 words: words.into(),
             };
-            let matcher = Matcher::new(&keywords).unwrap();
+            let matcher = Matcher::new(&keywords, true).unwrap();
             assert!(matcher.holds("xa a a") && !matcher.holds("xa ax"), "{matcher:?}");
         }
     }

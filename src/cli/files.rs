@@ -3,12 +3,13 @@
 use super::report::{Found, human};
 use super::term::{Term, plural};
 use super::{Status, Stop};
+use rulec::artifact;
 use rulec::diag::{Code, Diagnostic};
 use rulec::source::SourceMap;
 use rulec::span::FileId;
 use rulec::{CompileError, Compiler, Rules};
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 /// A file to work on.
@@ -73,14 +74,28 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Whether a file holds compiled rules. Only a regular file is looked into: what a pipe holds can be
+/// read but once.
+pub fn is_artifact(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    path.is_file()
+        && std::fs::File::open(path)
+            .and_then(|file| file.take(artifact::MAGIC.len() as u64).read_to_end(&mut beginning))
+            .is_ok_and(|_| artifact::is_artifact(&beginning))
+}
+
 impl Target {
-    /// Compiles the file. Host functions may be missing: this program has none to offer.
+    /// Compiles the file, or loads it when it is compiled already. Host functions may be missing: this program has none to offer.
     pub fn compile(self) -> Compiled {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
             compiler = compiler.root(root);
         }
-        let result = compiler.compile_path(&self.path);
+        let result = if is_artifact(&self.path) {
+            compiler.load_artifact_path(&self.path)
+        } else {
+            compiler.compile_path(&self.path)
+        };
         Compiled { target: self, result }
     }
 }
@@ -105,7 +120,10 @@ impl Compiled {
     /// Whether the file itself could not be read.
     pub fn is_unreadable(&self) -> bool {
         self.sources().iter().next().is_none()
-            && self.diagnostics().iter().any(|diagnostic| diagnostic.code == Code::FileUnreadable)
+            && self.diagnostics().iter().any(|diagnostic| {
+                let code = diagnostic.code;
+                code == Code::FileUnreadable || code == Code::ArtifactVersion || code == Code::ArtifactDamaged
+            })
     }
 
     /// The findings, ready to be shown.

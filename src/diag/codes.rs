@@ -6,6 +6,7 @@
 //! `E07xx` payloads · `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that
 //! do nothing · `W03xx` values · `W04xx` choices and flows · `W06xx` request analysis.
 
+use crate::codec::{Fault, Reader, Stored, Writer};
 use serde::{Serialize, Serializer};
 
 /// Whether a finding stops the compilation.
@@ -58,6 +59,9 @@ codes! {
     ImportTooDeep = "E0008", "imports are nested too deep";
     BidiControl = "E0010", "a bidirectional control character outside a string";
     StrayCharacter = "E0011", "a character that no statement can hold";
+    NoArtifact = "E0012", "a file is no compiled rules file";
+    ArtifactVersion = "E0013", "compiled rules are of another version";
+    ArtifactDamaged = "E0014", "compiled rules are damaged";
 
     Unexpected = "E0101", "something else was expected here";
     UnknownStatement = "E0102", "no statement starts with this word";
@@ -186,6 +190,15 @@ impl std::fmt::Display for Code {
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Stored for Code {
+    fn write(&self, to: &mut Writer) {
+        to.text(self.as_str());
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Code::parse(&from.text()?).ok_or(Fault("there is no such diagnostic"))
     }
 }
 

@@ -5,8 +5,9 @@ use super::hosts::{HostFunction, Registry};
 #[cfg(feature = "jit")]
 use super::tiers::Tiers;
 use super::{Indexing, RuleSet, Rules, Tier};
-use crate::bytecode::{self, LowerError};
+use crate::bytecode::{self, Bytecode, LowerError};
 use crate::diag::{Code, Diagnostic};
+use crate::host::Host;
 use crate::index::{self, Index};
 use crate::loader::{self, Loader, MemoryLoader};
 use crate::schema::Promises;
@@ -137,7 +138,7 @@ impl Compiler {
         if !fails(&diagnostics) {
             let (normal, warnings) = normal::build(&program);
             diagnostics.extend(warnings);
-            let hosts = self.registry.link(&program, self.unlinked, &mut diagnostics);
+            let hosts = self.link(&program, &mut diagnostics);
             match bytecode::lower(&program, &normal) {
                 Ok(code) => match bytecode::verify(&code) {
                     Ok(()) => compiled = Some((normal, code, hosts)),
@@ -151,28 +152,62 @@ impl Compiler {
         diagnostics.dedup();
         match compiled {
             Some((normal, bytecode, hosts)) if !fails(&diagnostics) => {
-                let index = OnceLock::new();
-                if Index::is_worthwhile(&normal) {
-                    let _ = index.set(index::build(&normal, bytecode.chunk()));
-                }
-                let set = RuleSet {
-                    promises: program.input.as_ref().map(Promises::of),
+                let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
+                // What remains is what deciding needs; the rest is there again when it is asked for.
+                drop(normal);
+                let mut program = program;
+                program.pack(loaded.sources.len());
+                Ok(self.assemble(Parts {
                     program,
-                    index,
-                    normal,
-                    #[cfg(feature = "jit")]
-                    tiers: Tiers::of(&bytecode),
-                    bytecode: Arc::new(bytecode),
-                    hosts,
                     sources: loaded.sources,
                     warnings: diagnostics,
-                    generation: GENERATION.fetch_add(1, Ordering::Relaxed),
-                };
-                Ok(Rules { set: Arc::new(set), tier: self.tier, indexing: self.indexing })
+                    bytecode,
+                    hosts,
+                    index,
+                    verified: true,
+                }))
             }
             _ => Err(CompileError { diagnostics, sources: loaded.sources }),
         }
     }
+
+    /// The host functions that a program declares.
+    pub(super) fn link(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
+        self.registry.link(program, self.unlinked, diagnostics)
+    }
+
+    /// Rules of their parts.
+    pub(super) fn assemble(&self, parts: Parts) -> Rules {
+        let Parts { program, sources, warnings, bytecode, hosts, index, verified } = parts;
+        #[cfg(not(feature = "jit"))]
+        let _ = verified;
+        let set = RuleSet {
+            promises: program.input.as_ref().map(Promises::of),
+            program,
+            index: index.map(OnceLock::from).unwrap_or_default(),
+            normal: OnceLock::new(),
+            #[cfg(feature = "jit")]
+            tiers: if verified { Tiers::of(&bytecode) } else { Tiers::without_code() },
+            bytecode: Arc::new(bytecode),
+            hosts,
+            sources,
+            warnings,
+            generation: GENERATION.fetch_add(1, Ordering::Relaxed),
+        };
+        Rules { set: Arc::new(set), tier: self.tier, indexing: self.indexing }
+    }
+}
+
+/// What rules are made of, compiled or loaded.
+pub(super) struct Parts {
+    pub program: Program,
+    pub sources: SourceMap,
+    pub warnings: Vec<Diagnostic>,
+    pub bytecode: Bytecode,
+    pub hosts: Vec<Host>,
+    pub index: Option<Index>,
+    /// Whether the bytecode has been verified; other bytecode gets no machine code.
+    pub verified: bool,
 }
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
@@ -212,6 +247,17 @@ pub struct CompileError {
 }
 
 impl CompileError {
+    pub(super) fn new(diagnostics: Vec<Diagnostic>, sources: SourceMap) -> CompileError {
+        CompileError { diagnostics, sources }
+    }
+
+    /// Says of which file it is that an artifact was expected.
+    pub(super) fn name_artifact(&mut self, name: &str) {
+        for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
+            diagnostic.message = format!("`{name}`: {}", diagnostic.message);
+        }
+    }
+
     /// Every error and warning, in the order of the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics

@@ -110,6 +110,15 @@ mod with_jit {
             Arc::new(Tiers { code: OnceLock::new(), heat, json })
         }
 
+        /// For bytecode that nobody has verified, which the machine alone may run.
+        pub fn without_code() -> Arc<Tiers> {
+            Arc::new(Tiers {
+                code: OnceLock::from(Err(JitError::Unverified)),
+                heat: AtomicU32::new(HOT),
+                json: false,
+            })
+        }
+
         /// The code, made now when it is not there.
         pub fn compiled(&self, bytecode: &Arc<Bytecode>) -> Result<&JitCode, JitError> {
             self.code.get_or_init(|| JitCode::compile(bytecode.clone())).as_ref().map_err(Clone::clone)

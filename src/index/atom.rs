@@ -6,6 +6,7 @@ use super::lens::{Class, Classes, Simple};
 use super::required::{Required, required};
 use crate::bytecode::chunk::{Check, Chunk, Operand, Search};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
+use crate::codec::stored;
 use crate::ops::{Cost, Op, Quantity};
 use crate::sema::normal::Ask;
 use crate::text::{self, Form, TextMode};
@@ -440,3 +441,5 @@ fn literal_likelihood(literal: &str) -> f64 {
         w => (0.01 * 0.75_f64.powf(w - 5.0)).max(1e-5),
     }
 }
+
+stored!(struct Literals { subject, numbers, all, exact, plain });

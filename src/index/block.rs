@@ -6,6 +6,7 @@
 //! hold is always right.
 
 use super::lens::Class;
+use crate::codec::{Fault, Reader, Stored, Writer, stored};
 
 /// A condition that one lens decides: the ranges of classes in which it may hold, in order.
 pub type Ranges = Vec<(Class, Class)>;
@@ -162,6 +163,27 @@ fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
         rows.resize(end.max(*start as usize).min(listed), row as u8);
     }
     rows.into()
+}
+
+stored!(struct Block { ranks, columns });
+
+impl Stored for Column {
+    fn write(&self, to: &mut Writer) {
+        let Column { lens, starts, row_of, bits } = self;
+        lens.write(to);
+        starts.write(to);
+        row_of.write(to);
+        to.words(bits);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Column {
+            lens: Stored::read(from)?,
+            starts: Stored::read(from)?,
+            row_of: Stored::read(from)?,
+            bits: from.words()?,
+        })
+    }
 }
 
 #[cfg(test)]

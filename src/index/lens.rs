@@ -5,6 +5,7 @@
 use super::texts::Texts;
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
+use crate::codec::{Fault, Reader, Stored, Writer, stored};
 use crate::ops::Op;
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
@@ -174,12 +175,16 @@ impl Classes {
         classes.numbers.extend(numbers);
         classes.numbers.sort_by(|a, b| a.order(b.value()));
         classes.numbers.dedup_by(|a, b| a.order(b.value()).is_eq());
-        let floats = classes.numbers.iter().map(|number| match number {
+        classes.floats = Classes::floats(&classes.numbers);
+        classes
+    }
+
+    fn floats(numbers: &[Number]) -> Option<Box<[f64]>> {
+        let floats = numbers.iter().map(|number| match number {
             Number::Int(int) => exact(*int),
             Number::Float(float) => Some(*float),
         });
-        classes.floats = floats.collect();
-        classes
+        floats.collect()
     }
 
     fn first_number(&self) -> Class {
@@ -287,6 +292,18 @@ impl Classes {
         self.texts.heap_bytes() + self.numbers.capacity() * 24
     }
 }
+
+stored!(enum Number { 0 Int(int), 1 Float(float) });
+
+impl Stored for Classes {
+    fn write(&self, to: &mut Writer) {
+        self.texts.write(to);
+        self.numbers.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (texts, numbers) = (Texts::read(from)?, Vec::read(from)?);
+        Ok(Classes { texts, floats: Classes::floats(&numbers), numbers })
 
 #[cfg(test)]
 mod tests {

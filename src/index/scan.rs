@@ -27,6 +27,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::codec::{Fault, Reader, Stored, Writer};
 use choice::{choose, is_inner};
 use frequency::Frequency;
 use gram::{BASES, Level, load, second};
@@ -252,6 +253,34 @@ impl Scanner {
         for gram in grams.iter().take(kept) {
             self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
         }
+    }
+}
+
+impl Stored for Scanner {
+    fn write(&self, to: &mut Writer) {
+        // What the filter holds besides its bits follows from the table; how often bytes come is
+        // of use only to literals that are added, and then a guess does.
+        let Scanner { pairs, filter, filter_shift: _, table, frequency: _, sparse, aligned } = self;
+        pairs.write(to);
+        table.write(to);
+        to.words(filter);
+        sparse.write(to);
+        aligned.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let mut scanner = Scanner::with_capacity(0);
+        scanner.pairs = Pairs::read(from)?;
+        scanner.table = Table::read(from)?;
+        scanner.clear_filter();
+        let filter = from.words()?;
+        if filter.len() != scanner.filter.len() {
+            return Err(Fault("the filter of a scanner is of another size"));
+        }
+        scanner.filter = filter;
+        scanner.sparse = bool::read(from)?;
+        scanner.aligned = bool::read(from)?;
+        Ok(scanner)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A map from texts to numbers, made for the short texts that rules compare with: one of up to sixteen
 //! bytes is a pair of words, which are hashed and compared as such.
 
+use crate::codec::{Fault, Reader, Stored, Writer};
 use hashbrown::HashMap;
 
 /// Texts and their numbers.
@@ -77,8 +78,7 @@ impl Texts {
         };
         if self.short * 4 >= self.slots.len() * 3 {
             let larger = (self.slots.len() * 2).max(8);
-            let empty = Slot { key: (0, 0), length: EMPTY, number: 0 };
-            let slots = std::mem::replace(&mut self.slots, vec![empty; larger].into());
+            let slots = std::mem::replace(&mut self.slots, vec![VACANT; larger].into());
             slots.iter().filter(|slot| slot.length != EMPTY).for_each(|slot| self.put(*slot));
         }
         if self.get(text).is_none() {
@@ -111,6 +111,52 @@ impl Texts {
         let long: usize = self.long.keys().map(|text| text.len() + 40).sum();
         self.slots.len() * size_of::<Slot>() + long
     }
+}
+
+impl Stored for Texts {
+    fn write(&self, to: &mut Writer) {
+        to.number(self.short as u64);
+        for slot in self.slots.iter().filter(|slot| slot.length != EMPTY) {
+            to.number(slot.length.into());
+            to.number(slot.number.into());
+            to.number(slot.key.0);
+            to.number(slot.key.1);
+        }
+        let mut long: Vec<(&Box<str>, &u32)> = self.long.iter().collect();
+        long.sort_unstable();
+        to.number(long.len() as u64);
+        for (text, number) in long {
+            text.write(to);
+            number.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let short = from.count()?;
+        let mut texts = Texts { slots: vec![VACANT; slots_for(short)].into(), short, ..Texts::default() };
+        for _ in 0..short {
+            let (length, number) = (u32::read(from)?, u32::read(from)?);
+            let key = (from.number()?, from.number()?);
+            if length as usize > SHORT {
+                return Err(Fault("a short text is long"));
+            }
+            texts.put(Slot { key, length, number });
+        }
+        texts.long = Vec::<(Box<str>, u32)>::read(from)?.into_iter().collect();
+        Ok(texts)
+    }
+}
+
+const VACANT: Slot = Slot { key: (0, 0), length: EMPTY, number: 0 };
+
+/// The slots that so many short texts have come to need.
+fn slots_for(short: usize) -> usize {
+    let Some(before) = short.checked_sub(1) else { return 0 };
+    let mut slots = 8;
+    while before * 4 >= slots * 3 {
+        slots *= 2;
+    }
+    slots
 }
 
 #[cfg(test)]

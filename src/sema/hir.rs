@@ -2,8 +2,11 @@
 //! reference evaluator and the explanations walk it; [`super::normal`] turns it into what the
 //! engines run.
 
+mod condition;
 mod payload;
+mod stored;
 
+pub use condition::Condition;
 pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
     Requirement, Root, Shape, Step,
@@ -234,7 +237,7 @@ pub struct Rule {
     /// Whether it is left out.
     pub disabled: bool,
     /// When it holds.
-    pub condition: Cond,
+    pub condition: Condition,
     /// Where it leads.
     pub outcome: Outcome,
     /// The whole statement.

@@ -10,6 +10,7 @@ mod build;
 pub use build::build;
 
 use crate::builtins::Function;
+use crate::codec::stored;
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Const, ExternId, RuleId, SlotId, TableId, ids};
 use crate::ty::KindSet;
@@ -235,3 +236,5 @@ impl Normal {
         }
     }
 }
+
+stored!(enum Ask { 0 Truth, 1 Op(op) });

@@ -28,6 +28,11 @@ impl LazyRegex {
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
+    /// An expression that was checked before.
+    pub fn known(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
+        LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
+    }
+
     /// Whether it matches somewhere in the text.
     #[inline]
     pub fn is_match(&self, text: &str) -> bool {

@@ -3,6 +3,7 @@
 //! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`]. Constants are prepared
 //! once, when rules are compiled; a message's text once for each mode that some rule reads it in.
 
+use crate::codec::stored;
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
@@ -113,6 +114,9 @@ fn is_inert(c: char) -> bool {
         | '\u{1f300}'..='\u{1f6ff}' // emoji
     )
 }
+
+stored!(enum Form { 0 None, 1 Nfc, 2 Nfkc });
+stored!(struct TextMode { fold, form });
 
 #[cfg(test)]
 mod tests {

@@ -37,7 +37,14 @@ pub trait Source {
 impl Source for SourceMap {
     fn text(&self, span: Span) -> String {
         let file = self.get(span.file);
-        file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned()
+        match file {
+            // The text was left out of what was loaded: where it stood is the next best.
+            Some(file) if file.is_stripped() => {
+                let position = file.position(span.start);
+                format!("{}:{}:{}", file.name, position.line, position.column)
+            }
+            file => file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned(),
+        }
     }
 
     fn place(&self, span: Span) -> Option<Place> {

@@ -2,6 +2,7 @@
 //! width or the colours of a terminal, or on how long something takes.
 
 mod bad_input;
+mod build;
 mod check;
 mod examples;
 mod import;

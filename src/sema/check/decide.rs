@@ -64,7 +64,7 @@ impl<'a> Checker<'a> {
             table,
             priority: 0,
             disabled: false,
-            condition,
+            condition: condition.into(),
             outcome,
             span,
             docs: "".into(),

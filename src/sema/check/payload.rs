@@ -306,7 +306,7 @@ impl<'a> Checker<'a> {
             table: block.table,
             priority: 0,
             disabled: false,
-            condition,
+            condition: condition.into(),
             outcome: hir::Outcome::Handler { name, args: Vec::new(), metadata: Arc::new(Map::new()) },
             span,
             docs: "".into(),

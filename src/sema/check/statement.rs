@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
             table,
             priority: route.priority.as_ref().map_or(0, |priority| priority.node),
             disabled: route.disabled.is_some(),
-            condition,
+            condition: condition.into(),
             outcome,
             span: statement.span,
             docs: statement.docs.as_str().into(),

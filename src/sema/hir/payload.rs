@@ -3,6 +3,7 @@
 //! reported, and what is done about it.
 
 use super::{Expr, Program, RuleId, TableId, ids};
+use crate::codec::stored;
 use crate::span::Span;
 use crate::ty::Ty;
 use serde_json::Value as Json;
@@ -223,3 +224,19 @@ pub enum Limits {
         inclusive: bool,
     },
 }
+
+stored!(struct Root { id, name });
+stored!(struct Payload {
+    name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs,
+});
+stored!(struct Block { lets, table, each });
+stored!(struct Each { list, place, key, element, block });
+stored!(struct Place { root, steps, dotted });
+stored!(struct Dotted { prefix, steps });
+stored!(enum Step { 0 Key(key), 1 At(at) });
+stored!(struct Requirement { rule, place, message, repair, shows_value, correction });
+stored!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
+stored!(struct Object { fields, closed });
+stored!(struct Field { name, optional, nullable, shape, not_blank, limits, default, docs });
+stored!(enum Shape { 0 Plain(ty), 1 Object(object), 2 Objects(object) });
+stored!(enum Limits { 0 OneOf(values), 1 Range { least, most, inclusive } });

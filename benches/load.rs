@@ -1,0 +1,98 @@
+//! Loading from source and from an artifact, interleaved in one process, and what rules take of the
+//! heap: `cargo bench --bench load`, or `-- 10000` for one size.
+
+#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
+
+mod support;
+
+use rulec::Rules;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use support::rules::{Kind, file, routes};
+
+/// The system's allocator, with the bytes that are lent out counted.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        LIVE.fetch_add(size, Ordering::Relaxed);
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What a call gives, how long it takes, and what it leaves on the heap.
+fn measured<T>(make: impl FnOnce() -> T) -> (T, Duration, usize) {
+    let before = LIVE.load(Ordering::Relaxed);
+    let start = Instant::now();
+    let made = make();
+    let time = start.elapsed();
+    (made, time, LIVE.load(Ordering::Relaxed).saturating_sub(before))
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}
+
+fn main() {
+    // Cargo passes `--bench`.
+    let sizes: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { vec![1_000, 10_000, 100_000] } else { sizes };
+    println!(
+        "{:>8} {:>11} {:>11} {:>11} {:>6} {:>11} {:>11} {:>11}",
+        "routes", "source ms", "artifact ms", "unverif. ms", "ratio", "heap source", "heap artif.", "file"
+    );
+    for count in sizes {
+        let source = file(&routes(count, Kind::Mixed, 1), true);
+        let bytes = Rules::from_text(&source).expect("it compiles").to_artifact(false);
+        let runs = if count > 20_000 { 5 } else { 15 };
+        let (mut compiled, mut loaded, mut unverified) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut heap_compiled, mut heap_loaded) = (0, 0);
+        for _ in 0..runs {
+            let (rules, time, heap) = measured(|| Rules::from_text(black_box(&source)).expect("it compiles"));
+            compiled.push(time);
+            heap_compiled = heap;
+            drop(rules);
+            let (rules, time, heap) = measured(|| Rules::from_artifact(black_box(&bytes)).expect("it loads"));
+            loaded.push(time);
+            heap_loaded = heap;
+            drop(rules);
+            let compiler = rulec::Compiler::new();
+            let (rules, time, _) =
+                measured(|| compiler.load_artifact_unverified(black_box(&bytes)).expect("it loads"));
+            unverified.push(time);
+            drop(rules);
+        }
+        let (compiled, loaded, unverified) = (median(compiled), median(loaded), median(unverified));
+        println!(
+            "{count:>8} {compiled:>11.2} {loaded:>11.2} {unverified:>11.2} {:>6.1} {:>11} {:>11} {:>11}",
+            compiled / loaded,
+            heap_compiled / count,
+            heap_loaded / count,
+            bytes.len() / count,
+        );
+    }
+    println!("heap and file in bytes a route");
+}

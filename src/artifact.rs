@@ -1,0 +1,200 @@
+//! Compiled rules as a file: what `rulec build` writes and loading reads.
+//!
+//! | part | what it holds |
+//! |---|---|
+//! | header | magic bytes, the format's number, what the numbers of operators and functions mean, the version of rulec, the SHA-256 of the rest |
+//! | conditions | the conditions of the rules, each by itself, read when somebody asks |
+//! | files | the sources with their texts, or without |
+//! | warnings | what the compiler had to say |
+//! | program | the typed program |
+//! | bytecode | what the machine runs |
+//! | index | where the rules are worth one |
+//!
+//! The normal form is not there: it follows from the program, and only tools ask for it. An artifact is
+//! for the version of rulec that wrote it; it is built anew from the rules, which are what is kept.
+//! Equal rules give equal bytes.
+
+use crate::bytecode::Chunk;
+use crate::codec::{Counts, Fault, Numbered, Parts, Reader, Stored, Writer};
+use crate::diag::Diagnostic;
+use crate::index::Index;
+use crate::sema::hir::Program;
+use crate::source::SourceMap;
+use crate::{builtins, ops};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What an artifact begins with; no text does.
+pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
+/// Changes whenever the bytes mean something else.
+const FORMAT: u32 = 1;
+/// The bytes of a SHA-256.
+const HASH: usize = 32;
+
+/// Why a file cannot be used as an artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ArtifactError {
+    /// It is something else.
+    #[error("it is no compiled rules file")]
+    Foreign,
+    /// Another version of rulec wrote it.
+    #[error("it was built by rulec {0}, and this is rulec {version}", version = env!("CARGO_PKG_VERSION"))]
+    Version(String),
+    /// It is shorter or longer than it was, or other bytes stand in it.
+    #[error("it was damaged after it was built: its content is not what its header says")]
+    Damaged,
+    /// Its content makes no sense.
+    #[error("its content makes no sense: {0}")]
+    Malformed(#[from] Fault),
+}
+
+/// What an artifact holds.
+#[derive(Debug)]
+pub struct Contents {
+    /// The typed program.
+    pub program: Program,
+    /// The files it was compiled from.
+    pub sources: SourceMap,
+    /// What the compiler had to say.
+    pub warnings: Vec<Diagnostic>,
+    /// The bytecode.
+    pub chunk: Chunk,
+    /// The index, where it is worth one.
+    pub index: Option<Index>,
+}
+
+/// Whether a file that begins like this is an artifact.
+pub fn is_artifact(beginning: &[u8]) -> bool {
+    beginning.starts_with(&MAGIC)
+}
+
+/// The SHA-256 that an artifact's header says its content has: a name for the rules in it.
+pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH]> {
+    header(artifact).ok().map(|(hash, _)| hash)
+}
+
+/// Writes an artifact; without the texts of the sources when they are stripped.
+pub fn write(
+    program: &Program,
+    sources: &SourceMap,
+    warnings: &[Diagnostic],
+    chunk: &Chunk,
+    index: Option<&Index>,
+    strip: bool,
+) -> Vec<u8> {
+    let mut writer = Writer::new();
+    sources.write(strip, &mut writer);
+    writer.number(warnings.len() as u64);
+    warnings.iter().for_each(|warning| warning.write(&mut writer));
+    program.write(&mut writer);
+    chunk.write(&mut writer);
+    writer.byte(u8::from(index.is_some()));
+    if let Some(index) = index {
+        index.write(&mut writer);
+    }
+    let conditions = writer.take_parts(Counts::default());
+    let counts = program.counts(sources.len());
+    let content = writer.into_bytes();
+
+    let mut body = Writer::default();
+    for numbered in COUNTED {
+        body.number(counts.of(numbered) as u64);
+    }
+    body.number(conditions.bytes().len() as u64);
+    body.raw(conditions.bytes());
+    body.raw(&content);
+    let body = body.into_bytes();
+
+    let version = env!("CARGO_PKG_VERSION");
+    let mut file = MAGIC.to_vec();
+    file.extend(FORMAT.to_le_bytes());
+    file.extend(vocabulary().to_le_bytes());
+    file.push(version.len() as u8);
+    file.extend(version.bytes());
+    file.extend(Sha256::digest(&body));
+    file.extend(body);
+    file
+}
+
+/// What conditions refer to, counted before them.
+const COUNTED: [Numbered; 7] = [
+    Numbered::File,
+    Numbered::Slot,
+    Numbered::Let,
+    Numbered::Extern,
+    Numbered::Table,
+    Numbered::Rule,
+    Numbered::Flow,
+];
+
+/// Reads an artifact; without comparing its content with its hash when that is not wanted.
+///
+/// # Errors
+/// See [`ArtifactError`].
+pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError> {
+    let (hash, body) = header(artifact)?;
+    if check_hash && Sha256::digest(body)[..] != hash {
+        return Err(ArtifactError::Damaged);
+    }
+    let mut reader = Reader::new(body, Counts::default());
+    let mut counts = Counts::default();
+    for numbered in COUNTED {
+        // Each takes a byte at least of what follows.
+        counts = counts.with(numbered, reader.count()?);
+    }
+    let length = reader.count()?;
+    let conditions = Arc::new(Parts::new(reader.raw(length)?, counts));
+    let mut reader = reader.with_parts(conditions);
+    let sources = SourceMap::read(&mut reader)?;
+    reader.set_counts(Counts::default().with(Numbered::File, sources.len()));
+    let warnings = Vec::read(&mut reader)?;
+    let program = Program::read(&mut reader)?;
+    if program.counts(sources.len()) != counts {
+        return Err(Fault("the program is not as large as its conditions say").into());
+    }
+    let (chunk, index) = (Chunk::read(&mut reader)?, Option::<Index>::read(&mut reader)?);
+    reader.end()?;
+    let fits = chunk.slots.len() == program.slots.len()
+        && chunk.tables.len() == program.tables.len()
+        && chunk.externs as usize == program.externs.len()
+        && index.as_ref().is_none_or(|index| index.tables.len() == program.tables.len());
+    if !fits {
+        return Err(Fault("the program and its bytecode do not belong together").into());
+    }
+    Ok(Contents { program, sources, warnings, chunk, index })
+}
+
+/// The hash in the header, and what follows it.
+fn header(artifact: &[u8]) -> Result<([u8; HASH], &[u8]), ArtifactError> {
+    let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
+    let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;
+    let (words, rest) = rest.split_first_chunk::<8>().ok_or(ArtifactError::Damaged)?;
+    let (length, rest) = rest.split_first().ok_or(ArtifactError::Damaged)?;
+    let (version, rest) = rest.split_at_checked(usize::from(*length)).ok_or(ArtifactError::Damaged)?;
+    if *format != FORMAT.to_le_bytes() || *words != vocabulary().to_le_bytes() {
+        // Shown to a person, whatever was found there.
+        let version: String =
+            String::from_utf8_lossy(version).chars().filter(char::is_ascii_graphic).collect();
+        let version =
+            if version == env!("CARGO_PKG_VERSION") { version + " of another day" } else { version };
+        return Err(ArtifactError::Version(version));
+    }
+    let (hash, body) = rest.split_first_chunk::<HASH>().ok_or(ArtifactError::Damaged)?;
+    Ok((*hash, body))
+}
+
+/// A hash (FNV-1a) of what the numbers of operators and functions mean: they are written by their
+/// places in the tables.
+fn vocabulary() -> u64 {
+    let operators = ops::TABLE.iter().map(|row| row.spelling);
+    let functions = builtins::TABLE.iter().map(|row| row.name);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for word in operators.chain(functions) {
+        for byte in word.bytes().chain([0]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash
+}

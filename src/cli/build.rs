@@ -1,0 +1,68 @@
+//! `rulec build`: compiled rules as a file.
+
+use super::files;
+use super::term::{Out, Term, plural};
+use super::{Status, Stop};
+use rulec::artifact;
+use std::path::{Path, PathBuf};
+
+/// Compile rules to a file that loads faster and needs nothing else
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec build support.rules                           writes support.rulec
+  rulec build support.rules -o /srv/support.rulec
+  rulec run support.rulec messages.jsonl              every verb takes it in place of the rules
+
+The file holds what the rules import, and the author's text for explanations unless --strip-source
+is given. It is for the version of rulec that wrote it. Equal rules give equal bytes.")]
+pub struct Args {
+    /// The rules file
+    rules: PathBuf,
+    /// Where to write [default: beside the rules, ending in `.rulec`]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Leave out the author's text; explanations then say where a condition stands, not how it reads
+    #[arg(long)]
+    strip_source: bool,
+    /// The folder that imports may not leave [default: the rules file's own]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
+    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let path = args.output.clone().unwrap_or_else(|| args.rules.with_extension("rulec"));
+    let shown = path.display();
+    if is_same(&path, &args.rules) {
+        return Err(Stop::usage(format!("`{shown}` is the rules file itself; name another file with `-o`")));
+    }
+    let bytes = rules.to_artifact(args.strip_source);
+    write(&path, &bytes).map_err(|error| Stop::usage(format!("`{shown}` cannot be written: {error}")))?;
+    let hash: String =
+        artifact::content_hash(&bytes).into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
+    let rules = plural(rules.program().rules.len(), "rule");
+    out.line(&format!("{shown}: {rules}, {}, sha256 {hash}", plural(bytes.len(), "byte")))?;
+    Ok(Status::Fine)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// Under another name first, so that whoever loads the file meanwhile finds the old one or the new one.
+/// What is no regular file, such as `/dev/stdout`, is written to as it is.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, bytes);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let beside = path.with_file_name(name);
+    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}

@@ -1,0 +1,600 @@
+//! How compiled rules are written as bytes: small numbers take one byte, a repeated text is written
+//! once. What is read is never trusted: a count is held against the bytes that are left, a number
+//! against what it numbers, nesting against a limit; so reading gives an error or something that
+//! is safe to use, whatever the bytes.
+//!
+//! Each type says beside its definition what is written of it, by one line of [`stored!`]; a field
+//! that is forgotten there does not compile.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What is wrong with bytes that do not say what they should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Fault(pub &'static str);
+
+/// What can be written and read again. Equal values give equal bytes.
+pub trait Stored: Sized {
+    /// Appends it.
+    fn write(&self, to: &mut Writer);
+    /// Reads what [`write`](Stored::write) wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no such thing.
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault>;
+}
+
+/// What numbers may refer to while reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is what it is called")]
+pub enum Numbered {
+    File,
+    Slot,
+    Let,
+    Extern,
+    Table,
+    Rule,
+    Flow,
+}
+
+/// How many there are of each [`Numbered`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([u32; 7]);
+
+impl Counts {
+    /// Sets how many there are of something.
+    #[must_use]
+    pub fn with(mut self, what: Numbered, count: usize) -> Counts {
+        self.0[what as usize] = u32::try_from(count).unwrap_or(u32::MAX);
+        self
+    }
+
+    /// How many there are of something.
+    pub fn of(&self, what: Numbered) -> usize {
+        self.0[what as usize] as usize
+    }
+}
+
+/// Deeper nesting is refused: the compiler allows half of it.
+const MAX_DEPTH: u32 = 512;
+/// So many bytes are set aside before what a count promises has been seen.
+const TRUST: usize = 1 << 20;
+
+/// Parts that are read by themselves when they are asked for, one behind the other.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    bytes: Box<[u8]>,
+    counts: Counts,
+}
+
+impl Parts {
+    /// The bytes as a part of a file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// From the bytes of a file.
+    pub fn new(bytes: &[u8], counts: Counts) -> Parts {
+        Parts { bytes: bytes.into(), counts }
+    }
+
+    /// Reads the part that begins at `at`.
+    ///
+    /// # Errors
+    /// When it is no such thing.
+    pub fn part<T: Stored>(&self, at: u32) -> Result<T, Fault> {
+        let bytes = self.bytes.get(at as usize..).ok_or(Fault("a part begins behind the end"))?;
+        let mut reader = Reader::new(bytes, self.counts);
+        reader.shares = false;
+        T::read(&mut reader)
+    }
+}
+
+/// Bytes in the making.
+#[derive(Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    /// The number of each text that has been written; `None` where each part stands by itself.
+    texts: Option<HashMap<Arc<str>, u32>>,
+    /// The file and offset of the last place, from which the next is told.
+    place: (u32, u32),
+    /// What is put aside to be read later.
+    parts: Vec<u8>,
+}
+
+impl Writer {
+    /// Nothing yet.
+    pub fn new() -> Writer {
+        Writer { texts: Some(HashMap::new()), ..Writer::default() }
+    }
+
+    /// What was written.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// What was put aside, which is taken.
+    pub fn take_parts(&mut self, counts: Counts) -> Parts {
+        Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
+    }
+
+    /// Puts something aside, to be read by itself; where it begins.
+    pub fn put_aside(&mut self, part: &impl Stored) -> u32 {
+        let at = self.parts.len();
+        let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
+        part.write(&mut writer);
+        self.parts = writer.bytes;
+        // More than four gigabytes of conditions: what lies beyond is found to be unreadable.
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// A byte.
+    pub fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    /// A number, seven bits a byte.
+    pub fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    /// A number that may be negative.
+    pub fn signed(&mut self, number: i64) {
+        self.number((number << 1 ^ number >> 63) as u64);
+    }
+
+    /// Bytes of a known number.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// How many, then the words as they are.
+    pub fn words(&mut self, words: &[u64]) {
+        self.number(words.len() as u64);
+        for word in words {
+            self.bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// A text, or the number of an equal one that was written before.
+    pub fn text(&mut self, text: &str) {
+        if let Some(texts) = &mut self.texts {
+            let next = texts.len() as u32;
+            if let Some(known) = texts.get(text) {
+                let known = u64::from(*known) << 1 | 1;
+                return self.number(known);
+            }
+            texts.insert(text.into(), next);
+        }
+        self.number((text.len() as u64) << 1);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// A place in a file.
+    pub fn place(&mut self, file: u32, start: u32, end: u32) {
+        let (last_file, last) = self.place;
+        let step = i64::from(start) - i64::from(last);
+        let step = (step << 1 ^ step >> 63) as u64;
+        self.number(step << 1 | u64::from(file != last_file));
+        if file != last_file {
+            self.number(u64::from(file));
+        }
+        self.number(u64::from(end.saturating_sub(start)));
+        self.place = (file, start);
+    }
+}
+
+/// Bytes being read.
+#[derive(Debug)]
+pub struct Reader<'b> {
+    rest: &'b [u8],
+    counts: Counts,
+    shares: bool,
+    texts: Vec<Arc<str>>,
+    place: (u32, u32),
+    depth: u32,
+    parts: Arc<Parts>,
+}
+
+const SHORT: Fault = Fault("it ends too early");
+
+impl<'b> Reader<'b> {
+    /// Begins to read.
+    pub fn new(bytes: &'b [u8], counts: Counts) -> Reader<'b> {
+        Reader {
+            rest: bytes,
+            counts,
+            shares: true,
+            texts: Vec::new(),
+            place: (0, 0),
+            depth: 0,
+            parts: Arc::default(),
+        }
+    }
+
+    /// The parts that what is read refers to.
+    pub fn with_parts(mut self, parts: Arc<Parts>) -> Reader<'b> {
+        self.parts = parts;
+        self
+    }
+
+    /// The parts that what is read refers to.
+    pub fn parts(&self) -> &Arc<Parts> {
+        &self.parts
+    }
+
+    /// Says how many there are of what numbers refer to.
+    pub fn set_counts(&mut self, counts: Counts) {
+        self.counts = counts;
+    }
+
+    /// How many there are of what numbers refer to.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// That all has been read.
+    ///
+    /// # Errors
+    /// When something is left.
+    pub fn end(&self) -> Result<(), Fault> {
+        if self.rest.is_empty() { Ok(()) } else { Err(Fault("something follows the end")) }
+    }
+
+    /// A byte.
+    ///
+    /// # Errors
+    /// At the end.
+    pub fn byte(&mut self) -> Result<u8, Fault> {
+        let (first, rest) = self.rest.split_first().ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(*first)
+    }
+
+    /// A number.
+    ///
+    /// # Errors
+    /// At the end, or when it has more than 64 bits.
+    pub fn number(&mut self) -> Result<u64, Fault> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte()?;
+            if shift == 63 && byte > 1 {
+                return Err(Fault("a number is too large"));
+            }
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+            shift += 7;
+        }
+    }
+
+    /// A number that may be negative.
+    ///
+    /// # Errors
+    /// As for [`Reader::number`].
+    pub fn signed(&mut self) -> Result<i64, Fault> {
+        let number = self.number()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// So many bytes.
+    ///
+    /// # Errors
+    /// When there are not so many.
+    pub fn raw(&mut self, count: usize) -> Result<&'b [u8], Fault> {
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// How many follow, each of at least a byte.
+    ///
+    /// # Errors
+    /// When there cannot be so many.
+    pub fn count(&mut self) -> Result<usize, Fault> {
+        let count = self.number()?;
+        usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
+    }
+
+    /// Words as they are.
+    ///
+    /// # Errors
+    /// When there are not so many.
+    pub fn words(&mut self) -> Result<Vec<u64>, Fault> {
+        let count = self.count()?;
+        let bytes = self.raw(count.checked_mul(8).ok_or(SHORT)?)?;
+        let words =
+            bytes.chunks_exact(8).map(|word| word.first_chunk().map_or(0, |w| u64::from_le_bytes(*w)));
+        Ok(words.collect())
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// When it is no UTF-8, or one that was not written before is referred to.
+    pub fn text(&mut self) -> Result<Arc<str>, Fault> {
+        let head = self.number()?;
+        if head & 1 != 0 {
+            let known = usize::try_from(head >> 1).ok().and_then(|known| self.texts.get(known));
+            return known.cloned().ok_or(Fault("a text is referred to that is not there"));
+        }
+        let length = usize::try_from(head >> 1).map_err(|_| SHORT)?;
+        let text = std::str::from_utf8(self.raw(length)?).map_err(|_| Fault("a text is not UTF-8"))?;
+        let text: Arc<str> = text.into();
+        if self.shares {
+            self.texts.push(text.clone());
+        }
+        Ok(text)
+    }
+
+    /// A number of something that is there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn id(&mut self, what: Numbered) -> Result<u32, Fault> {
+        let number = self.number()?;
+        u32::try_from(number)
+            .ok()
+            .filter(|number| (*number as usize) < self.counts.of(what))
+            .ok_or(Fault("something is numbered that is not there"))
+    }
+
+    /// A place in a file: the file, the start and the end.
+    ///
+    /// # Errors
+    /// When there is no such file, or no file is so long.
+    pub fn place(&mut self) -> Result<(u32, u32, u32), Fault> {
+        let far = Fault("a place lies outside its file");
+        let head = self.number()?;
+        let (mut file, last) = self.place;
+        if head & 1 != 0 {
+            file = self.id(Numbered::File)?;
+        } else if file as usize >= self.counts.of(Numbered::File) {
+            return Err(far);
+        }
+        let step = head >> 1;
+        let step = (step >> 1) as i64 ^ -((step & 1) as i64);
+        let start = i64::from(last).checked_add(step).and_then(|at| u32::try_from(at).ok()).ok_or(far)?;
+        let length = u32::try_from(self.number()?).map_err(|_| far)?;
+        self.place = (file, start);
+        Ok((file, start, start.checked_add(length).ok_or(far)?))
+    }
+
+    /// Reads what lies one level deeper.
+    ///
+    /// # Errors
+    /// What reading gives, or when that is too deep.
+    pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Fault("it is nested too deep"));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+}
+
+/// Says what is written of a type: the fields of a struct in their order, or the variants of an enum
+/// with a number that stays theirs.
+macro_rules! stored {
+    (struct $name:ident { $($field:ident),* $(,)? }) => {
+        impl $crate::codec::Stored for $name {
+            fn write(&self, to: &mut $crate::codec::Writer) {
+                let $name { $($field),* } = self;
+                $($crate::codec::Stored::write($field, to);)*
+            }
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::Fault> {
+                $(let $field = $crate::codec::Stored::read(from)?;)*
+                Ok($name { $($field),* })
+            }
+        }
+    };
+    (enum $name:ident {
+        $($tag:literal $variant:ident $(($($item:ident),*))? $({ $($field:ident),* $(,)? })?),* $(,)?
+    }) => {
+        impl $crate::codec::Stored for $name {
+            fn write(&self, to: &mut $crate::codec::Writer) {
+                match self {
+                    $($name::$variant $(($($item),*))? $({ $($field),* })? => {
+                        to.byte($tag);
+                        $($($crate::codec::Stored::write($item, to);)*)?
+                        $($($crate::codec::Stored::write($field, to);)*)?
+                    })*
+                }
+            }
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::Fault> {
+                match from.byte()? {
+                    $($tag => {
+                        $($(let $item = $crate::codec::Stored::read(from)?;)*)?
+                        $($(let $field = $crate::codec::Stored::read(from)?;)*)?
+                        Ok($name::$variant $(($($item),*))? $({ $($field),* })?)
+                    })*
+                    _ => Err($crate::codec::Fault(concat!("there is no such form of ", stringify!($name)))),
+                }
+            }
+        }
+    };
+    // What one small number tells, with the functions there and back.
+    (byte $name:ident, $to:expr, $from:expr) => {
+        impl $crate::codec::Stored for $name {
+            fn write(&self, to: &mut $crate::codec::Writer) {
+                to.byte($to(*self));
+            }
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::Fault> {
+                let known: Option<Self> = $from(from.byte()?);
+                known.ok_or($crate::codec::Fault(concat!("there is no such ", stringify!($name))))
+            }
+        }
+    };
+}
+pub(crate) use stored;
+
+macro_rules! numbers {
+    ($($ty:ty)*) => {$(
+        impl Stored for $ty {
+            fn write(&self, to: &mut Writer) {
+                to.number(*self as u64);
+            }
+            fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+                <$ty>::try_from(from.number()?).map_err(|_| Fault("a number is too large"))
+            }
+        }
+    )*};
+}
+numbers!(u16 u32 u64 usize);
+
+impl Stored for u8 {
+    fn write(&self, to: &mut Writer) {
+        to.byte(*self);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        from.byte()
+    }
+}
+
+impl Stored for bool {
+    fn write(&self, to: &mut Writer) {
+        to.byte(u8::from(*self));
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        match from.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Fault("a bool is neither true nor false")),
+        }
+    }
+}
+
+impl Stored for i64 {
+    fn write(&self, to: &mut Writer) {
+        to.signed(*self);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        from.signed()
+    }
+}
+
+impl Stored for f64 {
+    fn write(&self, to: &mut Writer) {
+        to.raw(&self.to_bits().to_le_bytes());
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let bytes = from.raw(8)?.first_chunk().copied().unwrap_or_default();
+        Ok(f64::from_bits(u64::from_le_bytes(bytes)))
+    }
+}
+
+impl Stored for Arc<str> {
+    fn write(&self, to: &mut Writer) {
+        to.text(self);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        from.text()
+    }
+}
+
+impl Stored for Box<str> {
+    fn write(&self, to: &mut Writer) {
+        to.text(self);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok((&*from.text()?).into())
+    }
+}
+
+impl Stored for String {
+    fn write(&self, to: &mut Writer) {
+        to.number(self.len() as u64);
+        to.raw(self.as_bytes());
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let length = from.count()?;
+        let text = std::str::from_utf8(from.raw(length)?).map_err(|_| Fault("a text is not UTF-8"))?;
+        Ok(text.to_owned())
+    }
+}
+
+impl<T: Stored> Stored for Option<T> {
+    fn write(&self, to: &mut Writer) {
+        to.byte(u8::from(self.is_some()));
+        if let Some(item) = self {
+            item.write(to);
+        }
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(if bool::read(from)? { Some(T::read(from)?) } else { None })
+    }
+}
+
+impl<T: Stored> Stored for Vec<T> {
+    fn write(&self, to: &mut Writer) {
+        to.number(self.len() as u64);
+        self.iter().for_each(|item| item.write(to));
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let count = from.count()?;
+        // A count may promise more than the bytes hold, so room is made for what has come.
+        let room = count.min(TRUST.max(from.rest.len()) / size_of::<T>().max(1));
+        let mut items = Vec::with_capacity(room);
+        from.nested(|from| {
+            for _ in 0..count {
+                items.push(T::read(from)?);
+            }
+            Ok(())
+        })?;
+        items.shrink_to_fit();
+        Ok(items)
+    }
+}
+
+impl<T: Stored> Stored for Box<[T]> {
+    fn write(&self, to: &mut Writer) {
+        to.number(self.len() as u64);
+        self.iter().for_each(|item| item.write(to));
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Vec::read(from)?.into())
+    }
+}
+
+impl<T: Stored> Stored for Box<T> {
+    fn write(&self, to: &mut Writer) {
+        (**self).write(to);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Box::new(from.nested(T::read)?))
+    }
+}
+
+impl<T: Stored> Stored for Arc<T> {
+    fn write(&self, to: &mut Writer) {
+        (**self).write(to);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Arc::new(from.nested(T::read)?))
+    }
+}
+
+impl<A: Stored, B: Stored> Stored for (A, B) {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+        self.1.write(to);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok((A::read(from)?, B::read(from)?))
+    }
+}
+
+mod json;
+
+#[cfg(test)]
+mod tests;

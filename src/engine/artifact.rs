@@ -1,0 +1,143 @@
+//! Building artifacts from rules, and loading them.
+
+use super::Rules;
+use super::compile::{CompileError, Compiler, Parts};
+use crate::artifact::{self, ArtifactError};
+use crate::bytecode::{self, Bytecode};
+use crate::diag::{Code, Diagnostic};
+use crate::sema::hir::TableId;
+use crate::source::SourceMap;
+use std::io::Read;
+use std::path::Path;
+
+/// Larger files are not read: a million rules take a tenth of it.
+const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
+
+impl Rules {
+    /// Loads what [`to_artifact`](Rules::to_artifact) or `rulec build` wrote, without host functions; see
+    /// [`Compiler::load_artifact`].
+    ///
+    /// # Errors
+    /// When the bytes are no artifact of this version of rulec, or are not what they were, or when the
+    /// rules declare host functions.
+    pub fn from_artifact(bytes: &[u8]) -> Result<Rules, CompileError> {
+        Compiler::new().load_artifact(bytes)
+    }
+
+    /// Loads an artifact from a file, without host functions.
+    ///
+    /// # Errors
+    /// When the file cannot be read, and as [`from_artifact`](Rules::from_artifact).
+    pub fn from_artifact_path(path: impl AsRef<Path>) -> Result<Rules, CompileError> {
+        Compiler::new().load_artifact_path(path)
+    }
+
+    /// The rules as an artifact: loaded again they decide and explain alike, without being compiled. With
+    /// `strip_source` the author's text is left out; explanations then say where a condition stands and
+    /// not how it reads.
+    pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
+        let set = &self.set;
+        let chunk = set.bytecode.chunk();
+        // One that was only built because it was asked for is of no use to others.
+        let serves = |index: &&_| {
+            let index: &crate::index::Index = index;
+            (0..chunk.tables.len()).any(|table| index.serves(TableId(table as u32)))
+        };
+        let index = set.index.get().filter(serves);
+        artifact::write(&set.program, &set.sources, &set.warnings, chunk, index, strip_source)
+    }
+}
+
+impl Compiler {
+    /// Loads an artifact. Its content is held against its hash, its bytecode verified, and host functions
+    /// linked and checked as when compiling.
+    ///
+    /// # Errors
+    /// When the bytes are no artifact of this version of rulec, or are not what they were, and what is
+    /// wrong with host functions.
+    pub fn load_artifact(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
+        self.load(bytes, true)
+    }
+
+    /// Loads an artifact without comparing its content with its hash and without verifying its bytecode:
+    /// for one that was checked before, such as a program's own. Should it be damaged all the same,
+    /// decisions may be wrong or slow, but nothing panics or touches memory it should not. Its rules
+    /// are never compiled to machine code.
+    ///
+    /// # Errors
+    /// As [`load_artifact`](Compiler::load_artifact), as far as it is noticed.
+    pub fn load_artifact_unverified(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
+        self.load(bytes, false)
+    }
+
+    /// Loads an artifact from a file, as [`load_artifact`](Compiler::load_artifact) does.
+    ///
+    /// # Errors
+    /// When the file cannot be read, and as there.
+    pub fn load_artifact_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
+        let path = path.as_ref();
+        let name = path.display();
+        let unreadable = |message: String| {
+            fails(Diagnostic::without_place(
+                Code::FileUnreadable,
+                format!("`{name}` cannot be read: {message}"),
+            ))
+        };
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+        let read = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
+        if read.map_err(|error| unreadable(error.to_string()))? as u64 > MAX_ARTIFACT_BYTES {
+            return Err(unreadable("it is over 4 GiB".to_owned()));
+        }
+        self.load_artifact(&bytes).map_err(|mut error| {
+            error.name_artifact(&name.to_string());
+            error
+        })
+    }
+
+    fn load(&self, bytes: &[u8], verify: bool) -> Result<Rules, CompileError> {
+        let contents = artifact::read(bytes, verify).map_err(|error| fails(refused(&error)))?;
+        let makes_no_sense = |error: &dyn std::error::Error| fails(damaged(error.to_string()));
+        if verify {
+            bytecode::verify::verify_chunk(&contents.chunk).map_err(|error| makes_no_sense(&error))?;
+        }
+        let bytecode = Bytecode::reload(contents.chunk).map_err(|error| makes_no_sense(&error))?;
+        let mut diagnostics = contents.warnings;
+        let hosts = self.link(&contents.program, &mut diagnostics);
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return Err(CompileError::new(diagnostics, contents.sources));
+        }
+        Ok(self.assemble(Parts {
+            program: contents.program,
+            sources: contents.sources,
+            warnings: diagnostics,
+            bytecode,
+            hosts,
+            index: contents.index,
+            verified: verify,
+        }))
+    }
+}
+
+fn fails(diagnostic: Diagnostic) -> CompileError {
+    CompileError::new(vec![diagnostic], SourceMap::new())
+}
+
+fn refused(error: &ArtifactError) -> Diagnostic {
+    let again = "build it again from the rules: `rulec build`";
+    let message = format!("the compiled rules cannot be loaded: {error}");
+    match error {
+        ArtifactError::Foreign => Diagnostic::without_place(Code::NoArtifact, message)
+            .help("rules are compiled to such a file by `rulec build`"),
+        ArtifactError::Version(_) => Diagnostic::without_place(Code::ArtifactVersion, message).help(again),
+        ArtifactError::Damaged | ArtifactError::Malformed(_) => {
+            Diagnostic::without_place(Code::ArtifactDamaged, message).help(again)
+        }
+    }
+}
+
+fn damaged(what: String) -> Diagnostic {
+    let message = format!("the compiled rules cannot be loaded: its bytecode makes no sense: {what}");
+    Diagnostic::without_place(Code::ArtifactDamaged, message)
+        .help("build it again from the rules: `rulec build`")
+}

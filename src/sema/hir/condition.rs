@@ -1,0 +1,104 @@
+//! The conditions of rules, kept as bytes until somebody asks. A decision by the machine needs none
+//! of them, and as trees they would be most of what a large rule set takes.
+
+use super::{Cond, CondKind, Program, Rule};
+use crate::codec::{Counts, Fault, Numbered, Parts, Reader, Stored, Writer};
+use crate::span::{FileId, Span};
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+/// A rule's condition, which can be used like the [`Cond`] it is.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    tree: OnceLock<Box<Cond>>,
+    /// Where it is kept as bytes.
+    packed: Option<Packed>,
+}
+
+#[derive(Clone, Debug)]
+struct Packed {
+    parts: Arc<Parts>,
+    at: u32,
+}
+
+impl Packed {
+    /// What cannot be read, which only a forged file holds, never holds.
+    fn unpack(&self) -> Cond {
+        let never =
+            || Cond { kind: CondKind::Const(false), span: Span { file: FileId(0), start: 0, end: 0 } };
+        self.parts.part(self.at).unwrap_or_else(|_| never())
+    }
+}
+
+impl From<Cond> for Condition {
+    fn from(cond: Cond) -> Condition {
+        Condition { tree: OnceLock::from(Box::new(cond)), packed: None }
+    }
+}
+
+impl Deref for Condition {
+    type Target = Cond;
+
+    fn deref(&self) -> &Cond {
+        self.tree.get_or_init(|| match &self.packed {
+            Some(packed) => Box::new(packed.unpack()),
+            // One of the two is always there.
+            None => Box::new(Packed { parts: Arc::default(), at: 0 }.unpack()),
+        })
+    }
+}
+
+/// Among what the writer puts aside, so that it can be read alone.
+impl Stored for Condition {
+    fn write(&self, to: &mut Writer) {
+        let at = match (&self.packed, self.tree.get()) {
+            // What nobody has asked for is not kept as a tree for this.
+            (Some(packed), None) => to.put_aside(&packed.unpack()),
+            _ => to.put_aside(&**self),
+        };
+        at.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        let (at, parts) = (u32::read(from)?, from.parts());
+        if at as usize >= parts.bytes().len() {
+            return Err(Fault("a condition begins behind the end"));
+        }
+        let packed = Packed { parts: parts.clone(), at };
+        Ok(Condition { tree: OnceLock::new(), packed: Some(packed) })
+    }
+}
+
+impl Program {
+    /// How many there are of what numbers refer to, in a program of so many files.
+    pub fn counts(&self, files: usize) -> Counts {
+        Counts::default()
+            .with(Numbered::File, files)
+            .with(Numbered::Slot, self.slots.len())
+            .with(Numbered::Let, self.lets.len())
+            .with(Numbered::Extern, self.externs.len())
+            .with(Numbered::Table, self.tables.len())
+            .with(Numbered::Rule, self.rules.len())
+            .with(Numbered::Flow, self.flows.len())
+    }
+
+    /// Keeps the conditions of the rules as bytes from now on.
+    pub fn pack(&mut self, files: usize) {
+        let mut writer = Writer::new();
+        let places: Vec<u32> = self.rules.iter().map(|rule| writer.put_aside(&*rule.condition)).collect();
+        let parts = Arc::new(writer.take_parts(self.counts(files)));
+        for (rule, at) in self.rules.iter_mut().zip(places) {
+            let packed = Some(Packed { parts: parts.clone(), at });
+            rule.condition = Condition { tree: OnceLock::new(), packed };
+        }
+        self.rules.shrink_to_fit();
+    }
+}
+
+impl Rule {
+    /// Whether the condition lies there as a tree.
+    #[cfg(test)]
+    pub(crate) fn is_unpacked(&self) -> bool {
+        self.condition.tree.get().is_some()
+    }
+}
