@@ -10,6 +10,7 @@
 
 mod message;
 mod probe;
+mod removed;
 mod rooted;
 mod scratch;
 mod test;
@@ -34,6 +35,8 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 pub use message::{JsonMessage, Message, Record};
+pub(crate) use probe::Found;
+pub(crate) use removed::Removed;
 pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
 
@@ -58,6 +61,8 @@ pub struct Vm<'a, M> {
     index: Option<&'a Index>,
     always_index: bool,
     probe: &'a mut probe::Probe,
+    /// The routes that the index finds no more, as of a version.
+    removed: Option<(&'a Removed, u32)>,
 }
 
 /// How a condition or table block ended.
@@ -149,6 +154,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             index: None,
             always_index: false,
             probe,
+            removed: None,
         }
     }
 
@@ -159,6 +165,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.probe.grow(index);
         (self.index, self.always_index) = (Some(index), always);
         self
+    }
+
+    /// Leaves out the routes removed up to a version, where it decides with the index.
+    #[must_use]
+    pub(crate) fn without(mut self, removed: &'a Removed, version: u32) -> Vm<'a, M> {
+        self.removed = Some((removed, version));
+        self
+    }
+
+    /// The first route of a table at or behind a rank that holds, found by the index.
+    pub(crate) fn first_from(&mut self, table: TableId, rank: u32) -> Option<Found> {
+        self.find(self.index?, table, rank as usize)
     }
 
     /// The index, where a table is decided with it.

@@ -19,8 +19,10 @@ mod request;
 mod statement;
 mod test;
 mod types;
+mod uses;
 
 pub(crate) use pattern::regex_too_large;
+pub(crate) use uses::{FieldUses, RouteUses};
 
 use crate::diag::{Code, Diagnostic};
 use crate::loader::Loaded;
@@ -42,10 +44,34 @@ pub(crate) type Checked<T> = Result<T, Reported>;
 
 /// Checks all files. The program is whole only when no diagnostic is an error.
 pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
+    let (program, diagnostics, _) = check_fields(loaded, |_| {});
+    (program, diagnostics)
+}
+
+/// The same, and who uses which field of the message as what; without declared `input` only.
+pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Option<FieldUses>) {
+    let (program, diagnostics, mut fields) =
+        check_fields(loaded, |fields| fields.counted = Some(FieldUses::default()));
+    let counted = fields.counted.take().filter(|_| fields.inferred());
+    (program, diagnostics, counted)
+}
+
+/// Checks a program that holds one route, given how other rules use the fields: it must leave them
+/// as they are. Also returned is how the route uses them.
+pub(crate) fn check_route(
+    loaded: &Loaded,
+    known: Option<Arc<FieldUses>>,
+) -> (Program, Vec<Diagnostic>, RouteUses) {
+    let (program, diagnostics, mut fields) = check_fields(loaded, |fields| fields.known = known);
+    (program, diagnostics, fields.take_route())
+}
+
+fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, Vec<Diagnostic>, Fields) {
     let mut diagnostics = Vec::new();
     let symbols = Symbols::collect(loaded, &mut diagnostics);
     let order = symbols.definition_order(&mut diagnostics);
     let mut checker = Checker::new(loaded, &symbols, diagnostics);
+    ready(&mut checker.fields);
     checker.declare_types();
     checker.declare_input();
     checker.declare_handlers();
@@ -75,7 +101,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     diagnostics.append(&mut checker.diagnostics);
     checker.unused(&mut diagnostics);
     checker.program.slots = checker.fields.take_slots();
-    (checker.program, diagnostics)
+    (checker.program, diagnostics, checker.fields)
 }
 
 /// What a checked definition stands for.

@@ -2,6 +2,7 @@
 //! declared — how uses narrow the type.
 
 use super::DeclaredInput;
+use super::uses::{FieldUses, RouteUses};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
@@ -36,6 +37,13 @@ pub(super) struct Fields {
     slots: Vec<Slot>,
     slot_ids: HashMap<(Option<Root>, Path, KindSet), SlotId>,
     conflicts: Vec<Diagnostic>,
+    /// How other rules, which are not checked now, use the fields.
+    pub(super) known: Option<Arc<FieldUses>>,
+    /// Who uses which field as what, where that is wanted.
+    pub(super) counted: Option<FieldUses>,
+    /// What the route at hand does.
+    route: Option<RouteUses>,
+    done: RouteUses,
     /// The field that the statement at hand brings along, though no `input` declares it.
     pub(super) implicit: Option<&'static str>,
 }
@@ -97,8 +105,48 @@ impl Fields {
     fn kinds(&self, path: &[Arc<str>]) -> KindSet {
         match self.uses.get(path) {
             Some(inferred) => inferred.kinds,
-            None if is_text(path) => KindSet::STRING,
-            None => KindSet::ALL,
+            None => match self.known.as_ref().and_then(|known| known.kinds(path)) {
+                Some(kinds) => kinds,
+                None if is_text(path) => KindSet::STRING,
+                None => KindSet::ALL,
+            },
+        }
+    }
+
+    /// From here on, uses of fields are those of one route.
+    pub(super) fn begin_route(&mut self) {
+        let wanted = self.input.is_none() && !self.settled;
+        self.route = (wanted && (self.counted.is_some() || self.known.is_some())).then(RouteUses::default);
+    }
+
+    /// The end of a route.
+    pub(super) fn end_route(&mut self) {
+        if let Some(route) = self.route.take() {
+            match &mut self.counted {
+                Some(counted) => counted.add(&route),
+                None => self.done = route,
+            }
+        }
+    }
+
+    /// How the last route uses fields, where other rules are known.
+    pub(super) fn take_route(&mut self) -> RouteUses {
+        std::mem::take(&mut self.done)
+    }
+
+    /// An undeclared field is read, at whatever kinds all uses leave over.
+    pub(super) fn read(&mut self, path: &[Arc<str>]) {
+        self.note(path, KindSet::ALL);
+    }
+
+    fn note(&mut self, path: &[Arc<str>], kinds: KindSet) {
+        if self.input.is_some() || self.settled {
+            return;
+        }
+        match (&mut self.route, &mut self.counted) {
+            (Some(route), _) => route.note(path, kinds),
+            (None, Some(counted)) => counted.fix(path, kinds),
+            (None, None) => {}
         }
     }
 
@@ -107,6 +155,7 @@ impl Fields {
         if self.input.is_some() || self.settled || kinds == KindSet::ALL {
             return;
         }
+        self.note(path, kinds);
         let before = self.kinds(path);
         let inferred =
             self.uses.entry(path.to_vec()).or_insert_with(|| Inferred { kinds: before, uses: Vec::new() });
@@ -134,6 +183,21 @@ impl Fields {
                 }
             }
             self.conflicts.push(diagnostic);
+            return;
+        }
+        let known = self.known.as_ref().and_then(|known| known.kinds(path));
+        if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
+            let name = path.join(".");
+            let message = format!(
+                "the other rules read `{name}` as {}, and this works for {} only",
+                Ty::plain(known).with_article(),
+                Ty::plain(kinds).with_article()
+            );
+            self.conflicts.push(
+                Diagnostic::new(Code::ConflictingUses, span, message)
+                    .here(format!("used here as {reason}"))
+                    .help(format!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`")),
+            );
             return;
         }
         inferred.kinds = left;
@@ -192,7 +256,7 @@ impl Fields {
     }
 }
 
-fn is_text(path: &[Arc<str>]) -> bool {
+pub(super) fn is_text(path: &[Arc<str>]) -> bool {
     matches!(path, [name] if &**name == "text")
 }
 

@@ -106,8 +106,10 @@ impl<'a> Checker<'a> {
     }
 
     fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
+        self.fields.begin_route();
         let condition = self.cond(&route.condition);
         let outcome = self.target(&route.target);
+        self.fields.end_route();
         let (condition, outcome) = (condition?, outcome?);
         self.measured_cond(&condition, route.condition.span)?;
         Ok(hir::Rule {
