@@ -11,6 +11,7 @@
 //! | [`estimate`] | is that faster than trying the routes one by one? |
 //! | [`mod@plan`] | how is each route found, for people to read? |
 //! | [`scan`] | which of many literals occur in a text? |
+//! | [`single`] | by which keys is a route found that came later? |
 //!
 //! The contract, held by the differential test: a route whose condition holds is always among those
 //! found. It rests on conditions that cannot fail (see the language page): what is skipped would have
@@ -28,6 +29,7 @@ pub mod lens;
 pub mod plan;
 pub mod required;
 pub mod scan;
+pub mod single;
 
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::TableId;

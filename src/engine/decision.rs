@@ -174,21 +174,91 @@ impl<'r> Decision<'r> {
 
 impl Serialize for Decision<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Told {
+            program: self.program,
+            entry: self.entry,
+            chosen: self.chosen(),
+            outcome: self.outcome(),
+            path: self.path(),
+            extras: self.extras.as_deref(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// What a decision tells, wherever the chosen statement stands.
+pub(super) struct Told<'d> {
+    /// The rules of the entry.
+    pub program: &'d Program,
+    pub entry: TableId,
+    pub chosen: Option<&'d str>,
+    pub outcome: Option<&'d Outcome>,
+    pub path: Vec<&'d str>,
+    pub extras: Option<&'d Extras>,
+}
+
+impl<'d> Told<'d> {
+    /// The handler.
+    pub fn target(&self) -> Option<&'d str> {
+        match self.outcome? {
+            Outcome::Handler { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The handler's arguments.
+    pub fn args(&self) -> &'d Map<String, Json> {
+        self.extras.map_or(&*NO_ARGS, |extras| &extras.args)
+    }
+
+    /// The constants given with the target.
+    pub fn metadata(&self) -> Option<&'d Map<String, Json>> {
+        match self.outcome? {
+            Outcome::Handler { metadata, .. } => Some(metadata),
+            _ => None,
+        }
+    }
+
+    /// The flow whose pattern was found.
+    pub fn flow(&self) -> Option<FlowHit<'d>> {
+        match self.outcome? {
+            Outcome::Flow { flow, pattern } => {
+                let flow = self.program.flows.get(flow.index())?;
+                Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
+            }
+            _ => None,
+        }
+    }
+
+    /// The next nodes that a router chose.
+    pub fn next(&self) -> Option<NextNodes<'d>> {
+        match self.outcome? {
+            Outcome::Next { loopback, .. } => {
+                let nodes = self.extras.map_or(&[][..], |extras| &extras.next);
+                Some(NextNodes { nodes, loopback: *loopback })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("entry", self.entry())?;
-        match self.kind() {
+        let entry = &self.program.tables[self.entry.index()];
+        map.serialize_entry("entry", &*entry.name)?;
+        match entry.kind {
             TableKind::Routes | TableKind::Requirements => {
-                map.serialize_entry("chosen", &self.chosen())?;
+                map.serialize_entry("chosen", &self.chosen)?;
                 map.serialize_entry("target", &self.target())?;
                 map.serialize_entry("args", self.args())?;
-                match self.metadata() {
-                    Some(metadata) => map.serialize_entry("metadata", metadata)?,
-                    None => map.serialize_entry("metadata", &*NO_ARGS)?,
-                }
+                map.serialize_entry("metadata", self.metadata().unwrap_or(&*NO_ARGS))?;
             }
             TableKind::Choice => {
-                map.serialize_entry("branch", self.branch().unwrap_or(""))?;
-                map.serialize_entry("default", &self.is_default())?;
+                let branch = self.outcome.and(self.chosen).unwrap_or("");
+                map.serialize_entry("branch", branch)?;
+                let default = matches!(self.outcome, Some(Outcome::Branch { default: true }));
+                map.serialize_entry("default", &default)?;
             }
             TableKind::Flows => {
                 let hit = self.flow();
@@ -202,13 +272,13 @@ impl Serialize for Decision<'_> {
                 map.serialize_entry("loopback", &next.loopback)?;
             }
         }
-        let path = self.path();
-        if path.len() > 1 {
-            map.serialize_entry("path", &path)?;
+        if self.path.len() > 1 {
+            map.serialize_entry("path", &self.path)?;
         }
-        let Some(extras) = self.extras.as_deref() else { return map.end() };
+        let Some(extras) = self.extras else { return map.end() };
         if !extras.missing_args.is_empty() {
-            map.serialize_entry("missing_args", &self.missing_args().collect::<Vec<_>>())?;
+            let missing: Vec<&str> = extras.missing_args.iter().map(|name| &**name).collect();
+            map.serialize_entry("missing_args", &missing)?;
         }
         if !extras.breaches.is_empty() {
             map.serialize_entry("breaches", &extras.breaches)?;

@@ -141,6 +141,15 @@ pub const OTHER: Class = 3;
 /// A text that no test names; the named ones follow.
 const TEXT: Class = 4;
 
+/// A value that a test names.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'c> {
+    /// A text, prepared in the lens's mode.
+    Text(&'c str),
+    /// A number.
+    Number(Number),
+}
+
 /// The classes of a lens. Between two neighbouring numbers of the tests, and before and behind all,
 /// lies a class of its own.
 #[derive(Clone, Debug, Default)]
@@ -202,15 +211,21 @@ impl Classes {
         self.texts.get(text).copied()
     }
 
+    /// The value that a test names, of its class.
+    pub fn value(&self, class: Class) -> Option<Named<'_>> {
+        if let Some((text, _)) = self.texts.iter().find(|(_, other)| **other == class) {
+            return Some(Named::Text(text));
+        }
+        let at = class.checked_sub(self.first_number()).filter(|at| at % 2 == 1)?;
+        self.numbers.get(at as usize / 2).copied().map(Named::Number)
+    }
+
     /// A class that a test names, as an author writes its value.
     pub fn name(&self, class: Class) -> String {
-        if let Some((text, _)) = self.texts.iter().find(|(_, other)| **other == class) {
-            return format!("{text:?}");
-        }
-        let number = class.checked_sub(self.first_number()).filter(|at| at % 2 == 1);
-        match number.and_then(|at| self.numbers.get(at as usize / 2)) {
-            Some(Number::Int(int)) => int.to_string(),
-            Some(Number::Float(float)) => float.to_string(),
+        match self.value(class) {
+            Some(Named::Text(text)) => format!("{text:?}"),
+            Some(Named::Number(Number::Int(int))) => int.to_string(),
+            Some(Named::Number(Number::Float(float))) => float.to_string(),
             None => "another value".to_owned(),
         }
     }

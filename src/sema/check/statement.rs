@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Argument, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
+use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
@@ -10,9 +10,6 @@ use crate::ty::Record;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The deepest chain of jumps: engines run a jump's table inside the one it came from.
-const MAX_JUMPS: usize = 64;
 
 impl<'a> Checker<'a> {
     /// Every table with its routes. The first holds the main file's routes outside any table.
