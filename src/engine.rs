@@ -36,7 +36,7 @@ use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A compiled rule set: cheap to clone, shared between threads.
 #[derive(Clone)]
@@ -51,7 +51,8 @@ struct RuleSet {
     promises: Option<Promises>,
     normal: Normal,
     bytecode: Bytecode,
-    index: Index,
+    /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
+    index: OnceLock<Index>,
     hosts: Vec<Host>,
     sources: SourceMap,
     warnings: Vec<Diagnostic>,
@@ -266,7 +267,7 @@ impl Rules {
 
     /// The index, for tools.
     pub fn index(&self) -> &Index {
-        &self.set.index
+        self.set.index()
     }
 
     /// Runs the `test` blocks about decisions; those about payloads are judged by
@@ -551,13 +552,20 @@ impl RuleSet {
         info.default.as_ref().is_some_and(|outcome| follow(evaluator, outcome, seen))
     }
 
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| index::build(&self.normal, self.bytecode.chunk()))
+    }
+
     /// Lends a machine the index, when it may use it.
     #[inline]
     fn indexed<'a, M: vm::Message<'a>>(&'a self, machine: Vm<'a, M>, how: How) -> Vm<'a, M> {
         match how.indexing {
             Indexing::Never => machine,
-            Indexing::Auto => machine.with_index(&self.index, false),
-            Indexing::Always => machine.with_index(&self.index, true),
+            Indexing::Auto => match self.index.get() {
+                Some(index) => machine.with_index(index, false),
+                None => machine,
+            },
+            Indexing::Always => machine.with_index(self.index(), true),
         }
     }
 

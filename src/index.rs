@@ -10,6 +10,7 @@
 //! | [`build`](mod@build) | by which key is each route found? |
 //! | [`estimate`] | is that faster than trying the routes one by one? |
 //! | [`mod@plan`] | how is each route found, for people to read? |
+//! | [`texts`] | which of many texts is this? |
 //! | [`scan`] | which of many literals occur in a text? |
 //! | [`single`] | by which keys is a route found that came later? |
 //!
@@ -30,9 +31,11 @@ pub mod plan;
 pub mod required;
 pub mod scan;
 pub mod single;
+pub mod texts;
 
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::TableId;
+use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
 use atom::Literals;
 use block::Block;
@@ -61,6 +64,12 @@ pub struct Index {
 }
 
 impl Index {
+    /// Whether an index could be of use to any table: whether it is worth building.
+    pub fn is_worthwhile(normal: &Normal) -> bool {
+        let costs = |routes: &Vec<NRoute>| estimate::linear(normal, routes.iter().map(|route| route.cond));
+        normal.tables.iter().any(|routes| costs(routes) > estimate::PROBE + estimate::LOOK)
+    }
+
     /// Whether deciding by a table is faster with the index than without.
     pub fn serves(&self, table: TableId) -> bool {
         self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)

@@ -6,7 +6,7 @@ use super::{Indexing, RuleSet, Rules, Tier};
 use crate::bytecode::{self, Bytecode, LowerError};
 use crate::diag::{Code, Diagnostic};
 use crate::host::Host;
-use crate::index;
+use crate::index::{self, Index};
 use crate::loader::{self, Loaded, Loader, MemoryLoader};
 use crate::schema::Promises;
 use crate::sema::check;
@@ -14,8 +14,8 @@ use crate::sema::hir::Program;
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Compiles rule files into [`Rules`].
 ///
@@ -161,21 +161,24 @@ impl Compiler {
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
         diagnostics.dedup();
         match compiled {
-            Some((normal, bytecode, hosts)) if !fails(&diagnostics) => Ok(Rules {
-                set: Arc::new(RuleSet {
+            Some((normal, bytecode, hosts)) if !fails(&diagnostics) => {
+                let index = OnceLock::new();
+                if Index::is_worthwhile(&normal) {
+                    let _ = index.set(index::build(&normal, bytecode.chunk()));
+                }
+                let set = RuleSet {
                     promises: program.input.as_ref().map(Promises::of),
                     program,
-                    index: index::build(&normal, bytecode.chunk()),
+                    index,
                     normal,
                     bytecode,
                     hosts,
                     sources: loaded.sources,
                     warnings: diagnostics,
                     generation: GENERATION.fetch_add(1, Ordering::Relaxed),
-                }),
-                tier: self.tier,
-                indexing: self.indexing,
-            }),
+                };
+                Ok(Rules { set: Arc::new(set), tier: self.tier, indexing: self.indexing })
+            }
             _ => Err(CompileError { diagnostics, sources: loaded.sources }),
         }
     }

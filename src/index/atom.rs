@@ -2,7 +2,7 @@
 //! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
 //! true.
 
-use super::lens::{Class, Classes, Simple};
+use super::lens::{Class, Classes, Named, Simple};
 use super::required::{Required, required};
 use crate::bytecode::chunk::{Check, Chunk, Operand, Search};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
@@ -172,6 +172,49 @@ impl<'c> Atoms<'c> {
         let mut all: Vec<&[Atom]> = vec![&[]; self.sets.len()];
         for (atoms, id) in &self.sets {
             all[*id as usize] = atoms;
+        }
+        all
+    }
+
+    /// For each lens the values that its tests name, by class.
+    pub fn values_of_classes(&self) -> Vec<HashMap<Class, Named<'_>>> {
+        let mut values = vec![HashMap::new(); self.lenses.len()];
+        for (test, lens) in self.simples.iter().flatten() {
+            let classes = &self.lenses[*lens as usize].classes;
+            let values = &mut values[*lens as usize];
+            for text in test.texts() {
+                if let Some(class) = classes.of_text(text) {
+                    values.entry(class).or_insert(Named::Text(text));
+                }
+            }
+            for number in test.numbers() {
+                values.entry(classes.of(number.value())).or_insert(Named::Number(number));
+            }
+        }
+        values
+    }
+
+    /// The same as an author writes them.
+    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
+        let name = |value: Named<'_>| match value {
+            Named::Text(text) => format!("{text:?}"),
+            Named::Number(number) => number.value().to_json().to_string(),
+        };
+        let names = |values: HashMap<Class, Named<'_>>| {
+            values.into_iter().map(|(class, value)| (class, name(value))).collect()
+        };
+        self.values_of_classes().into_iter().map(names).collect()
+    }
+
+    /// For each subject its literals, by number.
+    pub fn literals_by_number(&self) -> Vec<Vec<&str>> {
+        let mut all = Vec::new();
+        for subject in &self.subjects {
+            let mut literals: Vec<&str> = vec![""; subject.literals.len()];
+            for (literal, number) in &subject.literals {
+                literals[*number as usize] = literal;
+            }
+            all.push(literals);
         }
         all
     }

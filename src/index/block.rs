@@ -29,6 +29,8 @@ pub struct Column {
     pub lens: u32,
     /// The first class of each row; the first row's is 0.
     starts: Vec<Class>,
+    /// The row of each class, where they are few enough to be listed.
+    row_of: Box<[u8]>,
     /// The rows one behind the other, one bit a route, 64 a word.
     bits: Vec<u64>,
 }
@@ -54,7 +56,9 @@ impl Block {
         uses.retain(|(_, count)| count * MIN_SHARE >= ranks.len());
         uses.sort_by_key(|(lens, count)| (std::cmp::Reverse(*count), *lens));
         uses.truncate(MAX_COLUMNS);
-        let columns = uses.iter().map(|(lens, _)| Column::new(*lens, routes)).collect();
+        let mut columns: Vec<Column> = uses.iter().map(|(lens, _)| Column::new(*lens, routes)).collect();
+        // Those that rule out most come first, since what they leave may be few enough to be tried.
+        columns.sort_by_key(|column| column.passing() / column.rows());
         Block { ranks, columns }
     }
 
@@ -65,8 +69,11 @@ impl Block {
 
     /// The bytes it holds.
     pub fn heap_bytes(&self) -> usize {
-        let columns: usize =
-            self.columns.iter().map(|c| c.starts.capacity() * 4 + c.bits.capacity() * 8).sum();
+        let columns: usize = self
+            .columns
+            .iter()
+            .map(|c| c.starts.capacity() * 4 + c.row_of.len() + c.bits.capacity() * 8)
+            .sum();
         columns + self.ranks.capacity() * 4 + self.columns.capacity() * size_of::<Column>()
     }
 }
@@ -120,20 +127,41 @@ impl Column {
                 }
             }
         }
-        Column { lens, starts, bits }
+        let row_of = row_of(&starts, words);
+        Column { lens, starts, row_of, bits }
     }
 
     /// The bits of a class, one a route.
     #[inline]
     pub fn row(&self, class: Class, words: usize) -> &[u64] {
-        let row = self.starts.partition_point(|start| *start <= class).saturating_sub(1);
+        let row = match self.row_of.get(class as usize) {
+            Some(row) => usize::from(*row),
+            None => self.starts.partition_point(|start| *start <= class).saturating_sub(1),
+        };
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
+    }
+
+    /// How many bits are set.
+    fn passing(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// How many rows it has.
     pub fn rows(&self) -> usize {
         self.starts.len()
     }
+}
+
+/// The row of each class below the last row's, or as many as may be listed beside rows of so many words.
+fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
+    let last = starts.last().copied().unwrap_or(0) as usize;
+    let listed = (last + 1).min(starts.len() * (words + 4) * 8);
+    let mut rows = Vec::with_capacity(listed);
+    for (row, start) in starts.iter().enumerate() {
+        let end = starts.get(row + 1).map_or(listed, |next| *next as usize).min(listed);
+        rows.resize(end.max(*start as usize).min(listed), row as u8);
+    }
+    rows.into()
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //! way; two values of one class answer every simple test through the lens alike. So a message's
 //! value has to be looked up once, whatever the number of tests.
 
+use super::texts::Texts;
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
 use crate::ops::Op;
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
 use crate::value::{Tri, Value, compare};
-use hashbrown::HashMap;
 use std::cmp::Ordering;
 
 /// A number of a rule, ordered like numbers of messages.
@@ -154,8 +154,19 @@ pub enum Named<'c> {
 /// lies a class of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
-    texts: HashMap<Box<str>, Class, foldhash::fast::FixedState>,
+    texts: Texts,
     numbers: Vec<Number>,
+    /// The numbers as floats, when they are the same as such.
+    floats: Option<Box<[f64]>>,
+}
+
+/// Integers of no greater size are floats exactly.
+const EXACT: i64 = 1 << 53;
+
+/// An integer as the float it equals.
+#[inline]
+fn exact(int: i64) -> Option<f64> {
+    (-EXACT..=EXACT).contains(&int).then_some(int as f64)
 }
 
 impl Classes {
@@ -167,11 +178,16 @@ impl Classes {
         let mut classes = Classes::default();
         for text in texts {
             let next = TEXT + 1 + classes.texts.len() as Class;
-            classes.texts.entry(text.into()).or_insert(next);
+            classes.texts.insert(text, next);
         }
         classes.numbers.extend(numbers);
         classes.numbers.sort_by(|a, b| a.order(b.value()));
         classes.numbers.dedup_by(|a, b| a.order(b.value()).is_eq());
+        let floats = classes.numbers.iter().map(|number| match number {
+            Number::Int(int) => exact(*int),
+            Number::Float(float) => Some(*float),
+        });
+        classes.floats = floats.collect();
         classes
     }
 
@@ -196,38 +212,37 @@ impl Classes {
             Value::Missing => MISSING,
             Value::Bool(value) => FALSE + Class::from(value),
             Value::Str(text) => self.of_text(text).unwrap_or(TEXT),
-            Value::Int(_) | Value::Float(_) => {
+            Value::Int(_) | Value::Float(_) => self.first_number() + self.place(value),
+            _ => OTHER,
+        }
+    }
+
+    /// Where a number stands among those of the tests: `2 * i + 1` at the one of that place, even
+    /// numbers between them.
+    #[inline]
+    fn place(&self, value: Value<'_>) -> Class {
+        let float = match value {
+            Value::Float(float) => Some(float),
+            Value::Int(int) => exact(int),
+            _ => None,
+        };
+        match (&self.floats, float) {
+            (Some(floats), Some(float)) => {
+                let below = floats.partition_point(|other| *other < float);
+                2 * below as Class + Class::from(floats.get(below) == Some(&float))
+            }
+            _ => {
                 let below = self.numbers.partition_point(|number| number.order(value).is_lt());
                 let equal = self.numbers.get(below).is_some_and(|number| number.order(value).is_eq());
-                self.first_number() + 2 * below as Class + Class::from(equal)
+                2 * below as Class + Class::from(equal)
             }
-            _ => OTHER,
         }
     }
 
     /// The class of a text that a test names.
     #[inline]
     pub fn of_text(&self, text: &str) -> Option<Class> {
-        self.texts.get(text).copied()
-    }
-
-    /// The value that a test names, of its class.
-    pub fn value(&self, class: Class) -> Option<Named<'_>> {
-        if let Some((text, _)) = self.texts.iter().find(|(_, other)| **other == class) {
-            return Some(Named::Text(text));
-        }
-        let at = class.checked_sub(self.first_number()).filter(|at| at % 2 == 1)?;
-        self.numbers.get(at as usize / 2).copied().map(Named::Number)
-    }
-
-    /// A class that a test names, as an author writes its value.
-    pub fn name(&self, class: Class) -> String {
-        match self.value(class) {
-            Some(Named::Text(text)) => format!("{text:?}"),
-            Some(Named::Number(Number::Int(int))) => int.to_string(),
-            Some(Named::Number(Number::Float(float))) => float.to_string(),
-            None => "another value".to_owned(),
-        }
+        self.texts.get(text)
     }
 
     /// The answer of a test for the values of a class; `None` when only the test itself can tell.
@@ -242,7 +257,7 @@ impl Classes {
         let order = class.checked_sub(self.first_number());
         let text = class >= TEXT && order.is_none();
         // Where a number of the test stands, as a class of numbers.
-        let place = |number: Number| self.of(number.value()) - self.first_number();
+        let place = |number: Number| self.place(number.value());
         Some(match test {
             Simple::Missing => (class == MISSING).into(),
             Simple::Truth => bool.map_or(Tri::Unknown, Tri::from),
@@ -278,7 +293,6 @@ impl Classes {
 
     /// The bytes it holds.
     pub fn heap_bytes(&self) -> usize {
-        let texts: usize = self.texts.keys().map(|text| text.len()).sum();
-        texts + self.texts.capacity() * 32 + self.numbers.capacity() * 16
+        self.texts.heap_bytes() + self.numbers.capacity() * 24
     }
 }

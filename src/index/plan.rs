@@ -5,8 +5,10 @@ use super::atom::{Atom, Atoms};
 use super::block::MAX_COLUMNS;
 use super::build::{Access, Builder};
 use super::estimate;
+use super::lens::Class;
 use crate::bytecode::Chunk;
 use crate::sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
+use hashbrown::HashMap;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -70,7 +72,13 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     let atoms = Atoms::of(chunk);
     let index = super::build(normal, chunk);
     let builder = Builder::new(normal, &atoms);
-    let writer = Writer { normal, atoms: &atoms };
+    let writer = Writer {
+        normal,
+        atoms: &atoms,
+        sets: atoms.atoms_of_sets(),
+        classes: atoms.names_of_classes(),
+        literals: atoms.literals_by_number(),
+    };
     let mut plans = Vec::new();
     for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
         let accesses: Vec<Access> = routes.iter().map(|route| builder.access(route)).collect();
@@ -112,6 +120,9 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
 struct Writer<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
+    sets: Vec<&'n [Atom]>,
+    classes: Vec<HashMap<Class, String>>,
+    literals: Vec<Vec<&'n str>>,
 }
 
 impl Writer<'_> {
@@ -127,8 +138,7 @@ impl Writer<'_> {
     }
 
     fn keys(&self, way: &[u32]) -> Vec<String> {
-        let sets = self.atoms.atoms_of_sets();
-        let mut atoms: Vec<&Atom> = way.iter().flat_map(|set| sets[*set as usize]).collect();
+        let mut atoms: Vec<&Atom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
         atoms.sort_unstable();
         atoms.dedup();
         // A text that may be a list is looked at in two ways for the same words.
@@ -149,17 +159,12 @@ impl Writer<'_> {
     fn key(&self, atom: &Atom) -> String {
         match atom {
             Atom::Literal(subject, number) => {
-                let subject = &self.atoms.subjects[*subject as usize];
-                let literal = subject.literals.iter().find(|(_, other)| *other == number);
-                format!(
-                    "{} holds {:?}",
-                    self.value_of(subject.pred),
-                    literal.map_or("", |(literal, _)| literal)
-                )
+                let literal = self.literals[*subject as usize][*number as usize];
+                format!("{} holds {literal:?}", self.value_of(self.atoms.subjects[*subject as usize].pred))
             }
             Atom::Class(lens, class) => {
-                let lens = &self.atoms.lenses[*lens as usize];
-                format!("{} is {}", self.value_of(lens.pred), lens.classes.name(*class))
+                let name = self.classes[*lens as usize].get(class).map_or("another value", String::as_str);
+                format!("{} is {name}", self.value_of(self.atoms.lenses[*lens as usize].pred))
             }
             Atom::Element(lens, text) => {
                 format!("{} has {text:?}", self.value_of(self.atoms.lenses[*lens as usize].pred))

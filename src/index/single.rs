@@ -6,12 +6,13 @@
 
 use super::atom::{Atom, Atoms};
 use super::build::{Builder, Way};
-use super::lens::{Named, Number};
+use super::lens::{Class, Named, Number};
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::SlotId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::{Form, TextMode};
+use hashbrown::HashMap;
 
 /// What a message must hold in one of its fields.
 #[derive(Clone, Debug)]
@@ -45,54 +46,71 @@ pub fn keys(normal: &Normal, chunk: &Chunk, route: &NRoute) -> Option<Vec<FieldK
     let atoms = Atoms::of(chunk);
     let mut ways = Vec::new();
     Builder::new(normal, &atoms).ways(route.cond, &mut ways);
-    let by_number = atoms.atoms_of_sets();
-    let found = ways.iter().filter_map(|way| keys_of(&atoms, &by_number, way));
+    let lists = Lists {
+        sets: atoms.atoms_of_sets(),
+        classes: atoms.values_of_classes(),
+        literals: atoms.literals_by_number(),
+        atoms: &atoms,
+    };
+    let found = ways.iter().filter_map(|way| lists.keys_of(way));
     let best = found.min_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, likelihood)| *likelihood < USELESS);
     best.map(|(keys, _)| keys)
 }
 
-/// The keys of a way and how likely a message holds one, when all of them can be looked up in fields.
-fn keys_of(atoms: &Atoms<'_>, by_number: &[&[Atom]], way: &Way) -> Option<(Vec<FieldKey>, f64)> {
-    let (mut keys, mut likelihood) = (Vec::new(), 0.0);
-    for set in way {
-        let (mut literals, mut others) = (false, 0.0);
-        for atom in *by_number.get(*set as usize)? {
-            match atom {
-                Atom::Literal(..) => literals = true,
-                Atom::Class(..) | Atom::Element(..) => others += EQUAL,
-            }
-            keys.push(key(atoms, atom)?);
-        }
-        likelihood += others + if literals { *atoms.likelihood.get(*set as usize)? } else { 0.0 };
-    }
-    Some((keys, likelihood))
+/// What numbers stand for.
+struct Lists<'a> {
+    atoms: &'a Atoms<'a>,
+    sets: Vec<&'a [Atom]>,
+    classes: Vec<HashMap<Class, Named<'a>>>,
+    literals: Vec<Vec<&'a str>>,
 }
 
-fn key(atoms: &Atoms<'_>, atom: &Atom) -> Option<FieldKey> {
-    let slot = |operand: Operand| match operand {
-        Operand::Slot(slot) => Some(slot),
-        _ => None,
-    };
-    Some(match atom {
-        Atom::Literal(subject, number) => {
-            let subject = atoms.subjects.get(*subject as usize)?;
-            let (literal, _) = subject.literals.iter().find(|(_, other)| *other == number)?;
-            // It is not known here in which of its forms the text is asked for the literal.
-            let own = subject.plain.then_some(TextMode { fold: subject.fold, form: Form::None });
-            let modes = own.into_iter().chain(subject.modes.iter().copied()).collect();
-            FieldKey { slot: slot(subject.operand)?, wanted: Wanted::Literal(modes, literal.clone()) }
+impl Lists<'_> {
+    /// The keys of a way and how likely a message holds one, when all of them can be looked up in
+    /// fields.
+    fn keys_of(&self, way: &Way) -> Option<(Vec<FieldKey>, f64)> {
+        let (mut keys, mut likelihood) = (Vec::new(), 0.0);
+        for set in way {
+            let (mut literals, mut others) = (false, 0.0);
+            for atom in *self.sets.get(*set as usize)? {
+                match atom {
+                    Atom::Literal(..) => literals = true,
+                    Atom::Class(..) | Atom::Element(..) => others += EQUAL,
+                }
+                keys.push(self.key(atom)?);
+            }
+            likelihood += others + if literals { *self.atoms.likelihood.get(*set as usize)? } else { 0.0 };
         }
-        Atom::Class(lens, class) => {
-            let lens = atoms.lenses.get(*lens as usize)?;
-            let wanted = match lens.classes.value(*class)? {
-                Named::Text(text) => Wanted::Text(lens.mode, text.into()),
-                Named::Number(number) => Wanted::Number(number),
-            };
-            FieldKey { slot: slot(lens.operand)?, wanted }
-        }
-        Atom::Element(lens, text) => {
-            let lens = atoms.lenses.get(*lens as usize)?;
-            FieldKey { slot: slot(lens.operand)?, wanted: Wanted::Element(lens.mode, text.clone()) }
-        }
-    })
+        Some((keys, likelihood))
+    }
+
+    fn key(&self, atom: &Atom) -> Option<FieldKey> {
+        let slot = |operand: Operand| match operand {
+            Operand::Slot(slot) => Some(slot),
+            _ => None,
+        };
+        let (operand, wanted) = match atom {
+            Atom::Literal(at, number) => {
+                let subject = self.atoms.subjects.get(*at as usize)?;
+                let literal = *self.literals.get(*at as usize)?.get(*number as usize)?;
+                // It is not known here in which of its forms the text is asked for the literal.
+                let own = subject.plain.then_some(TextMode { fold: subject.fold, form: Form::None });
+                let modes = own.into_iter().chain(subject.modes.iter().copied()).collect();
+                (subject.operand, Wanted::Literal(modes, literal.into()))
+            }
+            Atom::Class(at, class) => {
+                let lens = self.atoms.lenses.get(*at as usize)?;
+                let wanted = match *self.classes.get(*at as usize)?.get(class)? {
+                    Named::Text(text) => Wanted::Text(lens.mode, text.into()),
+                    Named::Number(number) => Wanted::Number(number),
+                };
+                (lens.operand, wanted)
+            }
+            Atom::Element(at, text) => {
+                let lens = self.atoms.lenses.get(*at as usize)?;
+                (lens.operand, Wanted::Element(lens.mode, text.clone()))
+            }
+        };
+        Some(FieldKey { slot: slot(operand)?, wanted })
+    }
 }

@@ -102,20 +102,31 @@ pub fn fold_char(c: char) -> char {
     if c.is_ascii() { c.to_ascii_lowercase() } else { TABLE.get(c) }
 }
 
+/// The first bytes of characters from U+3000 to U+9FFF, Chinese and Japanese ones: three bytes each, and none of them
+/// folds.
+const UNFOLDED: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
+
 /// Appends `text`, each character folded, to `out`. Allocates only when `out` has to grow.
 pub fn fold_into(text: &str, out: &mut String) {
+    let bytes = text.as_bytes();
     let (mut copied, mut at) = (0, 0);
-    // ASCII runs are skipped whole; only what lies between them is looked up.
-    while let Some(run) = text.as_bytes()[at..].iter().position(|byte| !byte.is_ascii()) {
-        at += run;
-        let Some(c) = text[at..].chars().next() else { break };
-        let to = TABLE.get(c);
-        if to != c {
-            push_ascii_folded(&text[copied..at], out);
-            out.push(to);
-            copied = at + c.len_utf8();
+    // Runs in which only ASCII letters fold are skipped; only what lies between them is looked up.
+    while let Some(&byte) = bytes.get(at) {
+        if byte.is_ascii() {
+            let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map(u64::from_ne_bytes);
+            at += if word.is_some_and(|word| word & 0x8080_8080_8080_8080 == 0) { 8 } else { 1 };
+        } else if UNFOLDED.contains(&byte) {
+            at += 3;
+        } else {
+            let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+            let to = TABLE.get(c);
+            if to != c {
+                push_ascii_folded(&text[copied..at], out);
+                out.push(to);
+                copied = at + c.len_utf8();
+            }
+            at += c.len_utf8();
         }
-        at += c.len_utf8();
     }
     push_ascii_folded(&text[copied..], out);
 }
@@ -184,6 +195,16 @@ mod tests {
             let expected: Vec<char> = class.ranges().iter().flat_map(|r| r.start()..=r.end()).collect();
             assert_eq!(members, expected, "the class of {to:?}");
         }
+    }
+
+    #[test]
+    fn what_is_skipped_does_not_fold() {
+        for c in '\u{3000}'..='\u{9fff}' {
+            assert!(UNFOLDED.contains(&c.to_string().as_bytes()[0]) && fold_char(c) == c, "{c:?}");
+        }
+        assert!(
+            !UNFOLDED.contains(&"\u{2fff}".as_bytes()[0]) && !UNFOLDED.contains(&"\u{a000}".as_bytes()[0])
+        );
     }
 
     #[test]

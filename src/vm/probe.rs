@@ -46,9 +46,6 @@ const FIRST: u32 = 10;
 const WARM: u8 = 8;
 const HOTTEST: u8 = 12;
 
-/// The words of a block that are joined at a time.
-const STRIDE: usize = 8;
-
 /// A route that holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
@@ -211,36 +208,30 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return;
         }
         let words = block.words();
+        let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
         let mut rows = SmallVec::<[&[u64]; MAX_COLUMNS]>::new();
         for column in &block.columns {
             rows.push(column.row(self.class(index, column.lens), words));
         }
-        let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
-        let mut word = first / 64;
-        while word < words && ranks[word * 64] < bound {
-            let mut joined = [!0_u64; STRIDE];
-            let width = STRIDE.min(words - word);
+        let mut mask = !0 << (first % 64);
+        for word in first / 64..words {
+            let Some(rank) = ranks.get(word * 64) else { return };
+            if *rank >= bound {
+                return;
+            }
+            let mut bits = mask;
+            mask = !0;
             for row in &rows {
-                let Some(row) = row.get(word..word + width) else { return };
-                for (bits, row) in joined.iter_mut().zip(row) {
-                    *bits &= row;
-                }
+                bits &= row.get(word).copied().unwrap_or(0);
             }
-            for (at, bits) in joined.iter().take(width).enumerate() {
-                let start = (word + at) * 64;
-                let mut bits = *bits;
-                if start < first {
-                    bits &= (!0_u64).checked_shl((first - start) as u32).unwrap_or(0);
+            while bits != 0 {
+                // Behind the last route lies none.
+                let Some(rank) = ranks.get(word * 64 + bits.trailing_zeros() as usize) else { return };
+                if *rank >= bound || stop(self, *rank) {
+                    return;
                 }
-                while bits != 0 {
-                    let Some(rank) = ranks.get(start + bits.trailing_zeros() as usize) else { return };
-                    if *rank >= bound || stop(self, *rank) {
-                        return;
-                    }
-                    bits &= bits - 1;
-                }
+                bits &= bits - 1;
             }
-            word += width;
         }
     }
 
@@ -315,14 +306,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let mut scanned: Option<&str> = None;
         let mut state = epoch | ONE_FORM;
         if subject.plain {
-            let own = if subject.fold && !crate::text::is_folded(text) {
+            let mut own = text;
+            if subject.fold {
                 probe.text.clear();
                 crate::text::fold_into(text, &mut probe.text);
-                &probe.text
-            } else {
+                own = &probe.text;
+            }
+            if own == text {
                 state |= OWN_TEXT;
-                text
-            };
+            }
             scan(own);
             scanned = Some(own);
         }

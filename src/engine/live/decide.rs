@@ -49,7 +49,7 @@ pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecisio
         let set = &*rules.set;
         let (picked, tables, calls) = RuleSet::with_scratch(|scratch| {
             let base = Vm::json(&set.bytecode, &set.hosts, message, scratch)
-                .with_index(&set.index, true)
+                .with_index(set.index(), true)
                 .without(view.removed(), found.version);
             let mut search =
                 Search { view, found: &found, message, base, scratch: &mut room.scratch, calls: None };
@@ -88,7 +88,7 @@ pub(super) fn matched(view: &View, entry: TableId, message: &Json) -> Vec<String
         let set = &*rules.set;
         let ids = RuleSet::with_scratch(|scratch| {
             Vm::json(&set.bytecode, &set.hosts, message, scratch)
-                .with_index(&set.index, true)
+                .with_index(set.index(), true)
                 .without(view.removed(), found.version)
                 .matched(entry)
         });

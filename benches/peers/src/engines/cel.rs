@@ -1,0 +1,102 @@
+//! The `cel` crate, an interpreter of Google's Common Expression Language: a program for each route,
+//! executed in order. A missing field is an undeclared variable, whose error ends the evaluation as no
+//! match. `matches` is the crate's own, which compiles its pattern at every call. The text in lower
+//! case is a variable of its own, made before the clock starts (in its favour).
+
+use super::{Engine, Ready, Sample};
+use crate::workload::{Comparison, Number, Route, Term, Words, Workload};
+use cel::{Context, Program, Value};
+
+const STRINGS: [&str; 5] = ["role", "channel", "country", "product", "error"];
+const NUMBERS: [&str; 5] = ["message_count", "age_days", "total", "items", "score"];
+
+struct Cel {
+    programs: Vec<Program>,
+}
+
+pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
+    let program = |route: &Route| {
+        let terms: Vec<String> = route.terms.iter().map(term).collect();
+        Program::compile(&terms.join(" && ")).map_err(|error| error.to_string())
+    };
+    Ok(Box::new(Cel { programs: workload.routes.iter().map(program).collect::<Result<_, _>>()? }))
+}
+
+fn term(term: &Term) -> String {
+    let text = |fold: bool| if fold { "lower" } else { "text" };
+    match term {
+        Term::Contains { words, joined, fold } => {
+            let joint = if *joined == Words::Any { " || " } else { " && " };
+            let parts: Vec<String> =
+                words.iter().map(|word| format!("{}.contains({word:?})", text(*fold))).collect();
+            format!("({})", parts.join(joint))
+        }
+        Term::Lacks(word) => format!("!text.contains({word:?})"),
+        Term::StartsWith { word, fold } => format!("{}.startsWith({word:?})", text(*fold)),
+        Term::Matches { pattern, .. } => format!("text.matches(r\"{pattern}\")"),
+        Term::Is(field, value) => format!("{} == {value:?}", STRINGS[*field]),
+        Term::IsNot(field, value) => format!("{} != {value:?}", STRINGS[*field]),
+        Term::OneOf(field, values) => format!("{} in {values:?}", STRINGS[*field]),
+        Term::Compare(field, comparison, value) => {
+            let operator = if *comparison == Comparison::AtLeast { ">=" } else { "<" };
+            let name = NUMBERS[*field as usize];
+            if *field == Number::Score {
+                format!("{name} {operator} {value:?}")
+            } else {
+                format!("{name} {operator} {value}")
+            }
+        }
+        Term::Tagged(tag) => format!("{tag:?} in tags"),
+        Term::IsNew => "is_new".to_owned(),
+        Term::Either(left, right) => format!("({} || {})", self::term(left), self::term(right)),
+    }
+}
+
+impl Engine for Cel {
+    fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
+        let contexts = samples.iter().map(context).collect();
+        Box::new(Scan { programs: &self.programs, contexts })
+    }
+}
+
+fn context(sample: &Sample) -> Context<'static, 'static> {
+    let message = &sample.message;
+    let mut context = Context::default();
+    let string = |text: &str| Value::String(text.to_owned().into());
+    context.add_variable_from_value("text", string(&message.text));
+    context.add_variable_from_value("lower", string(&message.text.to_ascii_lowercase()));
+    for (name, value) in STRINGS.iter().zip(&message.strings) {
+        if !value.is_empty() {
+            context.add_variable_from_value(*name, string(value));
+        }
+    }
+    for (name, field) in NUMBERS.iter().zip(Number::ALL) {
+        let value = message.numbers[field as usize];
+        match field {
+            _ if value.is_nan() => {}
+            Number::Score => context.add_variable_from_value(*name, Value::Float(value)),
+            _ => context.add_variable_from_value(*name, Value::Int(value as i64)),
+        }
+    }
+    if !message.tags.is_empty() {
+        let tags: Vec<Value> = message.tags.iter().map(|tag| string(tag)).collect();
+        context.add_variable_from_value("tags", Value::List(tags.into()));
+    }
+    if let Some(is_new) = message.is_new {
+        context.add_variable_from_value("is_new", Value::Bool(is_new));
+    }
+    context
+}
+
+struct Scan<'e> {
+    programs: &'e [Program],
+    contexts: Vec<Context<'static, 'static>>,
+}
+
+impl Ready for Scan<'_> {
+    fn decide(&mut self, at: usize) -> Option<u32> {
+        let context = &self.contexts[at];
+        let holds = |program: &Program| matches!(program.execute(context), Ok(Value::Bool(true)));
+        self.programs.iter().position(holds).map(|rank| rank as u32)
+    }
+}

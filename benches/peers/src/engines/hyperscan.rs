@@ -1,0 +1,142 @@
+//! Intel's Hyperscan (libhs 5) as the text scan of the index prototype. Behind the feature
+//! `hyperscan`, since it is a C++ library: only to see how fast a scan may be.
+
+use super::Engine;
+use super::keyed::{Keyed, LiteralScan};
+use crate::workload::Workload;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::ptr;
+
+/// The few functions of `hs.h` that are needed.
+mod hs {
+    use super::*;
+
+    #[repr(C)]
+    pub struct CompileError {
+        pub message: *mut c_char,
+        pub expression: c_int,
+    }
+
+    pub const MODE_BLOCK: c_uint = 1;
+    /// Report each literal once a scan.
+    pub const FLAG_SINGLEMATCH: c_uint = 8;
+
+    pub type OnEvent = extern "C" fn(c_uint, c_ulonglong, c_ulonglong, c_uint, *mut c_void) -> c_int;
+
+    unsafe extern "C" {
+        pub fn hs_compile_lit_multi(
+            expressions: *const *const c_char,
+            flags: *const c_uint,
+            ids: *const c_uint,
+            lens: *const usize,
+            elements: c_uint,
+            mode: c_uint,
+            platform: *const c_void,
+            db: *mut *mut c_void,
+            error: *mut *mut CompileError,
+        ) -> c_int;
+        pub fn hs_free_compile_error(error: *mut CompileError) -> c_int;
+        pub fn hs_alloc_scratch(db: *const c_void, scratch: *mut *mut c_void) -> c_int;
+        pub fn hs_scan(
+            db: *const c_void,
+            data: *const c_char,
+            length: c_uint,
+            flags: c_uint,
+            scratch: *mut c_void,
+            on_event: OnEvent,
+            context: *mut c_void,
+        ) -> c_int;
+        pub fn hs_free_scratch(scratch: *mut c_void) -> c_int;
+        pub fn hs_free_database(db: *mut c_void) -> c_int;
+    }
+}
+
+/// A compiled set of literals.
+struct Database {
+    db: *mut c_void,
+    scratch: *mut c_void,
+}
+
+pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
+    Ok(Box::new(Keyed::new(workload, Database::new)?))
+}
+
+impl Database {
+    fn new(literals: &[String]) -> Result<Database, String> {
+        let pointers: Vec<*const c_char> = literals.iter().map(|word| word.as_ptr().cast()).collect();
+        let lengths: Vec<usize> = literals.iter().map(String::len).collect();
+        let flags = vec![hs::FLAG_SINGLEMATCH; literals.len()];
+        let ids: Vec<c_uint> = (0..literals.len() as c_uint).collect();
+        let mut database = Database { db: ptr::null_mut(), scratch: ptr::null_mut() };
+        let mut error: *mut hs::CompileError = ptr::null_mut();
+        // SAFETY: all arrays have as many elements as said, and outlive the call, which copies them.
+        let code = unsafe {
+            hs::hs_compile_lit_multi(
+                pointers.as_ptr(),
+                flags.as_ptr(),
+                ids.as_ptr(),
+                lengths.as_ptr(),
+                literals.len() as c_uint,
+                hs::MODE_BLOCK,
+                ptr::null(),
+                &mut database.db,
+                &mut error,
+            )
+        };
+        if code != 0 {
+            // SAFETY: on failure the library hands out an error with a message; it is freed once.
+            let message = unsafe {
+                let message = CStr::from_ptr((*error).message).to_string_lossy().into_owned();
+                hs::hs_free_compile_error(error);
+                message
+            };
+            return Err(message);
+        }
+        // SAFETY: the database is valid; the scratch pointer is null, as a first allocation wants.
+        match unsafe { hs::hs_alloc_scratch(database.db, &mut database.scratch) } {
+            0 => Ok(database),
+            code => Err(format!("no scratch memory (code {code})")),
+        }
+    }
+}
+
+extern "C" fn on_event(
+    id: c_uint,
+    _from: c_ulonglong,
+    _to: c_ulonglong,
+    _flags: c_uint,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: `scan` below passes a pointer to its callback, which lives until the scan returns.
+    let hit = unsafe { &mut *context.cast::<&mut dyn FnMut(usize)>() };
+    hit(id as usize);
+    0
+}
+
+impl LiteralScan for Database {
+    fn scan(&self, text: &[u8], mut hit: &mut dyn FnMut(usize)) {
+        let context: *mut &mut dyn FnMut(usize) = &mut hit;
+        // SAFETY: the text is as long as said; the scratch belongs to this database and this thread.
+        unsafe {
+            hs::hs_scan(
+                self.db,
+                text.as_ptr().cast(),
+                text.len() as c_uint,
+                0,
+                self.scratch,
+                on_event,
+                context.cast(),
+            );
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // SAFETY: both were allocated by the library, or are null, which it accepts.
+        unsafe {
+            hs::hs_free_scratch(self.scratch);
+            hs::hs_free_database(self.db);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! An index prototype of the textbook kind, generic over what finds literals: every route hangs at one
+//! key that any message it holds for must have, lists are walked in the order of decision and left at
+//! the best rank found so far, and candidates are verified one by one. With Hyperscan it shows what a
+//! fast text scan is worth; with aho-corasick it is also the oracle that sorts messages into mixes,
+//! since it answers as fast for a million routes.
+
+use super::{Engine, Ready, Sample};
+use crate::view::View;
+use crate::workload::{Comparison, Message, Number, Route, Term, Words, Workload};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use foldhash::HashMap;
+use regex::Regex;
+use std::cell::{Cell, OnceCell};
+
+/// Finds which of the literals a text has. All are in lower case, as is the text.
+pub trait LiteralScan {
+    /// Calls back with the number of each literal found, perhaps more than once.
+    fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize));
+}
+
+impl LiteralScan for AhoCorasick {
+    fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize)) {
+        self.find_overlapping_iter(text).for_each(|found| hit(found.pattern().as_usize()));
+    }
+}
+
+/// Ranks of routes, ascending.
+type Ranks = Vec<u32>;
+
+/// The index.
+pub struct Keyed<'w, S> {
+    routes: &'w [Route],
+    /// Compiled when first asked for; most never are.
+    regexes: Vec<OnceCell<Regex>>,
+    scan: Option<S>,
+    by_literal: Vec<Ranks>,
+    by_string: [HashMap<&'w str, Ranks>; 5],
+    by_tag: HashMap<&'w str, Ranks>,
+    /// By field and comparison: thresholds with ranks, those that hold for most values first.
+    by_threshold: [[Vec<(f64, u32)>; 2]; 5],
+    /// Routes without a key.
+    rest: Ranks,
+}
+
+/// What a route hangs at.
+enum Key<'w> {
+    Literals(Vec<&'w str>),
+    Strings(usize, Vec<&'w str>),
+    Tag(&'w str),
+    Threshold(Number, Comparison, f64),
+    None,
+}
+
+/// With aho-corasick as the scan.
+pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
+    Ok(Box::new(oracle(workload)?))
+}
+
+/// The index that sorts messages into mixes.
+pub fn oracle(workload: &Workload) -> Result<Keyed<'_, AhoCorasick>, String> {
+    Keyed::new(workload, |literals| {
+        let kind = (literals.len() > 2000).then_some(AhoCorasickKind::ContiguousNFA);
+        AhoCorasick::builder().kind(kind).build(literals).map_err(|error| error.to_string())
+    })
+}
+
+impl<'w, S: LiteralScan> Keyed<'w, S> {
+    pub fn new(
+        workload: &'w Workload,
+        scanner: impl FnOnce(&[String]) -> Result<S, String>,
+    ) -> Result<Self, String> {
+        let mut index = Keyed {
+            routes: &workload.routes,
+            regexes: workload.routes.iter().map(|_| OnceCell::new()).collect(),
+            scan: None,
+            by_literal: Vec::new(),
+            by_string: Default::default(),
+            by_tag: HashMap::default(),
+            by_threshold: Default::default(),
+            rest: Vec::new(),
+        };
+        let mut literals: HashMap<String, usize> = HashMap::default();
+        let mut hang = |index: &mut Self, word: &str, rank| {
+            let next = literals.len();
+            let at = *literals.entry(word.to_ascii_lowercase()).or_insert(next);
+            if at == next {
+                index.by_literal.push(Vec::new());
+            }
+            index.by_literal[at].push(rank);
+        };
+        for route in &workload.routes {
+            let rank = route.rank;
+            let keys = route.terms.iter().map(key);
+            match keys.min_by_key(|key| worth(key, workload)).unwrap_or(Key::None) {
+                Key::Literals(words) => words.iter().for_each(|word| hang(&mut index, word, rank)),
+                Key::Strings(field, values) => {
+                    values
+                        .iter()
+                        .for_each(|value| index.by_string[field].entry(value).or_default().push(rank));
+                }
+                Key::Tag(tag) => index.by_tag.entry(tag).or_default().push(rank),
+                Key::Threshold(field, comparison, value) => {
+                    index.by_threshold[field as usize][comparison as usize].push((value, rank));
+                }
+                Key::None => index.rest.push(rank),
+            }
+        }
+        for [at_least, below] in &mut index.by_threshold {
+            at_least.sort_by(|a, b| a.0.total_cmp(&b.0));
+            below.sort_by(|a, b| b.0.total_cmp(&a.0));
+        }
+        if !literals.is_empty() {
+            let mut words = vec![String::new(); literals.len()];
+            literals.into_iter().for_each(|(word, at)| words[at] = word);
+            index.scan = Some(scanner(&words)?);
+        }
+        Ok(index)
+    }
+
+    /// The first route that holds.
+    pub fn first(&self, message: &Message, buffer: &Cell<String>) -> Option<u32> {
+        let view = View::new(message, buffer);
+        let mut best = u32::MAX;
+        let walk = |ranks: &[u32], best: &mut u32| {
+            for &rank in ranks {
+                if rank >= *best {
+                    break;
+                }
+                if self.holds(rank, &view) {
+                    *best = rank;
+                }
+            }
+        };
+        for (field, lists) in self.by_string.iter().enumerate() {
+            if let Some(ranks) = lists.get(view.string(field)) {
+                walk(ranks, &mut best);
+            }
+        }
+        for tag in &message.tags {
+            if let Some(ranks) = self.by_tag.get(tag.as_str()) {
+                walk(ranks, &mut best);
+            }
+        }
+        walk(&self.rest, &mut best);
+        for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
+            let value = view.number(field);
+            let reached = at_least.iter().take_while(|(threshold, _)| value >= *threshold);
+            let under = below.iter().take_while(|(threshold, _)| value < *threshold);
+            for &(_, rank) in reached.chain(under) {
+                if rank < best && self.holds(rank, &view) {
+                    best = rank;
+                }
+            }
+        }
+        if let Some(scan) = &self.scan {
+            scan.scan(view.lower(), &mut |literal| walk(&self.by_literal[literal], &mut best));
+        }
+        view.done();
+        (best != u32::MAX).then_some(best)
+    }
+
+    fn holds(&self, rank: u32, view: &View<'_>) -> bool {
+        let (terms, regex) = (&self.routes[rank as usize].terms, &self.regexes[rank as usize]);
+        let (fields, texts) = (|term: &&Term| term.cost() < 10, |term: &&Term| term.cost() >= 10);
+        terms.iter().filter(fields).all(|term| holds(term, view, regex))
+            && terms.iter().filter(texts).all(|term| holds(term, view, regex))
+    }
+}
+
+/// What any message for which the term holds must have.
+fn key(term: &Term) -> Key<'_> {
+    match term {
+        Term::Contains { words, joined: Words::All, .. } => Key::Literals(
+            words.iter().max_by_key(|word| word.len()).map(String::as_str).into_iter().collect(),
+        ),
+        Term::Contains { words, .. } => Key::Literals(words.iter().map(String::as_str).collect()),
+        Term::StartsWith { word, .. } => Key::Literals(vec![word]),
+        Term::Matches { literals, .. } => Key::Literals(literals.iter().map(String::as_str).collect()),
+        Term::Is(field, value) => Key::Strings(*field, vec![value]),
+        Term::OneOf(field, values) => Key::Strings(*field, values.iter().map(String::as_str).collect()),
+        Term::Tagged(tag) => Key::Tag(tag),
+        Term::Compare(field, comparison, value) => Key::Threshold(*field, *comparison, *value),
+        Term::Lacks(_) | Term::IsNot(..) | Term::IsNew | Term::Either(..) => Key::None,
+    }
+}
+
+/// How many of a million messages have the key, roughly: the rarest is taken.
+fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
+    let words = &workload.vocabulary;
+    match key {
+        // Two words in a row are rare, one is as rare as there are many.
+        Key::Literals(found) => {
+            let rare = |word: &str| {
+                if word.contains(' ') || word.len() > 9 { 10 } else { 3_500_000 / words.words.len() as u64 }
+            };
+            found.iter().map(|word| rare(word)).sum()
+        }
+        Key::Strings(crate::workload::route::PRODUCT, values) => {
+            values.len() as u64 * 1_000_000 / words.products.len() as u64
+        }
+        Key::Strings(crate::workload::route::COUNTRY, values) => values.len() as u64 * 25_000,
+        Key::Strings(_, values) => values.len() as u64 * 100_000,
+        Key::Tag(_) => 2_000_000 / words.tags.len() as u64,
+        Key::Threshold(field, Comparison::AtLeast, value) => ((1.0 - value / field.limit()) * 1e6) as u64,
+        Key::Threshold(field, Comparison::Below, value) => (value / field.limit() * 1e6) as u64,
+        Key::None => u64::MAX,
+    }
+}
+
+/// Whether a term holds; the plain meaning that everything else is checked against at large sizes.
+fn holds(term: &Term, view: &View<'_>, regex: &OnceCell<Regex>) -> bool {
+    let text = view.message.text.as_str();
+    let has = |word: &String, fold: bool| {
+        memchr::memmem::find(if fold { view.lower() } else { view.text() }, word.as_bytes()).is_some()
+    };
+    match term {
+        Term::Contains { words, joined: Words::Any, fold } => words.iter().any(|word| has(word, *fold)),
+        Term::Contains { words, joined: Words::All, fold } => words.iter().all(|word| has(word, *fold)),
+        Term::Lacks(word) => !has(word, false),
+        Term::StartsWith { word, fold: false } => text.starts_with(word),
+        Term::StartsWith { word, fold: true } => view.lower().starts_with(word.as_bytes()),
+        Term::Matches { pattern, .. } => {
+            regex.get_or_init(|| Regex::new(pattern).unwrap_or_else(|error| panic!("{error}"))).is_match(text)
+        }
+        Term::Is(field, value) => view.string(*field) == value,
+        Term::IsNot(field, value) => !view.string(*field).is_empty() && view.string(*field) != value,
+        Term::OneOf(field, values) => values.iter().any(|value| value == view.string(*field)),
+        Term::Compare(field, Comparison::AtLeast, value) => view.number(*field as usize) >= *value,
+        Term::Compare(field, Comparison::Below, value) => view.number(*field as usize) < *value,
+        Term::Tagged(tag) => view.tagged(tag),
+        Term::IsNew => view.is_new(),
+        Term::Either(left, right) => holds(left, view, regex) || holds(right, view, regex),
+    }
+}
+
+impl<S: LiteralScan> Engine for Keyed<'_, S> {
+    fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
+        Box::new(Probe { index: self, samples, buffer: Cell::default() })
+    }
+}
+
+struct Probe<'e, 'w, S> {
+    index: &'e Keyed<'w, S>,
+    samples: &'e [Sample],
+    buffer: Cell<String>,
+}
+
+impl<S: LiteralScan> Ready for Probe<'_, '_, S> {
+    fn decide(&mut self, at: usize) -> Option<u32> {
+        self.index.first(&self.samples[at].message, &self.buffer)
+    }
+}

@@ -1,0 +1,104 @@
+//! zen-expression, the expression language of the GoRules engine: a compiled expression for each
+//! route, run in order on one machine. What is missing is null; a comparison with it is an error,
+//! which ends the evaluation as no match, and is guarded where another way may still hold. `matches`
+//! is its own, which compiles its pattern at every call. The text in lower case is a field of its own,
+//! made before the clock starts (in its favour).
+
+use super::{Engine, Ready, Sample};
+use crate::workload::{Comparison, Route, Term, Words, Workload};
+use serde_json::{Map, Value as Json};
+use zen_expression::expression::Standard;
+use zen_expression::scope::Scope;
+use zen_expression::variable::Variable;
+use zen_expression::vm::VM;
+use zen_expression::{Expression, compile_expression};
+
+const STRINGS: [&str; 5] = ["role", "channel", "country", "product", "error"];
+const NUMBERS: [&str; 5] = ["message_count", "age_days", "total", "items", "score"];
+
+struct Zen {
+    expressions: Vec<Expression<Standard>>,
+}
+
+pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
+    let expression = |route: &Route| {
+        let terms: Vec<String> = route.terms.iter().map(|term| self::term(term, false)).collect();
+        compile_expression(&terms.join(" and ")).map_err(|error| error.to_string())
+    };
+    Ok(Box::new(Zen { expressions: workload.routes.iter().map(expression).collect::<Result<_, _>>()? }))
+}
+
+/// A term; `guarded` where an error in it must not end the whole.
+fn term(term: &Term, guarded: bool) -> String {
+    let text = |fold: bool| if fold { "lower" } else { "text" };
+    match term {
+        Term::Contains { words, joined, fold } => {
+            let joint = if *joined == Words::Any { " or " } else { " and " };
+            let parts: Vec<String> =
+                words.iter().map(|word| format!("contains({}, {word:?})", text(*fold))).collect();
+            format!("({})", parts.join(joint))
+        }
+        Term::Lacks(word) => format!("not contains(text, {word:?})"),
+        Term::StartsWith { word, fold } => format!("startsWith({}, {word:?})", text(*fold)),
+        Term::Matches { pattern, .. } => format!("matches(text, \"{pattern}\")"),
+        Term::Is(field, value) => format!("{} == {value:?}", STRINGS[*field]),
+        Term::IsNot(field, value) => format!("({0} != null and {0} != {value:?})", STRINGS[*field]),
+        Term::OneOf(field, values) => format!("{} in {values:?}", STRINGS[*field]),
+        Term::Compare(field, comparison, value) => {
+            let operator = if *comparison == Comparison::AtLeast { ">=" } else { "<" };
+            let name = NUMBERS[*field as usize];
+            let guard = if guarded { format!("{name} != null and ") } else { String::new() };
+            format!("({guard}{name} {operator} {value})")
+        }
+        Term::Tagged(tag) => format!("contains(tags, {tag:?})"),
+        Term::IsNew => "is_new == true".to_owned(),
+        Term::Either(left, right) => format!("({} or {})", self::term(left, true), self::term(right, true)),
+    }
+}
+
+impl Engine for Zen {
+    fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
+        let scopes = samples.iter().map(|sample| Scope::new(Variable::from(fields(sample)))).collect();
+        Box::new(Scan { expressions: &self.expressions, scopes, vm: VM::new() })
+    }
+}
+
+/// The message with its fields side by side.
+fn fields(sample: &Sample) -> Json {
+    let mut fields = Map::new();
+    fields.insert("text".into(), sample.message.text.as_str().into());
+    fields.insert("lower".into(), sample.message.text.to_ascii_lowercase().into());
+    for (name, value) in STRINGS.iter().zip(&sample.message.strings) {
+        let value = if value.is_empty() { Json::Null } else { value.as_str().into() };
+        fields.insert((*name).to_owned(), value);
+    }
+    for (name, value) in NUMBERS.iter().zip(sample.message.numbers) {
+        let value = if value.is_nan() {
+            Json::Null
+        } else if value.fract() == 0.0 {
+            (value as i64).into()
+        } else {
+            value.into()
+        };
+        fields.insert((*name).to_owned(), value);
+    }
+    fields.insert("tags".into(), sample.message.tags.clone().into());
+    fields.insert("is_new".into(), sample.message.is_new.into());
+    Json::Object(fields)
+}
+
+struct Scan<'e> {
+    expressions: &'e [Expression<Standard>],
+    scopes: Vec<Scope>,
+    vm: VM,
+}
+
+impl Ready for Scan<'_> {
+    fn decide(&mut self, at: usize) -> Option<u32> {
+        let (scope, vm) = (&self.scopes[at], &mut self.vm);
+        let holds = |expression: &Expression<Standard>| {
+            matches!(expression.evaluate_with_scope(scope, vm), Ok(Variable::Bool(true)))
+        };
+        self.expressions.iter().position(holds).map(|rank| rank as u32)
+    }
+}

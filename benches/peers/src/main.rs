@@ -1,0 +1,205 @@
+//! rulec against its peers and two hand-written baselines, on one workload. See the README.
+
+mod clinc;
+mod engines;
+mod heap;
+mod load;
+mod measure;
+mod mix;
+mod options;
+mod report;
+mod view;
+mod workload;
+
+use clap::Parser;
+use engines::{Column, Engine, Ready};
+use mix::Mix;
+use options::Options;
+use report::{Section, Table};
+use std::collections::HashMap;
+use std::process::ExitCode;
+use workload::{Variant, Workload};
+
+#[global_allocator]
+static ALLOCATOR: heap::Counting = heap::Counting;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let columns = options.columns()?;
+    let mut page = Page::new(options);
+    for &variant in &options.variants {
+        for section in compare(options, &columns, variant.into(), &mut page.facts)? {
+            page.add(section);
+        }
+    }
+    if !options.clinc.is_empty() {
+        page.add(clinc::section(&options.clinc, options.rounds.into())?);
+    }
+    if options.load > 0 {
+        eprintln!("loading {} routes", options.load);
+        page.add(load::section(&Workload::new(options.shape(options.load, Variant::Mixed)))?);
+    }
+    page.write(options)
+}
+
+/// What is printed, and written at the end.
+struct Page {
+    sections: Vec<Section>,
+    facts: Vec<String>,
+}
+
+impl Page {
+    fn new(options: &Options) -> Page {
+        let Options { messages, rounds, no_key, seed, .. } = options;
+        let facts = vec![format!(
+            "{messages} messages a mix, {rounds} rounds, {no_key} % of the routes without a key, seed {seed}; all \
+             answers checked with the reference evaluator, unless said otherwise"
+        )];
+        Page { sections: Vec::new(), facts }
+    }
+
+    fn add(&mut self, section: Section) {
+        println!("{}", section.text());
+        self.sections.push(section);
+    }
+
+    fn write(&self, options: &Options) -> Result<(), String> {
+        let Some(path) = &options.markdown else { return Ok(()) };
+        let mut text = report::head(&options.date, &self.facts);
+        for section in &self.sections {
+            text.push('\n');
+            text.push_str(&section.text());
+        }
+        std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    }
+}
+
+/// The tables of one variant.
+fn compare(
+    options: &Options,
+    columns: &[Column],
+    variant: Variant,
+    facts: &mut Vec<String>,
+) -> Result<Vec<Section>, String> {
+    let places = options.places();
+    let mut tables: Vec<Table> = places
+        .iter()
+        .map(|&place| Table {
+            place,
+            columns: columns.iter().map(|column| column.name).collect(),
+            rows: Vec::new(),
+        })
+        .collect();
+    let mut slowest = HashMap::new();
+    for &size in &options.sizes {
+        eprintln!("{} rules, {size} routes: generating", variant.name());
+        let workload = Workload::new(options.shape(size, variant));
+        let mixes = mix::mixes(&workload, &places, options.messages)?;
+        facts.extend(check_oracle(&workload, &mixes, options)?);
+        let times = measure_size(options, columns, &workload, &mixes, &mut slowest)?;
+        for (table, times) in tables.iter_mut().zip(times) {
+            table.rows.push((size, times));
+        }
+    }
+    Ok(tables.iter().map(|table| table.section(variant.name())).collect())
+}
+
+/// Holds the expected answers against the reference evaluator: all of them, or a sample where a
+/// decision by it takes tens of milliseconds; then says so.
+fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result<Option<String>, String> {
+    let size = workload.routes.len();
+    let sample = match size {
+        0..=10_000 => options.messages,
+        10_001..=100_000 => options.messages.min(32),
+        _ => options.messages.min(4),
+    };
+    let rules = engines::rulec::compile(workload)?;
+    let mut reference = engines::rulec::reference(&rules);
+    for mix in mixes {
+        let step = (mix.samples.len() / sample.max(1)).max(1);
+        for at in (0..mix.samples.len()).step_by(step) {
+            let answer = reference(&mix.samples[at]);
+            if answer != mix.expected[at] {
+                return Err(format!(
+                    "the reference answers {answer:?} and the oracle {:?} for\n  {}",
+                    mix.expected[at], mix.samples[at].json
+                ));
+            }
+        }
+    }
+    let routes = report::thousands(size as f64);
+    Ok((sample < options.messages).then(|| {
+        format!(
+            "{} rules, {routes} routes: the reference evaluator has checked {sample} messages a mix",
+            workload.shape.variant.name()
+        )
+    }))
+}
+
+/// Whether an engine is measured however long it takes, for the targets are about it.
+fn always_measured(name: &str) -> bool {
+    name == "closures" || name.starts_with("rulec")
+}
+
+/// Builds, checks and times all engines at one size; times by mix and column.
+fn measure_size(
+    options: &Options,
+    columns: &[Column],
+    workload: &Workload,
+    mixes: &[Mix],
+    slowest: &mut HashMap<&'static str, (f64, usize)>,
+) -> Result<Vec<Vec<Option<f64>>>, String> {
+    let size = workload.routes.len();
+    let limit = options.limit_ms * 1e6;
+    let mut built: Vec<(usize, Box<dyn Engine + '_>)> = Vec::new();
+    for (at, column) in columns.iter().enumerate() {
+        let name = column.name;
+        // Whatever is linear takes ten times as long on the next row.
+        let expected = slowest.get(name).map_or(0.0, |(time, routes)| time / *routes as f64 * size as f64);
+        if size > column.most || (expected > limit && !always_measured(name)) {
+            continue;
+        }
+        match (column.build)(workload) {
+            Ok(engine) => built.push((at, engine)),
+            Err(reason) => eprintln!("  {name}: {reason}"),
+        }
+    }
+    let mut times = vec![vec![None; columns.len()]; mixes.len()];
+    for (mix, times) in mixes.iter().zip(&mut times) {
+        let messages = mix.samples.len();
+        let (mut chosen, mut readies): (Vec<usize>, Vec<Box<dyn Ready + '_>>) = Default::default();
+        for (at, engine) in &built {
+            let name = columns[*at].name;
+            let mut ready = engine.ready(&mix.samples);
+            let time = measure::probe(&mut *ready, messages);
+            if time > limit && !always_measured(name) {
+                eprintln!("  {name}: {:.0} ms a message, skipped", time / 1e6);
+                continue;
+            }
+            let checked = measure::check(name, mix, |at| ready.decide(at))?;
+            if checked < messages {
+                eprintln!("  {name}: {checked} of {messages} messages checked");
+            }
+            chosen.push(*at);
+            readies.push(ready);
+        }
+        eprintln!("  timing the mix {}", mix.place.name());
+        for (at, time) in
+            chosen.into_iter().zip(measure::interleaved(&mut readies, messages, options.rounds.into()))
+        {
+            times[at] = Some(time);
+            slowest.insert(columns[at].name, (time, size));
+        }
+    }
+    Ok(times)
+}

@@ -1,0 +1,123 @@
+//! Checking and timing. Nothing is timed whose answers have not been compared; all engines take turns
+//! in every round, so that what else the machine does hits all of them alike. The clock is the thread's
+//! processor time: on an idle machine it is the time on the wall, on a busy one it leaves out what
+//! others take.
+
+use crate::engines::Ready;
+use crate::mix::Mix;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// A batch lasts at least so long.
+const BATCH: Duration = Duration::from_millis(20);
+/// A batch of a slow engine has so many messages, unless it would last longer than `PATIENCE`.
+const FEW: f64 = 64.0;
+const PATIENCE: f64 = 200e6;
+/// Checking one engine on one mix stops after so long.
+const CHECKING: Duration = Duration::from_secs(20);
+
+/// A stopwatch of the thread's processor time.
+pub struct Stopwatch(Duration);
+
+impl Stopwatch {
+    pub fn start() -> Stopwatch {
+        Stopwatch(Stopwatch::now())
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        Stopwatch::now().saturating_sub(self.0)
+    }
+
+    fn now() -> Duration {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+    }
+}
+
+/// Compares an engine's answers with those expected; says how many messages were compared: all, unless
+/// that takes too long.
+///
+/// # Errors
+/// The first message on which they differ.
+pub fn check(name: &str, mix: &Mix, mut decide: impl FnMut(usize) -> Option<u32>) -> Result<usize, String> {
+    let start = Stopwatch::start();
+    for (at, expected) in mix.expected.iter().enumerate() {
+        let answer = decide(at);
+        if answer != *expected {
+            return Err(format!(
+                "`{name}` answers {answer:?} instead of {expected:?} (mix `{}`) for\n  {}",
+                mix.place.name(),
+                mix.samples[at].json
+            ));
+        }
+        if start.elapsed() > CHECKING {
+            return Ok(at + 1);
+        }
+    }
+    Ok(mix.expected.len())
+}
+
+/// Nanoseconds a message, from a few.
+pub fn probe(ready: &mut dyn Ready, messages: usize) -> f64 {
+    let count = messages.min(4);
+    ready.batch(0, count, messages);
+    let start = Stopwatch::start();
+    ready.batch(0, count, messages);
+    start.elapsed().as_nanos() as f64 / count as f64
+}
+
+/// An engine being timed.
+struct Turn<'r, 'e> {
+    ready: &'r mut (dyn Ready + 'e),
+    /// Messages a batch.
+    count: usize,
+    from: usize,
+    times: Vec<f64>,
+}
+
+impl Turn<'_, '_> {
+    fn run(&mut self, messages: usize) -> Duration {
+        let start = Stopwatch::start();
+        self.ready.batch(self.from, self.count, messages);
+        let elapsed = start.elapsed();
+        self.from = (self.from + self.count) % messages;
+        elapsed
+    }
+
+    /// Warms up, and finds how many messages make a batch.
+    fn calibrate(&mut self, messages: usize) {
+        loop {
+            let elapsed = self.run(messages);
+            let each = elapsed.as_nanos() as f64 / self.count as f64;
+            let wanted = BATCH.as_nanos() as f64 / each;
+            let wanted = wanted.max(FEW.min(PATIENCE / each)).max(4.0) as usize;
+            if elapsed >= BATCH / 2 || wanted <= self.count {
+                self.count = wanted.max(1);
+                return;
+            }
+            self.count = wanted.min(self.count * 16);
+        }
+    }
+}
+
+/// The median over so many rounds for each engine, in nanoseconds a message.
+pub fn interleaved(readies: &mut [Box<dyn Ready + '_>], messages: usize, rounds: usize) -> Vec<f64> {
+    let mut turns: Vec<Turn<'_, '_>> = readies
+        .iter_mut()
+        .map(|ready| Turn { ready: &mut **ready, count: 4, from: 0, times: Vec::new() })
+        .collect();
+    turns.iter_mut().for_each(|turn| turn.calibrate(messages));
+    for _ in 0..rounds {
+        for turn in &mut turns {
+            let elapsed = turn.run(messages);
+            turn.times.push(elapsed.as_nanos() as f64 / turn.count as f64);
+        }
+    }
+    turns.into_iter().map(|turn| median(turn.times)).collect()
+}
+
+/// The middle one.
+pub fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}

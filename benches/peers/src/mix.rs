@@ -1,0 +1,92 @@
+//! Messages in three mixes by where the first route that holds stands. Messages are generated and
+//! sorted by an oracle; where chance is not enough, they are made for a chosen route.
+
+use crate::engines::Sample;
+use crate::engines::keyed::oracle;
+use crate::workload::random::Random;
+use crate::workload::{Message, Workload};
+use std::cell::Cell;
+
+/// Where the first route that holds stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In the last tenth.
+    Late,
+    /// In the first tenth, and among the first ten.
+    Early,
+    /// Nowhere.
+    None,
+}
+
+impl Place {
+    pub const ALL: [Place; 3] = [Place::Late, Place::Early, Place::None];
+
+    pub fn name(self) -> &'static str {
+        ["late", "early", "none"][self as usize]
+    }
+
+    pub fn title(self) -> &'static str {
+        ["Late hit", "Early hit", "No match"][self as usize]
+    }
+
+    /// The ranks that count, of so many routes.
+    fn ranks(self, routes: usize) -> std::ops::Range<usize> {
+        match self {
+            Place::Late => routes - (routes / 10).max(1)..routes,
+            Place::Early => 0..(routes / 10).clamp(1, 10),
+            Place::None => 0..0,
+        }
+    }
+}
+
+/// Messages of one mix with the answers of the oracle.
+pub struct Mix {
+    pub place: Place,
+    pub samples: Vec<Sample>,
+    pub expected: Vec<Option<u32>>,
+}
+
+/// So many attempts for every message wanted, before giving up.
+const ATTEMPTS: usize = 200;
+
+/// The mixes, of so many different messages each.
+///
+/// # Errors
+/// When too few messages of a mix are found.
+pub fn mixes(workload: &Workload, places: &[Place], each: usize) -> Result<Vec<Mix>, String> {
+    let oracle = oracle(workload)?;
+    let buffer = Cell::default();
+    let mut random = Random::new(workload.shape.seed.wrapping_mul(31) ^ 0x5EED);
+    let mut mixes = Vec::new();
+    for &place in places {
+        let ranks = place.ranks(workload.routes.len());
+        let mut mix = Mix { place, samples: Vec::with_capacity(each), expected: Vec::with_capacity(each) };
+        for _ in 0..each * ATTEMPTS {
+            if mix.samples.len() == each {
+                break;
+            }
+            let message = if ranks.is_empty() {
+                Message::random(workload, &mut random)
+            } else {
+                let route = &workload.routes[ranks.start + random.below(ranks.len())];
+                Message::satisfying(workload, route, &mut random)
+            };
+            let first = oracle.first(&message, &buffer);
+            let wanted = match first {
+                Some(rank) => ranks.contains(&(rank as usize)),
+                None => place == Place::None,
+            };
+            if wanted {
+                let json = message.json();
+                mix.samples.push(Sample { message, json });
+                mix.expected.push(first);
+            }
+        }
+        if mix.samples.len() < each {
+            let (found, name) = (mix.samples.len(), place.name());
+            return Err(format!("only {found} of {each} messages found for the mix `{name}`"));
+        }
+        mixes.push(mix);
+    }
+    Ok(mixes)
+}

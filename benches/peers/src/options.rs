@@ -1,0 +1,100 @@
+//! The command line.
+
+use crate::engines::{self, Column};
+use crate::mix::Place;
+use crate::workload::{Shape, Variant};
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+
+/// Compares rulec with its peers on one workload.
+#[derive(Parser)]
+#[command(name = "rulec-peers")]
+pub struct Options {
+    /// Numbers of routes, a row each.
+    #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000,10000,100000,1000000")]
+    pub sizes: Vec<usize>,
+    /// Engines, a column each; all unless said.
+    #[arg(long, value_delimiter = ',')]
+    pub engines: Vec<String>,
+    /// Mixes of messages, a table each; all unless said.
+    #[arg(long, value_delimiter = ',')]
+    pub mix: Vec<MixName>,
+    /// What the routes test, a set of tables each.
+    #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset,fields")]
+    pub variants: Vec<VariantName>,
+    /// Rounds in which every engine has a turn; the median counts.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+    /// Messages of a mix.
+    #[arg(long, default_value_t = 512)]
+    pub messages: usize,
+    /// Routes in a hundred that no key can find.
+    #[arg(long, default_value_t = 5)]
+    pub no_key: usize,
+    /// The generator's seed. The straight-line code is there for the default only.
+    #[arg(long, default_value_t = 7)]
+    pub seed: u64,
+    /// A peer that takes longer for a message, in milliseconds, is skipped.
+    #[arg(long, default_value_t = 20.0)]
+    pub limit_ms: f64,
+    /// How many copies of the CLINC150 rules are put before the original, a row each; none for no table.
+    #[arg(long, value_delimiter = ',', default_value = "0,10,100", num_args = 0..)]
+    pub clinc: Vec<usize>,
+    /// Measures loading so many routes; 0 for not.
+    #[arg(long, default_value_t = 100_000)]
+    pub load: usize,
+    /// Writes the page of all tables.
+    #[arg(long)]
+    pub markdown: Option<PathBuf>,
+    /// The date to write on the page.
+    #[arg(long, default_value = "undated")]
+    pub date: String,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MixName {
+    Late,
+    Early,
+    None,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum VariantName {
+    Mixed,
+    Subset,
+    Fields,
+}
+
+impl From<VariantName> for Variant {
+    fn from(name: VariantName) -> Variant {
+        Variant::ALL[name as usize]
+    }
+}
+
+impl Options {
+    pub fn shape(&self, routes: usize, variant: Variant) -> Shape {
+        Shape { routes, variant, no_key: self.no_key, seed: self.seed }
+    }
+
+    pub fn places(&self) -> Vec<Place> {
+        let named = self.mix.iter().map(|&name| Place::ALL[name as usize]);
+        if self.mix.is_empty() { Place::ALL.to_vec() } else { named.collect() }
+    }
+
+    /// The chosen engines.
+    ///
+    /// # Errors
+    /// A name that none has.
+    pub fn columns(&self) -> Result<Vec<Column>, String> {
+        let all = engines::all();
+        for name in &self.engines {
+            if all.iter().all(|column| column.name != name) {
+                let known: Vec<&str> = all.iter().map(|column| column.name).collect();
+                return Err(format!("there is no engine `{name}`; there are {}", known.join(", ")));
+            }
+        }
+        let wanted =
+            |column: &Column| self.engines.is_empty() || self.engines.iter().any(|name| name == column.name);
+        Ok(all.into_iter().filter(wanted).collect())
+    }
+}

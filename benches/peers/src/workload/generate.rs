@@ -1,0 +1,278 @@
+//! Seeded routes of two to four terms: six in ten begin with a text literal, one with a regular
+//! expression, the rest test the context; of these a given share can be found by no key.
+//!
+//! How often a route holds is aimed at: over the whole rule set about one route holds for a message,
+//! whatever the size, so that there are early hits, late hits and none at a million routes as well.
+//! Hence words, products and thresholds grow more selective as the rule set grows.
+
+use super::message::PRESENT;
+use super::random::Random;
+use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRODUCT, ROLE, Route, Term, Words};
+use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
+use std::fmt::Write;
+
+/// What the routes test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Everything.
+    Mixed,
+    /// All but lists and floating numbers.
+    Subset,
+    /// Strings for equality, integers and booleans of the context; no text.
+    Fields,
+}
+
+impl Variant {
+    pub const ALL: [Variant; 3] = [Variant::Mixed, Variant::Subset, Variant::Fields];
+
+    pub fn name(self) -> &'static str {
+        ["mixed", "subset", "fields"][self as usize]
+    }
+}
+
+/// What a workload is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    pub routes: usize,
+    pub variant: Variant,
+    /// How many routes in a hundred have only ranges and negations.
+    pub no_key: usize,
+    pub seed: u64,
+}
+
+/// Routes and the words they were made of.
+pub struct Workload {
+    pub shape: Shape,
+    pub vocabulary: Vocabulary,
+    /// In the order of decision.
+    pub routes: Vec<Route>,
+}
+
+/// How many routes hold for a message, on average.
+const HOLDING: f64 = 1.2;
+/// Words that rules may ask for in a text, on average.
+const WORDS_IN_TEXT: f64 = 7.0;
+
+impl Workload {
+    pub fn new(shape: Shape) -> Workload {
+        let mut random = Random::new(shape.seed ^ (shape.routes as u64) << 8 ^ shape.variant as u64);
+        let vocabulary = Vocabulary::new(shape.routes, &mut random);
+        let mut maker = Maker { shape, vocabulary: &vocabulary, random };
+        let routes = (0..shape.routes).map(|rank| maker.route(rank)).collect();
+        Workload { shape, vocabulary, routes }
+    }
+
+    /// The rule set in the language.
+    pub fn source(&self) -> String {
+        let mut out = String::with_capacity(self.routes.len() * 200 + INPUT.len());
+        out.push_str(INPUT);
+        for route in &self.routes {
+            let _ = writeln!(out, "{route}");
+        }
+        out.push_str("default -> nobody\n");
+        out
+    }
+}
+
+struct Maker<'v> {
+    shape: Shape,
+    vocabulary: &'v Vocabulary,
+    random: Random,
+}
+
+impl Maker<'_> {
+    fn route(&mut self, rank: usize) -> Route {
+        // Steps of the golden ratio keep the shares exact for few routes too.
+        let class = (0.3 + rank as f64 * 0.618_033_988_749_895).fract() * 100.0;
+        let priority = (10 - rank * 11 / self.shape.routes.max(1)) as i64 * 10;
+        let count = 2 + self.random.below(3);
+        let mut wanted = (HOLDING / self.shape.routes as f64).min(0.3);
+        let mut terms = Vec::with_capacity(count);
+        let no_key = class >= (100 - self.shape.no_key) as f64;
+        if !no_key {
+            let (term, frequency) = match class {
+                _ if self.shape.variant == Variant::Fields => self.identity(),
+                ..60.0 => self.text(),
+                ..70.0 => self.regex(),
+                _ => self.identity(),
+            };
+            wanted = (wanted / frequency).min(1.0);
+            terms.push(term);
+        }
+        while terms.len() < count {
+            let left = count - terms.len();
+            let each = wanted.powf(1.0 / left as f64).clamp(0.0001, 0.6);
+            let (term, frequency) = if no_key { self.range(each) } else { self.context(each) };
+            if same_subject(&terms, &term) {
+                continue;
+            }
+            wanted = (wanted / frequency).min(1.0);
+            terms.push(term);
+        }
+        // An author writes the test of the text first or last.
+        if self.random.percent(50) {
+            terms.rotate_left(1);
+        }
+        Route { rank: rank as u32, priority, terms }
+    }
+
+    /// A word, and how often a text has it.
+    fn word(&mut self, chinese: bool) -> (String, f64) {
+        let words = if chinese { &self.vocabulary.chinese } else { &self.vocabulary.words };
+        let at = self.random.below(words.len());
+        let share = if chinese { 0.3 } else { 0.7 };
+        (words[at].clone(), (share * WORDS_IN_TEXT * Vocabulary::frequency(at, words.len())).min(0.9))
+    }
+
+    fn text(&mut self) -> (Term, f64) {
+        let chinese = self.random.percent(30);
+        let fold = !chinese && self.random.percent(40);
+        let ((first, a), (second, b)) = (self.word(chinese), self.word(chinese));
+        let (glue, planted) = (if chinese { "" } else { " " }, 0.4 / self.shape.routes as f64);
+        let contains = |words: Vec<String>, joined| Term::Contains { words, joined, fold };
+        match self.random.below(8) {
+            0 | 1 => (contains(vec![first], Words::Any), a),
+            2 | 3 => (contains(vec![format!("{first}{glue}{second}")], Words::Any), planted),
+            4 => (contains(vec![format!("{first}{glue}{second}"), self.phrase(glue)], Words::Any), planted),
+            5 => (contains(vec![first, second], Words::Any), (a + b).min(0.9)),
+            6 => (contains(vec![first, second], Words::All), (a * b).max(planted)),
+            _ => {
+                (Term::StartsWith { word: format!("{first}{glue}"), fold }, (a / WORDS_IN_TEXT).max(planted))
+            }
+        }
+    }
+
+    fn phrase(&mut self, glue: &str) -> String {
+        let chinese = glue.is_empty();
+        format!("{}{glue}{}", self.word(chinese).0, self.word(chinese).0)
+    }
+
+    fn regex(&mut self) -> (Term, f64) {
+        let ((first, a), (second, b)) = (self.word(false), self.word(false));
+        let planted = 0.4 / self.shape.routes as f64;
+        let form = self.random.below(3);
+        let (pattern, literals, frequency) = match form {
+            0 => (format!(r"(?i)\b({first}|{second})s?\b"), vec![first, second], (a + b).min(0.9)),
+            1 => {
+                let pattern = format!("{first} (my|the|this) {second}");
+                let literals = vec![format!("{first} ")];
+                (pattern, literals, planted)
+            }
+            _ => (format!("{first} [A-Z]{{2}}-[0-9]{{4,8}}"), vec![format!("{first} ")], planted),
+        };
+        (Term::Matches { pattern, literals, fold: form == 0 }, frequency)
+    }
+
+    /// What a route without a text is about: mostly one of many products, sometimes a tag, rarely one of
+    /// a few countries.
+    fn identity(&mut self) -> (Term, f64) {
+        let (products, tags) = (&self.vocabulary.products, &self.vocabulary.tags);
+        let random = &mut self.random;
+        match random.below(100) {
+            0..3 => (Term::Is(COUNTRY, random.pick(COUNTRIES).to_owned()), 0.9 / COUNTRIES.len() as f64),
+            3..20 if self.shape.variant == Variant::Mixed => {
+                (Term::Tagged(tags[random.below(tags.len())].clone()), 1.8 / tags.len() as f64)
+            }
+            _ => {
+                let product = products[random.below(products.len())].clone();
+                (Term::Is(PRODUCT, product), 0.9 / products.len() as f64)
+            }
+        }
+    }
+
+    /// A range of a number, or now and then a negation or two ranges of which one is to hold.
+    fn range(&mut self, wanted: f64) -> (Term, f64) {
+        match self.random.below(10) {
+            0 | 1 if wanted > 0.5 => (Term::IsNot(CHANNEL, self.random.pick(CHANNELS).to_owned()), 0.9),
+            2 if wanted > 0.5 => (Term::IsNot(ROLE, self.random.pick(ROLES).to_owned()), 0.85),
+            3 if wanted > 0.5 && self.shape.variant != Variant::Fields => {
+                let (word, often) = self.word(false);
+                (Term::Lacks(word), 1.0 - often)
+            }
+            4 => {
+                let ((left, a), (right, b)) = (self.compare(wanted / 2.0), self.compare(wanted / 2.0));
+                if same_subject(std::slice::from_ref(&left), &right) {
+                    return (left, a);
+                }
+                (Term::Either(Box::new(left), Box::new(right)), (a + b).min(0.9))
+            }
+            _ => self.compare(wanted),
+        }
+    }
+
+    fn compare(&mut self, wanted: f64) -> (Term, f64) {
+        let present = PRESENT as f64 / 100.0;
+        loop {
+            let field = Number::ALL[self.random.below(Number::ALL.len())];
+            let absent = field == Number::Score && self.shape.variant != Variant::Mixed;
+            if absent || (wanted * field.limit() < field.step() && field != Number::Total) {
+                continue;
+            }
+            let part = (wanted / present).min(0.95) * field.limit();
+            let (comparison, threshold) = if self.random.percent(60) {
+                (Comparison::AtLeast, field.limit() - part)
+            } else {
+                (Comparison::Below, part)
+            };
+            let threshold = field.round(threshold).max(field.step());
+            return (Term::Compare(field, comparison, threshold), wanted.min(0.95 * present));
+        }
+    }
+
+    /// A test of the context that holds about as often as wanted.
+    fn context(&mut self, wanted: f64) -> (Term, f64) {
+        let products = &self.vocabulary.products;
+        loop {
+            let random = &mut self.random;
+            let lists = self.shape.variant == Variant::Mixed;
+            let (term, frequency) = match random.below(15) {
+                0 => (Term::Is(ROLE, random.pick(ROLES).to_owned()), 0.9 / ROLES.len() as f64),
+                1 => (Term::OneOf(ROLE, several(random, ROLES, 2)), 1.8 / ROLES.len() as f64),
+                2 => (Term::Is(CHANNEL, random.pick(CHANNELS).to_owned()), 1.0 / CHANNELS.len() as f64),
+                3 => (Term::IsNot(CHANNEL, random.pick(CHANNELS).to_owned()), 0.88),
+                4 => (Term::Is(COUNTRY, random.pick(COUNTRIES).to_owned()), 0.9 / COUNTRIES.len() as f64),
+                5 => (Term::OneOf(COUNTRY, several(random, COUNTRIES, 4)), 3.6 / COUNTRIES.len() as f64),
+                6 => (Term::Is(ERROR, random.pick(ERRORS).to_owned()), 0.9 / ERRORS.len() as f64),
+                7 if lists => {
+                    let tags = &self.vocabulary.tags;
+                    (Term::Tagged(tags[random.below(tags.len())].clone()), 1.8 / tags.len() as f64)
+                }
+                8 => (Term::IsNew, 0.45),
+                9 | 10 => {
+                    let product = products[random.below(products.len())].clone();
+                    (Term::Is(PRODUCT, product), 0.9 / products.len() as f64)
+                }
+                11 => {
+                    let left = Term::Is(CHANNEL, random.pick(CHANNELS).to_owned());
+                    let right = Term::Is(ROLE, random.pick(ROLES).to_owned());
+                    (Term::Either(Box::new(left), Box::new(right)), 0.19)
+                }
+                _ if wanted > 0.002 => self.compare(wanted),
+                _ => continue,
+            };
+            let often = frequency / wanted;
+            if (0.2..5.0).contains(&often) || (wanted < 0.002 && frequency < 0.03) {
+                return (term, frequency);
+            }
+        }
+    }
+}
+
+/// So many different values.
+fn several(random: &mut Random, values: &[&str], count: usize) -> Vec<String> {
+    let first = random.below(values.len());
+    (0..count).map(|at| values[(first + at * 7) % values.len()].to_owned()).collect()
+}
+
+/// Whether a route asks the same field twice, but for a range with two ends.
+fn same_subject(terms: &[Term], next: &Term) -> bool {
+    let subject = |term: &Term| match term {
+        Term::Is(field, _) | Term::IsNot(field, _) | Term::OneOf(field, _) => Some(*field),
+        Term::Compare(field, ..) => Some(10 + *field as usize),
+        Term::Tagged(_) => Some(20),
+        Term::IsNew => Some(21),
+        Term::Either(..) => Some(22),
+        _ => None,
+    };
+    subject(next).is_some() && terms.iter().any(|term| subject(term) == subject(next))
+}

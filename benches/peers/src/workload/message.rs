@@ -1,0 +1,228 @@
+//! Messages of 20 to 200 bytes, three in ten Chinese, each with a context that lacks a field now and
+//! then.
+
+use super::generate::Workload;
+use super::random::Random;
+use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, Number, PRODUCT, ROLE, Route, Term, Words};
+use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
+use serde_json::{Map, Value as Json};
+
+/// A message as a Rust program would hold it: what a hand-written baseline reads.
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub text: String,
+    /// By the field's number; empty when missing, since no value is empty.
+    pub strings: [String; 5],
+    /// By the field's number; NaN when missing, since no comparison holds for NaN.
+    pub numbers: [f64; 5],
+    pub tags: Vec<String>,
+    pub is_new: Option<bool>,
+}
+
+/// The probability that a field which may be missing is present, in percent.
+pub const PRESENT: usize = 90;
+/// Of every hundred words of a text, so many are none that rules ask for.
+const FILLERS: usize = 50;
+/// How many messages in a hundred hold all the words of one route's text test.
+const PLANTED: usize = 40;
+
+impl Message {
+    /// A message that is a text and nothing else.
+    pub fn of_text(text: String) -> Message {
+        Message { text, strings: Default::default(), numbers: [f64::NAN; 5], tags: Vec::new(), is_new: None }
+    }
+
+    /// A message of the workload.
+    pub fn random(workload: &Workload, random: &mut Random) -> Message {
+        let chinese = random.percent(30);
+        let mut message = Message {
+            text: text(workload, random, chinese),
+            strings: context_strings(workload, random),
+            numbers: [f64::NAN; 5],
+            tags: Vec::new(),
+            is_new: random.percent(PRESENT).then(|| random.percent(50)),
+        };
+        for field in Number::ALL {
+            if field == Number::MessageCount || random.percent(PRESENT) {
+                let unit = random.below(1_000_000) as f64 / 1_000_000.0;
+                message.numbers[field as usize] = field.round(unit * field.limit());
+            }
+        }
+        if random.percent(PRESENT) {
+            let tags = &workload.vocabulary.tags;
+            message.tags = (0..2).map(|_| tags[random.below(tags.len())].clone()).collect();
+        }
+        if random.percent(PLANTED) {
+            let route = &workload.routes[random.below(workload.routes.len())];
+            for term in &route.terms {
+                message.plant(term, random);
+            }
+        }
+        message
+    }
+
+    /// A message for which the route holds, unless its terms contradict each other.
+    pub fn satisfying(workload: &Workload, route: &Route, random: &mut Random) -> Message {
+        let mut message = Message::random(workload, random);
+        for term in &route.terms {
+            message.plant(term, random);
+        }
+        for term in &route.terms {
+            message.satisfy(term, random);
+        }
+        message
+    }
+
+    /// Puts the words of a test of the text in.
+    fn plant(&mut self, term: &Term, random: &mut Random) {
+        match term {
+            Term::Contains { words, joined: Words::All, .. } => {
+                words.iter().for_each(|word| self.insert(word, random));
+            }
+            Term::Contains { words, .. } => self.insert(&words[random.below(words.len())], random),
+            Term::StartsWith { word, .. } => {
+                self.text.insert_str(0, word);
+                self.cut();
+            }
+            Term::Matches { pattern, literals, .. } => {
+                let mut found = literals[random.below(literals.len())].clone();
+                if pattern.ends_with("{4,8}") {
+                    found.push_str("AB-123456");
+                } else if pattern.contains(" (my|the|this) ") {
+                    found = pattern.replace("(my|the|this)", "the");
+                }
+                self.insert(&found, random);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives a field the value that a test of the context wants.
+    fn satisfy(&mut self, term: &Term, random: &mut Random) {
+        match term {
+            Term::Is(field, value) => self.strings[*field] = value.clone(),
+            Term::OneOf(field, values) => self.strings[*field] = values[random.below(values.len())].clone(),
+            Term::IsNot(field, value)
+                if self.strings[*field] == *value || self.strings[*field].is_empty() =>
+            {
+                self.strings[*field] = "other".to_owned();
+            }
+            Term::Compare(field, comparison, threshold) => {
+                let room = match comparison {
+                    Comparison::AtLeast => field.limit() - threshold,
+                    Comparison::Below => *threshold,
+                };
+                let part = field.round(room * random.below(1000) as f64 / 1000.0);
+                self.numbers[*field as usize] = match comparison {
+                    Comparison::AtLeast => threshold + part,
+                    Comparison::Below => part,
+                };
+            }
+            Term::Tagged(tag) if !self.tags.contains(tag) => self.tags.push(tag.clone()),
+            Term::IsNew => self.is_new = Some(true),
+            Term::Either(left, right) => self.satisfy(if random.percent(50) { left } else { right }, random),
+            Term::Lacks(word) => self.text = self.text.replace(word, "-"),
+            _ => {}
+        }
+    }
+
+    /// Inserts a word, between words where there are spaces.
+    fn insert(&mut self, word: &str, random: &mut Random) {
+        let mut at = random.below(self.text.len().max(1));
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        if let Some(space) = self.text[..at].rfind(' ') {
+            at = space + 1;
+        }
+        let spaced = if word.is_ascii() { format!("{word} ") } else { word.to_owned() };
+        // Nothing planted before is torn apart: what makes room is the end of the text.
+        self.text.insert_str(at, &spaced);
+        self.cut();
+    }
+
+    fn cut(&mut self) {
+        while self.text.len() > 200 {
+            self.text.pop();
+        }
+    }
+
+    /// The message as JSON.
+    pub fn json(&self) -> Json {
+        let mut root = Map::new();
+        root.insert("text".into(), self.text.as_str().into());
+        let mut put = |path: &str, value: Json| {
+            let mut object = &mut root;
+            let mut names = path.split('.').peekable();
+            while let Some(name) = names.next() {
+                if names.peek().is_none() {
+                    object.insert(name.to_owned(), value);
+                    return;
+                }
+                let inner = object.entry(name.to_owned()).or_insert_with(|| Json::Object(Map::new()));
+                let Json::Object(inner) = inner else { return };
+                object = inner;
+            }
+        };
+        for (path, value) in super::route::STRINGS.iter().zip(&self.strings) {
+            if !value.is_empty() {
+                put(path, value.as_str().into());
+            }
+        }
+        for field in Number::ALL {
+            let value = self.numbers[field as usize];
+            match field {
+                _ if value.is_nan() => {}
+                Number::Score => put(field.path(), value.into()),
+                _ => put(field.path(), (value as i64).into()),
+            }
+        }
+        if !self.tags.is_empty() {
+            put("ctx.tags", self.tags.clone().into());
+        }
+        if let Some(is_new) = self.is_new {
+            put("ctx.is_new", is_new.into());
+        }
+        Json::Object(root)
+    }
+}
+
+fn context_strings(workload: &Workload, random: &mut Random) -> [String; 5] {
+    let mut strings: [String; 5] = Default::default();
+    strings[CHANNEL] = random.pick(CHANNELS).to_owned();
+    for (field, values) in [(ROLE, ROLES), (COUNTRY, COUNTRIES), (ERROR, ERRORS)] {
+        if random.percent(PRESENT) {
+            strings[field] = random.pick(values).to_owned();
+        }
+    }
+    if random.percent(PRESENT) {
+        let products = &workload.vocabulary.products;
+        strings[PRODUCT] = products[random.below(products.len())].clone();
+    }
+    strings
+}
+
+/// A text of 20 to 160 bytes: planted words are to find room.
+fn text(workload: &Workload, random: &mut Random, chinese: bool) -> String {
+    let length = 20 + random.below(140);
+    let words = if chinese { &workload.vocabulary.chinese } else { &workload.vocabulary.words };
+    let mut text = String::with_capacity(256);
+    while text.len() < length {
+        if !chinese && !text.is_empty() {
+            text.push(' ');
+        }
+        if random.percent(FILLERS) {
+            text.push_str(Vocabulary::filler(random, chinese));
+        } else {
+            let word = &words[Vocabulary::skewed(random, words.len())];
+            match word.as_bytes()[0] {
+                first @ b'a'..=b'z' if random.percent(10) => {
+                    text.push(first.to_ascii_uppercase().into());
+                    text.push_str(&word[1..]);
+                }
+                _ => text.push_str(word),
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,16 @@
+//! The workload that all engines are measured on: seeded routes and messages as plain data. It needs
+//! no crate but `serde_json`, so that the build script and the instruction-count guard of the root
+//! package use the same code.
+
+#![allow(dead_code, unused_imports, missing_docs, reason = "each user takes a part of it")]
+
+pub mod generate;
+pub mod message;
+#[path = "../../../support/random.rs"]
+pub mod random;
+pub mod route;
+pub mod vocabulary;
+
+pub use generate::{Shape, Variant, Workload};
+pub use message::Message;
+pub use route::{Comparison, Number, Route, Term, Words};

@@ -1,0 +1,174 @@
+//! A route as plain data, and its text in the language.
+
+use std::fmt::{self, Display, Formatter};
+
+/// A route. Its rank, the place in the order of decision, is its place in the workload.
+#[derive(Clone, Debug)]
+pub struct Route {
+    pub rank: u32,
+    pub priority: i64,
+    /// All must hold.
+    pub terms: Vec<Term>,
+}
+
+/// How several words of one test are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    Any,
+    All,
+}
+
+/// A comparison of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    AtLeast,
+    Below,
+}
+
+/// A condition. Words are in lower case where case is ignored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term {
+    Contains {
+        words: Vec<String>,
+        joined: Words,
+        fold: bool,
+    },
+    Lacks(String),
+    StartsWith {
+        word: String,
+        fold: bool,
+    },
+    /// Whatever the pattern finds has one of the literals in it, in lower case if it ignores case.
+    Matches {
+        pattern: String,
+        literals: Vec<String>,
+        fold: bool,
+    },
+    Is(usize, String),
+    IsNot(usize, String),
+    OneOf(usize, Vec<String>),
+    Compare(Number, Comparison, f64),
+    /// The list of tags has that one.
+    Tagged(String),
+    IsNew,
+    Either(Box<Term>, Box<Term>),
+}
+
+impl Term {
+    /// What it costs to evaluate, roughly: fields before texts before regular expressions.
+    pub fn cost(&self) -> u32 {
+        match self {
+            Term::Compare(..) | Term::IsNew => 0,
+            Term::Is(..) | Term::IsNot(..) => 1,
+            Term::OneOf(..) | Term::Tagged(_) | Term::StartsWith { .. } => 2,
+            Term::Either(left, right) => left.cost().max(right.cost()) + 1,
+            Term::Contains { words, .. } => 10 + words.len() as u32,
+            Term::Lacks(_) => 11,
+            Term::Matches { .. } => 100,
+        }
+    }
+}
+
+/// Fields that are strings, by number: their paths.
+pub const STRINGS: [&str; 5] =
+    ["ctx.user.role", "ctx.channel", "ctx.user.country", "ctx.order.product", "ctx.last_error.type"];
+pub const ROLE: usize = 0;
+pub const CHANNEL: usize = 1;
+pub const COUNTRY: usize = 2;
+pub const PRODUCT: usize = 3;
+pub const ERROR: usize = 4;
+
+/// A field that is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Number {
+    MessageCount,
+    AgeDays,
+    Total,
+    Items,
+    Score,
+}
+
+impl Number {
+    pub const ALL: [Number; 5] =
+        [Number::MessageCount, Number::AgeDays, Number::Total, Number::Items, Number::Score];
+
+    pub fn path(self) -> &'static str {
+        ["ctx.message_count", "ctx.user.age_days", "ctx.order.total", "ctx.order.items", "ctx.score"]
+            [self as usize]
+    }
+
+    /// Its values are evenly spread between 0 and this, which is not among them.
+    pub fn limit(self) -> f64 {
+        [1000.0, 4000.0, 1_000_000.0, 100.0, 1.0][self as usize]
+    }
+
+    /// The smallest difference between two values.
+    pub fn step(self) -> f64 {
+        if self == Number::Score { 0.00001 } else { 1.0 }
+    }
+
+    /// A value or threshold, rounded down to what the field can have.
+    pub fn round(self, value: f64) -> f64 {
+        match self {
+            Number::Score => (value * 100_000.0).floor() / 100_000.0,
+            _ => value.floor(),
+        }
+    }
+}
+
+/// What a generated file declares about its messages.
+pub const INPUT: &str = "\
+input {
+  text: string
+  ctx: {
+    message_count: int
+    channel: string
+    score?: float
+    is_new?: bool
+    tags?: list<string>
+    user?: { role?: string, age_days?: int, country?: string }
+    order?: { total?: int, items?: int, product?: string }
+    last_error?: { type: string }
+  }
+}
+";
+
+impl Display for Route {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "route r{}", self.rank)?;
+        if self.priority != 0 {
+            write!(f, " priority {}", self.priority)?;
+        }
+        write!(f, "\n  when ")?;
+        for (at, term) in self.terms.iter().enumerate() {
+            write!(f, "{}{term}", if at == 0 { "" } else { " and " })?;
+        }
+        write!(f, "\n  -> handler_{}", self.rank % 50)
+    }
+}
+
+impl Display for Term {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let folded = |fold: bool| if fold { " ignoring case" } else { "" };
+        match self {
+            Term::Contains { words, joined, fold } => match (words.as_slice(), joined) {
+                ([word], _) => write!(f, "text contains {word:?}{}", folded(*fold)),
+                (words, Words::Any) => write!(f, "text contains any {words:?}{}", folded(*fold)),
+                (words, Words::All) => write!(f, "text contains all {words:?}{}", folded(*fold)),
+            },
+            Term::Lacks(word) => write!(f, "text not contains {word:?}"),
+            Term::StartsWith { word, fold } => write!(f, "text starts_with {word:?}{}", folded(*fold)),
+            Term::Matches { pattern, .. } => write!(f, "text matches r\"{pattern}\""),
+            Term::Is(field, value) => write!(f, "{} == {value:?}", STRINGS[*field]),
+            Term::IsNot(field, value) => write!(f, "{} != {value:?}", STRINGS[*field]),
+            Term::OneOf(field, values) => write!(f, "{} in {values:?}", STRINGS[*field]),
+            Term::Compare(field, comparison, value) => {
+                let operator = if *comparison == Comparison::AtLeast { ">=" } else { "<" };
+                write!(f, "{} {operator} {value}", field.path())
+            }
+            Term::Tagged(tag) => write!(f, "ctx.tags contains {tag:?}"),
+            Term::IsNew => write!(f, "ctx.is_new"),
+            Term::Either(left, right) => write!(f, "({left} or {right})"),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The table of literals by gram: open addressing over small slots, and records that hold the
+//! literals' bytes, so that a candidate costs one cache line for the slot and one for the record.
+
+use super::gram::{Level, load};
+
+/// No record.
+const NONE: u32 = u32::MAX;
+/// As many literals of one gram go into one entry before longer ones are keyed by more bytes.
+const CROWDED: u32 = 4;
+/// The mark of a crowded entry: longer literals of its gram are found one level down.
+const DEEPER: u32 = 0x10;
+/// The part of `Slot::state` that counts the literals, up to 15.
+const COUNT: u32 = 0x0f;
+
+/// One gram: the upper 24 bits of its hash above the marks and the count, and its newest record.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    state: u32,
+    record: u32,
+}
+
+const EMPTY: Slot = Slot { state: 0, record: NONE };
+
+/// Where a literal would go.
+pub struct Place {
+    level: Level,
+    hash: u64,
+    /// How many literals, up to 15, are there.
+    pub crowd: u32,
+}
+
+/// The literals by gram.
+#[derive(Clone, Debug)]
+pub struct Table {
+    slots: Vec<Slot>,
+    used: usize,
+    /// Records: `next | number << 32`, `length | offset << 32 | base level << 48`, then the bytes in words
+    /// of eight, the last of which overlaps the one before where the length is no multiple of eight.
+    records: Vec<u64>,
+    count: u32,
+}
+
+impl Table {
+    /// What [`Place::crowd`] counts to.
+    pub const MOST_CROWDED: u32 = COUNT;
+
+    pub fn new(literals: usize) -> Table {
+        Table { slots: vec![EMPTY; slots_for(literals)], used: 0, records: Vec::new(), count: 0 }
+    }
+
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    pub fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether the next literal needs a larger table: see [`Table::grow`].
+    pub fn is_full(&self) -> bool {
+        self.used + 1 > self.slots.len() / 8 * 7
+    }
+
+    pub fn heap_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot>() + self.records.capacity() * 8
+    }
+
+    /// The slot of a hash, or the empty one where it would go.
+    #[inline(always)]
+    fn find(&self, hash: u64) -> (usize, Slot) {
+        let mask = self.slots.len() - 1;
+        let mut index = hash as usize & mask;
+        loop {
+            let slot = self.slots[index];
+            if slot.record == NONE || slot.state >> 8 == (hash >> 40) as u32 {
+                return (index, slot);
+            }
+            index = (index + 1) & mask;
+        }
+    }
+
+    /// Where the literal goes whose bytes from its gram on are `rest`.
+    pub fn place(&self, mut level: Level, rest: &[u8]) -> Option<Place> {
+        let mut hash = level.hash(rest)?;
+        loop {
+            let crowd = self.find(hash).1.state & COUNT;
+            if crowd >= CROWDED
+                && let Some(below) = level.deeper()
+                && let Some(hash_below) = below.hash(rest)
+            {
+                (level, hash) = (below, hash_below);
+            } else {
+                return Some(Place { level, hash, crowd });
+            }
+        }
+    }
+
+    /// Adds a literal whose gram is at `offset`; its number and the hash of the
+    /// gram at its base level, or none when the table can hold no more.
+    pub fn insert(&mut self, base: Level, literal: &[u8], offset: u16) -> Option<(u32, u64)> {
+        let rest = literal.get(offset.into()..)?;
+        let length = u32::try_from(literal.len()).ok()?;
+        let record =
+            u32::try_from(self.records.len()).ok().filter(|record| *record < NONE - (length / 8 + 3))?;
+        let hash = base.hash(rest)?;
+        let number = self.count;
+        self.records
+            .extend([0, u64::from(length) | u64::from(offset) << 32 | u64::from(base.number()) << 48]);
+        self.records.extend(literal.chunks_exact(8).map(|word| load(word, 0)));
+        if !literal.len().is_multiple_of(8) {
+            self.records.push(load(literal, literal.len().saturating_sub(8)));
+        }
+        self.link(base, rest, record, number);
+        self.count += 1;
+        Some((number, hash))
+    }
+
+    /// Puts a record under its gram, and marks the crowded entries above it.
+    fn link(&mut self, base: Level, rest: &[u8], record: u32, number: u32) {
+        let Some(place) = self.place(base, rest) else { return };
+        let mut level = base;
+        while level != place.level
+            && let Some(below) = level.deeper()
+        {
+            let (index, _) = self.find(level.hash(rest).unwrap_or_default());
+            self.slots[index].state |= DEEPER;
+            level = below;
+        }
+        let (index, slot) = self.find(place.hash);
+        self.used += usize::from(slot.record == NONE);
+        let count = (place.crowd + 1).min(COUNT);
+        let state = (((place.hash >> 40) as u32) << 8) | (slot.state & DEEPER) | count;
+        self.slots[index] = Slot { state, record };
+        self.records[record as usize] = u64::from(slot.record) | u64::from(number) << 32;
+    }
+
+    /// Doubles the slots, and tells the hash of every literal at its base level.
+    pub fn grow(&mut self, mut base_hash: impl FnMut(u64)) {
+        let size = self.slots.len() * 2;
+        self.slots.clear();
+        self.slots.resize(size, EMPTY);
+        self.used = 0;
+        let mut literal = Vec::new();
+        let mut record = 0;
+        for number in 0..self.count {
+            let header = self.records[record + 1];
+            let (length, offset) = unpack(header);
+            let base = Level::from_number((header >> 48) as u8);
+            let words = length.div_ceil(8);
+            literal.clear();
+            for (index, word) in self.records[record + 2..record + 2 + words].iter().enumerate() {
+                literal.truncate(length.saturating_sub(8).min(index * 8));
+                literal.extend_from_slice(&word.to_le_bytes());
+            }
+            literal.truncate(length);
+            let rest = &literal[offset..];
+            base_hash(base.hash(rest).unwrap_or_default());
+            self.link(base, rest, record as u32, number);
+            record += 2 + words;
+        }
+    }
+
+    /// Reports every literal whose gram at a base level is at `at` in the text.
+    #[inline(always)]
+    pub fn verify(&self, base: Level, hash: u64, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        let (_, slot) = self.find(hash);
+        self.walk(slot, text, at, hit);
+        if slot.state & DEEPER != 0 {
+            self.verify_below(base, text, at, hit);
+        }
+    }
+
+    #[inline(never)]
+    fn verify_below(&self, mut level: Level, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        while let Some(below) = level.deeper()
+            && let Some(hash) = below.hash(&text[at.min(text.len())..])
+        {
+            let (_, slot) = self.find(hash);
+            self.walk(slot, text, at, hit);
+            if slot.state & DEEPER == 0 {
+                return;
+            }
+            level = below;
+        }
+    }
+
+    #[inline(always)]
+    fn walk(&self, slot: Slot, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        let mut record = slot.record;
+        while record != NONE {
+            let Some((&[link, header], words)) =
+                self.records.get(record as usize..).and_then(|rest| rest.split_first_chunk::<2>())
+            else {
+                return;
+            };
+            let (length, offset) = unpack(header);
+            if let Some(start) = at.checked_sub(offset)
+                && let Some(found) = text.get(start..).and_then(|rest| rest.get(..length))
+                && same(words, found, text, start)
+            {
+                hit((link >> 32) as u32, start);
+            }
+            record = link as u32;
+        }
+    }
+}
+
+#[inline(always)]
+fn unpack(header: u64) -> (usize, usize) {
+    (header as u32 as usize, (header >> 32) as u16 as usize)
+}
+
+/// Whether a record's words are the bytes found at `start` of the text.
+#[inline(always)]
+fn same(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
+    let Some(last) = found.len().checked_sub(8) else {
+        let bits = 8 * found.len() as u32;
+        return words.first().is_some_and(|word| (word ^ load(text, start)) & ((1 << bits) - 1) == 0);
+    };
+    let full = found.len() / 8;
+    for (word, index) in words.iter().zip(0..full) {
+        if *word != load(found, index * 8) {
+            return false;
+        }
+    }
+    found.len().is_multiple_of(8) || words.get(full).is_some_and(|word| *word == load(found, last))
+}
+
+fn slots_for(literals: usize) -> usize {
+    (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64)
+}

@@ -1,0 +1,201 @@
+//! The scanner against a naive search, on random and on adversarial literals and texts.
+
+use super::Scanner;
+use std::collections::BTreeSet;
+
+/// Splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % limit as u64) as usize
+    }
+
+    fn string(&mut self, alphabet: &[&str], most: usize) -> String {
+        (0..1 + self.below(most)).map(|_| alphabet[self.below(alphabet.len())]).collect()
+    }
+
+    fn bytes(&mut self, alphabet: &[u8], most: usize) -> Vec<u8> {
+        (0..1 + self.below(most)).map(|_| alphabet[self.below(alphabet.len())]).collect()
+    }
+}
+
+fn found(scanner: &Scanner, text: &[u8]) -> BTreeSet<(u32, usize)> {
+    let mut found = BTreeSet::new();
+    scanner.scan(text, |literal, start| {
+        found.insert((literal, start));
+    });
+    found
+}
+
+fn occurrences(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
+    let mut all = BTreeSet::new();
+    for (number, literal) in literals.iter().enumerate() {
+        for (start, window) in text.windows(literal.len()).enumerate() {
+            if window == literal {
+                all.insert((number as u32, start));
+            }
+        }
+    }
+    all
+}
+
+/// Both ways to make a scanner find what a naive search finds in each text.
+fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
+    let built = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+    assert_eq!(built.len(), literals.len());
+    let mut grown = Scanner::new();
+    for (number, literal) in literals.iter().enumerate() {
+        assert_eq!(grown.insert(literal), number as u32);
+    }
+    for text in texts {
+        let expected = occurrences(literals, text);
+        assert_eq!(found(&built, text), expected, "{literals:?} in {text:?}");
+        assert_eq!(found(&grown, text), expected, "{literals:?}, inserted, in {text:?}");
+    }
+}
+
+fn distinct(count: usize, mut make: impl FnMut() -> Vec<u8>) -> Vec<Vec<u8>> {
+    let mut seen = BTreeSet::new();
+    (0..count).map(|_| make()).filter(|literal| seen.insert(literal.clone())).collect()
+}
+
+const WORDS: &[&str] = &[
+    "a", "refund", " ", "order", "the ", "my", "请问", "发票", "退款", "订单", "é", "ß", "😀", "x", "ab",
+    "ba", "的",
+];
+
+#[test]
+fn random_words_in_several_scripts() {
+    let mut random = Random(1);
+    for round in 0..300 {
+        let count = [1, 2, 5, 20, 200, 1000][round % 6];
+        let literals = distinct(count, || random.string(WORDS, 5).into_bytes());
+        let texts: Vec<_> = (0..6).map(|_| random.string(WORDS, 80).into_bytes()).collect();
+        check(&literals, &texts);
+    }
+}
+
+#[test]
+fn small_alphabets() {
+    let mut random = Random(2);
+    for (alphabet, most) in [
+        (&b"a"[..], 40),
+        (b"ab", 12),
+        (b"ab", 70),
+        (b"abc", 20),
+        (b"\0a", 9),
+        (b"\xe4\xb8\x80", 7),
+        (b"\xe4\xb8\x80\xe5a", 12),
+        (b"\x80\xff", 20),
+    ] {
+        for _ in 0..25 {
+            let literals = distinct(150, || random.bytes(alphabet, most));
+            let texts: Vec<_> = (0..3).map(|_| random.bytes(alphabet, 300)).collect();
+            check(&literals, &texts);
+        }
+    }
+}
+
+#[test]
+fn every_byte_and_pair() {
+    let mut literals: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+    literals.extend((0..=255).map(|byte| vec![byte, b'x']));
+    let mut random = Random(3);
+    let all: Vec<u8> = (0..=255).collect();
+    let texts: Vec<_> = (0..5).map(|_| random.bytes(&all, 600)).collect();
+    check(&literals, &texts);
+}
+
+#[test]
+fn one_gram_in_every_literal() {
+    // All windows of eight bytes are shared by many: they are told apart by more bytes.
+    let mut random = Random(4);
+    let literals = distinct(4000, || {
+        let mut literal = random.bytes(b"ab", 30);
+        literal.extend_from_slice(b"abababab");
+        literal
+    });
+    let texts: Vec<_> = (0..4).map(|_| random.bytes(b"ab", 400)).collect();
+    check(&literals, &texts);
+    let ends = distinct(3000, || [b"the same ".to_vec(), random.bytes(b"0123456789", 7)].concat());
+    let texts: Vec<_> =
+        (0..20).map(|_| [b"say the same ".to_vec(), random.bytes(b"0123456789", 9)].concat()).collect();
+    check(&ends, &texts);
+}
+
+#[test]
+fn long_literals() {
+    let mut random = Random(5);
+    let long = random.bytes(b"abcdefgh", 1).repeat(70_000);
+    let mut other = long.clone();
+    other.push(b'z');
+    let mixed: Vec<u8> = (0..70_000).map(|_| b"abcdefgh"[random.below(8)]).collect();
+    let literals = vec![long.clone(), other.clone(), mixed.clone(), mixed[100..].to_vec(), b"z".to_vec()];
+    check(&literals, &[other, [&mixed[..], b"z"].concat(), mixed[1..].to_vec(), long]);
+}
+
+#[test]
+fn empty_and_huge_texts() {
+    check(&[], &[vec![], b"text".to_vec(), vec![b'x'; 1000]]);
+    let mut random = Random(6);
+    let literals = distinct(300, || random.string(WORDS, 4).into_bytes());
+    check(&literals, &[vec![], vec![0], vec![0; 17]]);
+    let text = random.string(WORDS, 60_000).into_bytes();
+    let scanner = Scanner::from_literals(literals.iter().take(40).map(Vec::as_slice));
+    assert_eq!(found(&scanner, &text), occurrences(&literals[..40], &text));
+}
+
+/// A literal at every position of texts of every length up to past a block's end.
+#[test]
+fn every_place() {
+    let literals =
+        ["z", "yz", "xyz", "wxyz", "uvwxyz", "stuvwxyz", "ijklmnopqrstuvwxyz", "中", "中文", "中文字"];
+    let literals: Vec<Vec<u8>> = literals.iter().map(|literal| literal.as_bytes().to_vec()).collect();
+    let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+    for padding in ["-", "一"] {
+        for before in 0..270 {
+            for literal in &literals[6..] {
+                let text = [&padding.as_bytes().repeat(before), &literal[..], &padding.as_bytes().repeat(3)]
+                    .concat();
+                assert_eq!(found(&scanner, &text), occurrences(&literals, &text), "{before}");
+                let text = &text[..text.len() - 3 * padding.len()];
+                assert_eq!(found(&scanner, text), occurrences(&literals, text), "{before}");
+            }
+        }
+    }
+}
+
+#[test]
+fn inserts_between_scans() {
+    let mut random = Random(7);
+    let literals = distinct(3000, || random.string(WORDS, 4).into_bytes());
+    let mut scanner = Scanner::from_literals(literals[..50].iter().map(Vec::as_slice));
+    for (number, literal) in literals.iter().enumerate().skip(50) {
+        assert_eq!(scanner.insert(literal), number as u32);
+        if number % 40 == 0 {
+            let text = random.string(WORDS, 60).into_bytes();
+            assert_eq!(found(&scanner, &text), occurrences(&literals[..=number], &text));
+        }
+        assert!(found(&scanner, literal).contains(&(number as u32, 0)));
+    }
+    assert!(scanner.heap_bytes() > literals.iter().map(Vec::len).sum());
+}
+
+/// A text that is not UTF-8 has literals, too.
+#[test]
+fn cut_characters() {
+    let literals =
+        vec!["文".as_bytes().to_vec(), b"ab".to_vec(), "中文".as_bytes().to_vec(), b"bcd".to_vec()];
+    check(
+        &literals,
+        &[
+            b"\xe4ab\xe4\xb8ab\xe4\xb8\xe6\x96\x87\xe4bcd\xe6\x96".to_vec(),
+            b"\x80\x80ab\xbf\xe6\x96\x87".to_vec(),
+        ],
+    );
+}

@@ -1,0 +1,143 @@
+//! A map from texts to numbers, made for the short texts that rules compare with: one of up to sixteen
+//! bytes is a pair of words, which are hashed and compared as such.
+
+use hashbrown::HashMap;
+
+/// Texts and their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    /// Open addressing over a power of two of slots, a quarter of them empty at least.
+    slots: Box<[Slot]>,
+    /// The short texts in it.
+    short: usize,
+    long: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
+}
+
+/// A short text, as [`words`] gives it, and its number.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: (u64, u64),
+    length: u32,
+    number: u32,
+}
+
+/// The length of an empty slot.
+const EMPTY: u32 = u32::MAX;
+/// The longest text that two words hold.
+const SHORT: usize = 16;
+
+/// The bytes of a short text: those of different texts of one length differ.
+#[inline(always)]
+fn words(text: &[u8]) -> Option<(u64, u64)> {
+    let eight = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
+    let four = |at: usize| Some(u64::from(u32::from_le_bytes(*text.get(at..)?.first_chunk()?)));
+    match text.len() {
+        8..=SHORT => Some((eight(0)?, eight(text.len() - 8)?)),
+        4..8 => Some((four(0)?, four(text.len() - 4)?)),
+        1..4 => {
+            let byte = |at: usize| u64::from(text[at]);
+            Some((byte(0) | byte(text.len() / 2) << 8, byte(text.len() - 1)))
+        }
+        0 => Some((0, 0)),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn hash((first, last): (u64, u64), length: usize) -> usize {
+    let product =
+        u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(last ^ 0xd6e8_feb8_6659_fd93 ^ length as u64);
+    (product as u64 ^ (product >> 64) as u64) as usize
+}
+
+impl Texts {
+    /// The number of a text.
+    #[inline]
+    pub fn get(&self, text: &str) -> Option<u32> {
+        let Some(key) = words(text.as_bytes()) else { return self.long.get(text).copied() };
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash(key, text.len());
+        loop {
+            let slot = self.slots.get(at & mask)?;
+            if slot.length == text.len() as u32 && slot.key == key {
+                return Some(slot.number);
+            }
+            if slot.length == EMPTY {
+                return None;
+            }
+            at = (at & mask) + 1;
+        }
+    }
+
+    /// Gives a text a number; one that has one keeps it.
+    pub fn insert(&mut self, text: &str, number: u32) {
+        let Some(key) = words(text.as_bytes()) else {
+            self.long.entry(text.into()).or_insert(number);
+            return;
+        };
+        if self.short * 4 >= self.slots.len() * 3 {
+            let larger = (self.slots.len() * 2).max(8);
+            let empty = Slot { key: (0, 0), length: EMPTY, number: 0 };
+            let slots = std::mem::replace(&mut self.slots, vec![empty; larger].into());
+            slots.iter().filter(|slot| slot.length != EMPTY).for_each(|slot| self.put(*slot));
+        }
+        if self.get(text).is_none() {
+            self.short += 1;
+            self.put(Slot { key, length: text.len() as u32, number });
+        }
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash(slot.key, slot.length as usize) & mask;
+        while self.slots[at].length != EMPTY {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.short + self.long.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes it holds.
+    pub fn heap_bytes(&self) -> usize {
+        let long: usize = self.long.keys().map(|text| text.len() + 40).sum();
+        self.slots.len() * size_of::<Slot>() + long
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_every_length_keep_apart() {
+        let mut texts = Texts::default();
+        assert_eq!((texts.get(""), texts.get("a")), (None, None));
+        let all: Vec<String> = (0..5000_u32)
+            .map(|n| {
+                let word = format!("{n:b}").replace('0', "é").repeat(2);
+                word.chars().take(n as usize % 24).collect()
+            })
+            .chain(["", "a", "ab", "ba", "aab", "aba", "baa", "abcd", "abcdabcd"].map(str::to_owned))
+            .collect();
+        let mut numbers = std::collections::HashMap::new();
+        for (number, text) in all.iter().enumerate() {
+            texts.insert(text, number as u32);
+            numbers.entry(text.clone()).or_insert(number as u32);
+        }
+        assert_eq!(texts.len(), numbers.len());
+        for (text, number) in &numbers {
+            assert_eq!(texts.get(text), Some(*number), "{text:?}");
+            let other = format!("{text}x");
+            assert_eq!(texts.get(&other), numbers.get(&other).copied(), "{other:?}");
+        }
+    }
+}
