@@ -57,8 +57,11 @@ fn each<T>(items: &[T], mut run: impl FnMut(&T)) -> Vec<Duration> {
 
 fn edits(count: usize, declared: bool) {
     let live = live(count, declared);
-    let known: Vec<String> =
-        routes(count, Kind::Mixed, 7).into_iter().step_by((count / EDITS).max(1)).map(|route| route.name).collect();
+    let known: Vec<String> = routes(count, Kind::Mixed, 7)
+        .into_iter()
+        .step_by((count / EDITS).max(1))
+        .map(|route| route.name)
+        .collect();
     let (first, second) = (later(EDITS, 8), later(EDITS, 9));
     let renamed: Vec<String> =
         first.iter().zip(&second).map(|((_, name), (text, other))| text.replacen(other, name, 1)).collect();
@@ -143,5 +146,9 @@ fn decisions(count: usize) {
     let most = beside.iter().copied().fold(0.0, f64::max);
     let (beside, alone) = (median(beside), median(alone));
     println!("{:<28} {alone:>8.0}", "100 inserted, no merge");
-    println!("{:<28} {beside:>8.0} {:>6.2} × (slowest round of 500: {most:.0})", "beside a merge", beside / alone);
+    println!(
+        "{:<28} {beside:>8.0} {:>6.2} × (slowest round of 500: {most:.0})",
+        "beside a merge",
+        beside / alone
+    );
 }

@@ -68,8 +68,8 @@ pub mod vm;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{
-    CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveDecision, LiveRules, NextNodes,
-    Record, Rules, TestOutcome, Tier, UnknownEntry, UnknownRoute,
+    CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveDecision, LiveRules,
+    NextNodes, Record, Rules, TestOutcome, Tier, UnknownEntry, UnknownRoute,
 };
 pub use explain::Explanation;
 pub use host::HostFailure;

@@ -24,16 +24,24 @@ fn compiler() -> Compiler {
 #[derive(Clone)]
 struct Text {
     lines: Vec<String>,
+    /// Before the routes of tables.
+    indent: &'static str,
 }
 
 /// The name of the route on a line.
 fn name(line: &str) -> Option<&str> {
-    line.strip_prefix("route ")?.split_whitespace().next()
+    line.trim_start().strip_prefix("route ")?.split_whitespace().next()
 }
 
 impl Text {
-    fn new(source: &str) -> Text {
-        Text { lines: source.lines().map(str::to_owned).collect() }
+    fn new(source: &str, indent: &'static str) -> Text {
+        let mut inside = false;
+        let lines = source.lines().map(|line| {
+            inside = (inside || line.starts_with("table ")) && line != "}";
+            let indent = if inside && !line.starts_with("table ") { indent } else { "" };
+            format!("{indent}{line}")
+        });
+        Text { lines: lines.collect(), indent }
     }
 
     fn source(&self) -> String {
@@ -68,7 +76,8 @@ impl Text {
 
     fn insert(&mut self, entry: &str, line: &str) {
         let end = self.range(entry).end;
-        self.lines.insert(end, line.to_owned());
+        let indent = if entry == "routes" { "" } else { self.indent };
+        self.lines.insert(end, format!("{indent}{line}"));
     }
 
     fn compile(&self) -> Result<Rules, CompileError> {
@@ -130,7 +139,7 @@ fn edit(
             let (at, old) = &routes[random.below(routes.len())];
             let spare = name(line).expect("a spare is a route");
             let line = line.replacen(spare, old, 1);
-            edited.lines[*at] = line.clone();
+            edited.lines[*at] = format!("{}{line}", if of == "routes" { "" } else { text.indent });
             live.replace_in(of, &line)
         }
         _ if !routes.is_empty() => {
@@ -158,7 +167,14 @@ fn edit(
     }
 }
 
-fn compare(live: &LiveRules, text: &Text, entries: &[String], messages: &[Json], context: &str, tally: &mut Tally) {
+fn compare(
+    live: &LiveRules,
+    text: &Text,
+    entries: &[String],
+    messages: &[Json],
+    context: &str,
+    tally: &mut Tally,
+) {
     let fresh = match text.compile() {
         Ok(rules) => rules.with_tier(Tier::Reference),
         Err(error) => panic!("{context}: what was accepted does not compile: {error}\n{}", text.source()),
@@ -184,7 +200,7 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
     for seed in seeds {
         let mut random = Random::new(seed);
         let (program, spares) = Generator::with_spares(&mut random, size + 12);
-        let mut text = Text::new(&program.source);
+        let mut text = Text::new(&program.source, if random.chance(50) { "  " } else { "" });
         for (entry, line) in &spares[..size] {
             let mut grown = text.clone();
             grown.insert(entry, line);
@@ -192,8 +208,12 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
         }
         let Ok(live) = LiveRules::from_text(compiler(), &text.source()) else { continue };
         let live = live.merge_after(if random.chance(50) { 3 + random.below(8) } else { usize::MAX });
-        let entries: Vec<String> =
-            program.entries.iter().filter(|entry| *entry == "routes" || entry.starts_with('t')).cloned().collect();
+        let entries: Vec<String> = program
+            .entries
+            .iter()
+            .filter(|entry| *entry == "routes" || entry.starts_with('t'))
+            .cloned()
+            .collect();
         for step in 0..steps {
             for _ in 0..1 + random.below(3) {
                 edit(&mut random, &live, &mut text, &entries, &spares, tally);
@@ -214,7 +234,14 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
             assert_eq!(why.chosen.as_deref(), live.decide(&messages[0]).chosen(), "seed {seed}");
             // The texts it keeps mean the same.
             let [(_, kept)] = live.texts().try_into().expect("there is one file");
-            compare(&live, &Text::new(&kept), &program.entries, &messages, &format!("seed {seed}, kept"), tally);
+            compare(
+                &live,
+                &Text::new(&kept, ""),
+                &program.entries,
+                &messages,
+                &format!("seed {seed}, kept"),
+                tally,
+            );
         }
     }
 }
@@ -236,9 +263,12 @@ fn after_any_edits_live_rules_answer_like_the_edited_text() {
 #[test]
 fn threads_see_states_that_existed() {
     const STATES: usize = 400;
-    let live = LiveRules::from_text(compiler(), "route at priority 5 when n >= 0 -> s0(at: n)\ndefault -> none_left")
-        .expect("it compiles")
-        .merge_after(37);
+    let live = LiveRules::from_text(
+        compiler(),
+        "route at priority 5 when n >= 0 -> s0(at: n)\ndefault -> none_left",
+    )
+    .expect("it compiles")
+    .merge_after(37);
     // Only one of the two targets is right at a time, and never is there none: a replacement is one step.
     let (done, start) = (AtomicBool::new(false), Barrier::new(3));
     let state = std::sync::atomic::AtomicUsize::new(0);

@@ -85,23 +85,17 @@ impl<'r> Decision<'r> {
 
     /// The handler.
     pub fn target(&self) -> Option<&'r str> {
-        match self.outcome()? {
-            Outcome::Handler { name, .. } => Some(name),
-            _ => None,
-        }
+        target(self.outcome()?)
     }
 
     /// The handler's arguments.
     pub fn args(&self) -> &Map<String, Json> {
-        self.extras.as_deref().map_or(&*NO_ARGS, |extras| &extras.args)
+        args(self.extras.as_deref())
     }
 
     /// The constants given with the target.
     pub fn metadata(&self) -> Option<&'r Map<String, Json>> {
-        match self.outcome()? {
-            Outcome::Handler { metadata, .. } => Some(metadata),
-            _ => None,
-        }
+        metadata(self.outcome()?)
     }
 
     /// What kind of statement decided.
@@ -116,24 +110,12 @@ impl<'r> Decision<'r> {
 
     /// The flow whose pattern was found.
     pub fn flow(&self) -> Option<FlowHit<'r>> {
-        match self.outcome()? {
-            Outcome::Flow { flow, pattern } => {
-                let flow = self.program.flows.get(flow.index())?;
-                Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
-            }
-            _ => None,
-        }
+        flow(self.program, self.outcome()?)
     }
 
     /// The next nodes that a router chose.
     pub fn next(&self) -> Option<NextNodes<'_>> {
-        match self.outcome()? {
-            Outcome::Next { loopback, .. } => {
-                let nodes = self.extras.as_deref().map_or(&[][..], |extras| &extras.next);
-                Some(NextNodes { nodes, loopback: *loopback })
-            }
-            _ => None,
-        }
+        next(self.outcome()?, self.extras.as_deref())
     }
 
     /// The tables from the entry to the one of the chosen route, both included.
@@ -197,49 +179,47 @@ pub(super) struct Told<'d> {
     pub extras: Option<&'d Extras>,
 }
 
-impl<'d> Told<'d> {
-    /// The handler.
-    pub fn target(&self) -> Option<&'d str> {
-        match self.outcome? {
-            Outcome::Handler { name, .. } => Some(name),
-            _ => None,
-        }
+/// The handler that an outcome names.
+pub(super) fn target(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Handler { name, .. } => Some(name),
+        _ => None,
     }
+}
 
-    /// The handler's arguments.
-    pub fn args(&self) -> &'d Map<String, Json> {
-        self.extras.map_or(&*NO_ARGS, |extras| &extras.args)
+/// The constants given with it.
+pub(super) fn metadata(outcome: &Outcome) -> Option<&Map<String, Json>> {
+    match outcome {
+        Outcome::Handler { metadata, .. } => Some(metadata),
+        _ => None,
     }
+}
 
-    /// The constants given with the target.
-    pub fn metadata(&self) -> Option<&'d Map<String, Json>> {
-        match self.outcome? {
-            Outcome::Handler { metadata, .. } => Some(metadata),
-            _ => None,
+/// The flow whose pattern was found.
+pub(super) fn flow<'r>(program: &'r Program, outcome: &'r Outcome) -> Option<FlowHit<'r>> {
+    match outcome {
+        Outcome::Flow { flow, pattern } => {
+            let flow = program.flows.get(flow.index())?;
+            Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
         }
+        _ => None,
     }
+}
 
-    /// The flow whose pattern was found.
-    pub fn flow(&self) -> Option<FlowHit<'d>> {
-        match self.outcome? {
-            Outcome::Flow { flow, pattern } => {
-                let flow = self.program.flows.get(flow.index())?;
-                Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
-            }
-            _ => None,
+/// The next nodes that a router chose.
+pub(super) fn next<'d>(outcome: &Outcome, extras: Option<&'d Extras>) -> Option<NextNodes<'d>> {
+    match outcome {
+        Outcome::Next { loopback, .. } => {
+            let nodes = extras.map_or(&[][..], |extras| &extras.next);
+            Some(NextNodes { nodes, loopback: *loopback })
         }
+        _ => None,
     }
+}
 
-    /// The next nodes that a router chose.
-    pub fn next(&self) -> Option<NextNodes<'d>> {
-        match self.outcome? {
-            Outcome::Next { loopback, .. } => {
-                let nodes = self.extras.map_or(&[][..], |extras| &extras.next);
-                Some(NextNodes { nodes, loopback: *loopback })
-            }
-            _ => None,
-        }
-    }
+/// The arguments of the handler.
+pub(super) fn args(extras: Option<&Extras>) -> &Map<String, Json> {
+    extras.map_or(&*NO_ARGS, |extras| &extras.args)
 }
 
 impl Serialize for Told<'_> {
@@ -250,9 +230,9 @@ impl Serialize for Told<'_> {
         match entry.kind {
             TableKind::Routes | TableKind::Requirements => {
                 map.serialize_entry("chosen", &self.chosen)?;
-                map.serialize_entry("target", &self.target())?;
-                map.serialize_entry("args", self.args())?;
-                map.serialize_entry("metadata", self.metadata().unwrap_or(&*NO_ARGS))?;
+                map.serialize_entry("target", &self.outcome.and_then(target))?;
+                map.serialize_entry("args", args(self.extras))?;
+                map.serialize_entry("metadata", self.outcome.and_then(metadata).unwrap_or(&*NO_ARGS))?;
             }
             TableKind::Choice => {
                 let branch = self.outcome.and(self.chosen).unwrap_or("");
@@ -261,13 +241,14 @@ impl Serialize for Told<'_> {
                 map.serialize_entry("default", &default)?;
             }
             TableKind::Flows => {
-                let hit = self.flow();
+                let hit = self.outcome.and_then(|outcome| flow(self.program, outcome));
                 map.serialize_entry("flow", &hit.map(|hit| hit.id))?;
                 map.serialize_entry("name", &hit.map(|hit| hit.name))?;
                 map.serialize_entry("pattern", &hit.map(|hit| hit.pattern))?;
             }
             TableKind::Router => {
-                let next = self.next().unwrap_or(NextNodes { nodes: &[], loopback: false });
+                let next = self.outcome.and_then(|outcome| next(outcome, self.extras));
+                let next = next.unwrap_or(NextNodes { nodes: &[], loopback: false });
                 map.serialize_entry("next", next.nodes)?;
                 map.serialize_entry("loopback", &next.loopback)?;
             }

@@ -15,8 +15,8 @@
 //! | `error` | why an edit was refused |
 
 mod decide;
-mod declarations;
 mod decision;
+mod declarations;
 mod error;
 mod find;
 mod merge;
@@ -49,6 +49,9 @@ use writer::{Edit, Writer};
 /// or nothing. What an edit costs hardly depends on how many routes there are: the route is compiled
 /// alone and tried beside the others. Now and then a thread in the background compiles everything
 /// anew, which changes no answer; decisions and edits go on meanwhile.
+///
+/// What the compiler was told of engine and index counts for what has been merged; edits are always
+/// decided by the VM, with the index.
 ///
 /// The texts are the truth: after any edits the rules answer as those of the edited files would,
 /// which [`LiveRules::texts`] returns.

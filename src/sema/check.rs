@@ -48,21 +48,29 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// The same, and who uses which field of the message as what; without declared `input` only.
-pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Option<FieldUses>) {
-    let (program, diagnostics, mut fields) =
-        check_fields(loaded, |fields| fields.counted = Some(FieldUses::default()));
-    let counted = fields.counted.take().filter(|_| fields.inferred());
-    (program, diagnostics, counted)
+/// The message's fields as a program has them: declared, or as they are used.
+#[derive(Clone)]
+pub(crate) enum Known {
+    /// Declared.
+    Input(Arc<DeclaredInput>),
+    /// Used by so many routes as so many things.
+    Uses(Arc<FieldUses>),
 }
 
-/// Checks a program that holds one route, given how other rules use the fields: it must leave them
-/// as they are. Also returned is how the route uses them.
-pub(crate) fn check_route(
-    loaded: &Loaded,
-    known: Option<Arc<FieldUses>>,
-) -> (Program, Vec<Diagnostic>, RouteUses) {
-    let (program, diagnostics, mut fields) = check_fields(loaded, |fields| fields.known = known);
+/// The same, and what is known of the fields of the message.
+pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Known) {
+    let (program, diagnostics, fields) =
+        check_fields(loaded, |fields| fields.counted = Some(FieldUses::default()));
+    (program, diagnostics, fields.into_known())
+}
+
+/// Checks a program that holds one route, given the fields of a program that it is to join: it must
+/// leave them as they are. Also returned is how the route uses them, where they are not declared.
+pub(crate) fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, RouteUses) {
+    let (program, diagnostics, mut fields) = check_fields(loaded, |fields| match known {
+        Known::Input(input) => fields.input = Some(input),
+        Known::Uses(uses) => fields.known = Some(uses),
+    });
     (program, diagnostics, fields.take_route())
 }
 

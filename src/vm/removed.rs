@@ -28,8 +28,7 @@ impl Removed {
     /// Removes the route of that rank, from a version on.
     pub(crate) fn remove(&self, table: TableId, rank: u32, version: u32) {
         let Some(table) = self.tables.get(table.index()) else { return };
-        let versions =
-            table.versions.get_or_init(|| (0..table.routes).map(|_| AtomicU32::new(0)).collect());
+        let versions = table.versions.get_or_init(|| (0..table.routes).map(|_| AtomicU32::new(0)).collect());
         if let Some(cell) = versions.get(rank as usize) {
             cell.store(version, Ordering::Relaxed);
         }

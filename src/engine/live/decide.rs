@@ -2,7 +2,7 @@
 //! routes that holds and is still there, and of the routes that came later those are tried that stand
 //! before it.
 
-use super::decision::{Answer, LiveDecision, Picked};
+use super::decision::{Answer, LiveDecision, Picked, Trail};
 use super::view::{Entry, Found, View};
 use crate::decision::Chosen;
 use crate::engine::decision::Extras;
@@ -63,7 +63,8 @@ pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecisio
             Picked::Later(route) => {
                 let with_args = Some(route.outcome()).filter(|outcome| outcome.has_args());
                 (with_args.is_some() || calls.is_some() || !breaches.is_empty()).then(|| {
-                    let extras = Extras::of(&route.program, &route.hosts, with_args, calls, message, breaches);
+                    let extras =
+                        Extras::of(&route.program, &route.hosts, with_args, calls, message, breaches);
                     Box::new(extras)
                 })
             }
@@ -160,8 +161,8 @@ enum End {
 
 impl Search<'_, '_> {
     /// What is chosen, and the tables on the way there.
-    fn decide(&mut self, entry: TableId) -> (Picked, Vec<TableId>) {
-        let mut tables = vec![entry];
+    fn decide(&mut self, entry: TableId) -> (Picked, Trail) {
+        let mut tables = Trail::from_slice(&[entry]);
         let mut frames = SmallVec::<[Frame; 8]>::new();
         // A table that chose nothing once in a decision will choose nothing again.
         let mut vain = SmallVec::<[TableId; 8]>::new();
@@ -182,7 +183,9 @@ impl Search<'_, '_> {
                     at = self.start(next);
                 }
                 None => {
-                    let Some(frame) = frames.pop() else { return (Picked::Nothing, vec![entry]) };
+                    let Some(frame) = frames.pop() else {
+                        return (Picked::Nothing, Trail::from_slice(&[entry]));
+                    };
                     vain.extend(tables.drain(frame.tables..));
                     at = frame.behind;
                 }

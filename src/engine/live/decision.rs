@@ -2,11 +2,12 @@
 
 use super::route::Route;
 use crate::decision::{Choice, Chosen};
-use crate::engine::decision::{Decision, Extras, FlowHit, NextNodes, Told};
+use crate::engine::decision::{self, Decision, Extras, FlowHit, NextNodes, Told};
 use crate::engine::{Breach, HostFailure, Rules};
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,13 +21,16 @@ pub struct LiveDecision {
     extras: Option<Box<Extras>>,
 }
 
+/// The tables from the entry to the one of the chosen statement.
+pub(super) type Trail = SmallVec<[TableId; 4]>;
+
 /// What was chosen.
 #[derive(Clone)]
 pub(super) enum Answer {
     /// By the base alone.
     Base(Choice),
-    /// By the base and what came later: what was chosen, and the tables from the entry to it.
-    Both(Picked, Vec<TableId>),
+    /// By the base and what came later.
+    Both(Picked, Trail),
 }
 
 /// A chosen statement.
@@ -84,17 +88,6 @@ impl LiveDecision {
         }
     }
 
-    fn told(&self) -> Told<'_> {
-        Told {
-            program: self.program(),
-            entry: self.entry,
-            chosen: self.chosen(),
-            outcome: self.outcome(),
-            path: self.path(),
-            extras: self.extras.as_deref(),
-        }
-    }
-
     /// The entry decided by.
     pub fn entry(&self) -> &str {
         &self.program().tables[self.entry.index()].name
@@ -116,17 +109,17 @@ impl LiveDecision {
 
     /// The handler.
     pub fn target(&self) -> Option<&str> {
-        self.told().target()
+        decision::target(self.outcome()?)
     }
 
     /// The handler's arguments.
     pub fn args(&self) -> &Map<String, Json> {
-        self.told().args()
+        decision::args(self.extras.as_deref())
     }
 
     /// The constants given with the target.
     pub fn metadata(&self) -> Option<&Map<String, Json>> {
-        self.told().metadata()
+        decision::metadata(self.outcome()?)
     }
 
     /// What kind of statement decided.
@@ -141,18 +134,18 @@ impl LiveDecision {
 
     /// The flow whose pattern was found.
     pub fn flow(&self) -> Option<FlowHit<'_>> {
-        self.told().flow()
+        decision::flow(self.program(), self.outcome()?)
     }
 
     /// The next nodes that a router chose.
     pub fn next(&self) -> Option<NextNodes<'_>> {
-        self.told().next()
+        decision::next(self.outcome()?, self.extras.as_deref())
     }
 
     /// The tables from the entry to the one of the chosen route, both included.
     pub fn path(&self) -> Vec<&str> {
         let tables = match &self.answer {
-            Answer::Base(choice) => choice.tables(self.program(), self.entry),
+            Answer::Base(choice) => choice.tables(self.program(), self.entry).into(),
             Answer::Both(_, tables) => tables.clone(),
         };
         tables.into_iter().map(|table| &*self.program().tables[table.index()].name).collect()
@@ -187,6 +180,14 @@ impl LiveDecision {
 
 impl Serialize for LiveDecision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.told().serialize(serializer)
+        Told {
+            program: self.program(),
+            entry: self.entry,
+            chosen: self.chosen(),
+            outcome: self.outcome(),
+            path: self.path(),
+            extras: self.extras.as_deref(),
+        }
+        .serialize(serializer)
     }
 }

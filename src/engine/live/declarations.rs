@@ -1,4 +1,4 @@
-//! Everything of a rule set but its routes, kept as parsed, so that a route can be compiled alone: it
+//! Everything of a rule set but its routes and its input, kept as parsed, so that a route can be compiled alone: it
 //! is checked together with the declarations that it mentions, directly or by others.
 
 use super::route::Route;
@@ -7,7 +7,7 @@ use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::host::Host;
 use crate::loader::{Loaded, Unit};
-use crate::sema::check::{FieldUses, check_route};
+use crate::sema::check::{Known, check_route};
 use crate::sema::hir::{Outcome, Program, TableId};
 use crate::sema::resolve::names_in;
 use crate::source::SourceMap;
@@ -23,7 +23,8 @@ pub(super) struct Declarations {
     statements: Vec<Kept>,
     /// The statements that declare a name, of whatever kind.
     by_name: HashMap<String, Vec<u32>>,
-    /// Those that concern every route: types, the input, settings.
+    /// Those that concern every route: types, settings, and one handler, since with one all have to be
+    /// declared.
     always: Vec<u32>,
 }
 
@@ -81,6 +82,13 @@ impl Declarations {
 
     fn keep(&mut self, unit: usize, mut statement: Statement) {
         let at = self.statements.len() as u32;
+        let is_handler = |kept: &Kept| {
+            matches!(kept.statement, Some(Statement { kind: StatementKind::Handler { .. }, .. }))
+        };
+        if matches!(statement.kind, StatementKind::Handler { .. }) && !self.statements.iter().any(is_handler)
+        {
+            self.always.push(at);
+        }
         let name = match &mut statement.kind {
             StatementKind::Let { name, .. }
             | StatementKind::Def { name, .. }
@@ -91,7 +99,7 @@ impl Declarations {
                 statements.clear();
                 Some(name.node.clone())
             }
-            StatementKind::Input { .. } | StatementKind::Settings { .. } | StatementKind::Type { .. } => {
+            StatementKind::Settings { .. } | StatementKind::Type { .. } => {
                 self.always.push(at);
                 None
             }
@@ -141,13 +149,7 @@ impl Declarations {
     }
 
     /// Checks a route with declarations, which are put back afterwards.
-    fn check(
-        &mut self,
-        draft: Draft,
-        table: Option<&str>,
-        needed: &[u32],
-        known: Option<Arc<FieldUses>>,
-    ) -> (Checked, Draft) {
+    fn check(&mut self, draft: Draft, table: Option<&str>, needed: &[u32], known: Known) -> (Checked, Draft) {
         let (head, home) = self.place(table);
         let mut loaded = Loaded { units: std::mem::take(&mut self.units), ..Loaded::default() };
         let settings = needed.iter().find_map(|at| self.settings_for(*at, home, draft.file));
@@ -212,8 +214,8 @@ impl Declarations {
         Some(settings)
     }
 
-    /// Compiles a route alone, to stand in a table or outside any. How other routes use the fields of
-    /// the message is `known` where no input is declared.
+    /// Compiles a route alone, to stand in a table or outside any, given what is known of the fields of
+    /// the message.
     ///
     /// # Errors
     /// What is wrong with the route.
@@ -223,7 +225,7 @@ impl Declarations {
         base: &Rules,
         table: TableId,
         draft: Draft,
-        known: Option<Arc<FieldUses>>,
+        known: Known,
     ) -> Result<Route, CompileError> {
         let name = (table != TableId(0)).then(|| &*base.program().tables[table.index()].name);
         let needed = draft.route().map(|route| self.needed(route)).unwrap_or_default();
@@ -284,7 +286,12 @@ struct Checked {
 /// What stands where a statement should; nothing is compiled from it.
 fn empty(file: FileId) -> Statement {
     let span = crate::span::Span::new(file, 0, 0);
-    Statement { kind: StatementKind::Settings { entries: Vec::new() }, span, docs: String::new(), allows: Vec::new() }
+    Statement {
+        kind: StatementKind::Settings { entries: Vec::new() },
+        span,
+        docs: String::new(),
+        allows: Vec::new(),
+    }
 }
 
 /// The functions that a route calls: those of the rules it joins.

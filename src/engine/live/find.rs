@@ -72,7 +72,13 @@ impl Finder {
 
 impl Field {
     fn new(slot: Slot) -> Field {
-        Field { slot, scans: Vec::new(), texts: Vec::new(), elements: Vec::new(), numbers: HashMap::default() }
+        Field {
+            slot,
+            scans: Vec::new(),
+            texts: Vec::new(),
+            elements: Vec::new(),
+            numbers: HashMap::default(),
+        }
     }
 
     fn insert(&mut self, route: u32, wanted: &Wanted) {
@@ -114,7 +120,9 @@ impl Field {
                 for element in elements.into_iter().flatten() {
                     for (mode, texts) in &self.elements {
                         match element {
-                            Value::Str(text) => into.extend(texts.get(&*mode.prepare(text)).into_iter().flatten()),
+                            Value::Str(text) => {
+                                into.extend(texts.get(&*mode.prepare(text)).into_iter().flatten())
+                            }
                             Value::DateTime(_) => into.extend(texts.values().flatten()),
                             _ => {}
                         }

@@ -1,15 +1,15 @@
 //! Merging: a new base is compiled of the edited texts, beside whatever goes on, and put in place of
 //! base and edits. Edits made meanwhile are made again on the new base.
 
+use super::Shared;
 use super::declarations::Declarations;
 use super::texts::Places;
 use super::view::Base;
 use super::writer::Writer;
-use super::Shared;
 use crate::diag::Code;
 use crate::engine::{CompileError, Compiler};
 use crate::loader::{self, Loader};
-use crate::sema::check::{Allows, FieldUses, check_counting};
+use crate::sema::check::{Allows, Known, check_counting};
 use crate::syntax::ast::StatementKind;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
@@ -19,7 +19,8 @@ use std::time::Duration;
 pub(super) struct Compiled {
     pub base: Base,
     pub declarations: Declarations,
-    pub uses: Option<FieldUses>,
+    /// The fields of the message.
+    pub known: Known,
 }
 
 /// Compiles rules that are to be edited. Their tests are checked the `first` time only: they are about
@@ -37,13 +38,13 @@ pub(super) fn compile(
             unit.statements.retain(|statement| !matches!(statement.kind, StatementKind::Test(_)));
         }
     }
-    let (program, found, uses) = check_counting(&loaded);
+    let (program, found, known) = check_counting(&loaded);
     let allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
     let rules = compiler.finish(loaded, program, found, &allows)?;
     let base = Base { names: Base::names_of(&rules), rules, places };
-    Ok(Compiled { base, declarations, uses })
+    Ok(Compiled { base, declarations, known })
 }
 
 /// So many edits are worth a merge, whatever the number of routes …
@@ -76,7 +77,10 @@ impl Shared {
     }
 
     /// Compiles the texts as they are now. The writer is free meanwhile.
-    pub(super) fn merge_now(self: &Arc<Self>, mut writer: MutexGuard<'_, Writer>) -> Result<(), CompileError> {
+    pub(super) fn merge_now(
+        self: &Arc<Self>,
+        mut writer: MutexGuard<'_, Writer>,
+    ) -> Result<(), CompileError> {
         if writer.version == 0 {
             self.merged.notify_all();
             return Ok(());
@@ -135,4 +139,3 @@ fn drop_late<T>(old: Arc<T>) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
-

@@ -58,7 +58,8 @@ pub(super) struct Places {
 impl Places {
     /// Of files without errors: routes and tables are numbered as the checker numbers them.
     pub fn of(units: &[Unit]) -> Places {
-        let mut places = Places { leads: Vec::new(), ends: vec![None], main: units.last().map(|unit| unit.file) };
+        let mut places =
+            Places { leads: Vec::new(), ends: vec![None], main: units.last().map(|unit| unit.file) };
         if let Some(main) = units.last() {
             let mut lead = 0;
             for statement in &main.statements {
@@ -112,8 +113,12 @@ impl Changes {
             let file = edits.entry(rule.span.file).or_default();
             let source = &sources.file(rule.span.file).text;
             let statement = rule.span.range();
-            file.extend(comments_before(source, *lead as usize, statement.start).map(|range| (range, String::new())));
-            let text = text.map_or_else(String::new, |text| in_place(source, &statement, text));
+            file.extend(
+                comments_before(source, *lead as usize, statement.start).map(|range| (range, String::new())),
+            );
+            let text =
+                text.map(|text| if rule.table == TableId(0) { text.to_owned() } else { indented(text) });
+            let text = text.map_or_else(String::new, |text| in_place(source, &statement, &text));
             file.push((statement, text));
         }
         let main = base.places.main;
@@ -123,7 +128,8 @@ impl Changes {
                 None => main.map(|file| (file, sources.file(file).text.len())),
             };
             if let Some((file, at)) = place {
-                edits.entry(file).or_default().push((at..at, format!("\n{}\n", text.trim())));
+                let text = if *table == TableId(0) { text.trim().to_owned() } else { indented(text) };
+                edits.entry(file).or_default().push((at..at, format!("\n{text}\n")));
             }
         }
         let edited = |(id, file): (FileId, &crate::source::SourceFile)| {
@@ -180,6 +186,20 @@ fn in_place(source: &str, old: &std::ops::Range<usize>, text: &str) -> String {
     placed
 }
 
+/// A statement's text as it can stand in a table: a statement at the margin would end it.
+fn indented(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    let mut before = true;
+    for line in text.trim().split_inclusive('\n') {
+        if before && !line.trim().is_empty() && !line.trim_start().starts_with('#') {
+            before = false;
+            out.push_str("  ");
+        }
+        out.push_str(line);
+    }
+    out
+}
+
 fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     // Stable, so that what is appended at one place keeps its order.
     edits.sort_by_key(|(range, _)| range.start);
@@ -202,12 +222,19 @@ mod tests {
     fn documentation_goes_with_its_statement() {
         let check = |text: &str, lead: usize, expected: &str| {
             let start = text.find("route").expect("the text has a route");
-            let edits: Vec<Edit> = comments_before(text, lead, start).map(|range| (range, String::new())).collect();
+            let edits: Vec<Edit> =
+                comments_before(text, lead, start).map(|range| (range, String::new())).collect();
             assert_eq!(edited(text, edits), expected, "{text:?}");
         };
         check("## one\n# plain\nroute", 0, "# plain\nroute");
         check("a ## of a\n\n  ## one\n  # rulec: allow W0001 x\n  route", 1, "a ## of a\n\n  route");
         check("a route", 1, "a route");
+    }
+
+    #[test]
+    fn a_statement_in_a_table_is_indented() {
+        assert_eq!(indented("\nroute a\nwhen b\n"), "  route a\nwhen b");
+        assert_eq!(indented("## x\n\nroute a"), "## x\n\n  route a");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::sema::hir::{RuleId, TableId, TableKind};
 use crate::vm::Removed;
 use hashbrown::HashMap;
 use serde_json::Value as Json;
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -79,7 +80,7 @@ struct Latest {
 /// table by table.
 pub(super) struct Found<'v> {
     pub version: u32,
-    pub entries: Vec<&'v Entry>,
+    pub entries: SmallVec<[&'v Entry; 8]>,
 }
 
 impl Base {
@@ -155,7 +156,7 @@ impl View {
         room.sort_unstable();
         room.dedup();
         let entries = room.iter().filter_map(|at| self.entries.get(*at));
-        let mut entries: Vec<&Entry> = entries.filter(|entry| entry.is_there(version)).collect();
+        let mut entries: SmallVec<[&Entry; 8]> = entries.filter(|entry| entry.is_there(version)).collect();
         entries.sort_unstable_by_key(|entry| entry.order());
         Found { version, entries }
     }

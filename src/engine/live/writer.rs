@@ -10,7 +10,7 @@ use super::view::{Entry, Gone, INSERTED, Place, View};
 use crate::diag::{Code, Diagnostic};
 use crate::engine::compile::fails;
 use crate::engine::{CompileError, Compiler, Rules};
-use crate::sema::check::{FieldUses, RouteUses};
+use crate::sema::check::{FieldUses, Known, RouteUses};
 use crate::sema::hir::{MAX_JUMPS, Outcome, Program, RuleId, TableId, TableKind};
 use crate::source::SourceMap;
 use crate::span::FileId;
@@ -84,8 +84,8 @@ pub(super) enum Where {
 pub(super) struct Writer {
     pub view: Arc<View>,
     declarations: Declarations,
-    /// How all routes use the fields of the message, where no input is declared.
-    uses: Option<Arc<FieldUses>>,
+    /// The fields of the message, as the base and all edits have them.
+    known: Known,
     /// How many jumps lead from a table to another.
     jumps: HashMap<(TableId, TableId), u32>,
     /// The entries that are there, by table and name.
@@ -110,13 +110,13 @@ pub(super) struct Writer {
 impl Writer {
     /// The state of rules that have just been compiled.
     pub fn new(compiled: Compiled) -> (Arc<View>, Writer) {
-        let Compiled { base, declarations, uses } = compiled;
+        let Compiled { base, declarations, known } = compiled;
         let jumps = jumps(base.rules.program());
         let view = Arc::new(View::new(base));
         let writer = Writer {
             view: Arc::clone(&view),
             declarations,
-            uses: uses.map(Arc::new),
+            known,
             jumps,
             names: HashMap::new(),
             gone: Vec::new(),
@@ -152,9 +152,9 @@ impl Writer {
         edit: Prepared<'_>,
     ) -> Result<Option<Changes>, EditError> {
         let (draft, old) = match edit {
-            Prepared::Remove(name) => (None, Some(self.known(table, name)?)),
+            Prepared::Remove(name) => (None, Some(self.existing(table, name)?)),
             Prepared::Replace(draft) => {
-                let old = self.known(table, name_of(&draft))?;
+                let old = self.existing(table, name_of(&draft))?;
                 (Some(draft), Some(old))
             }
             Prepared::Insert(draft) => {
@@ -167,10 +167,10 @@ impl Writer {
         };
         // What the rules are without the old route.
         let used = match old {
-            Some(old) if self.uses.is_some() => self.uses_of(compiler, old)?,
+            Some(old) if matches!(self.known, Known::Uses(_)) => self.uses_of(compiler, old)?,
             _ => RouteUses::default(),
         };
-        let same = self.uses.as_mut().is_none_or(|uses| Arc::make_mut(uses).remove(&used));
+        let same = self.uses().is_none_or(|uses| uses.remove(&used));
         let old_jump = old.and_then(|old| Some((table, self.jump_of(old)?)));
         let refused = match draft {
             _ if !same => {
@@ -189,13 +189,21 @@ impl Writer {
                 Err(error) => Err(error.into()),
             },
         };
-        if let Some(uses) = &mut self.uses {
-            Arc::make_mut(uses).add(&used);
+        if let Some(uses) = self.uses() {
+            uses.add(&used);
         }
         refused
     }
 
-    fn known(&self, table: TableId, name: &str) -> Result<Where, UnknownRoute> {
+    /// How all routes use the fields of the message, where they are not declared.
+    fn uses(&mut self) -> Option<&mut FieldUses> {
+        match &mut self.known {
+            Known::Uses(uses) => Some(Arc::make_mut(uses)),
+            Known::Input(_) => None,
+        }
+    }
+
+    fn existing(&self, table: TableId, name: &str) -> Result<Where, UnknownRoute> {
         self.find(table, name).ok_or_else(|| {
             let base = self.view.base.names.get(table.index()).into_iter().flatten();
             let base = base.filter(|(_, id)| !self.is_gone.contains(*id)).map(|(name, _)| &**name);
@@ -214,13 +222,16 @@ impl Writer {
         old_jump: Option<(TableId, TableId)>,
     ) -> Result<Route, CompileError> {
         let base = &self.view.base.rules;
-        let route = self.declarations.compile(compiler, base, table, draft, self.uses.clone())?;
+        let route = self.declarations.compile(compiler, base, table, draft, self.known.clone())?;
         if let Some((to, span)) = route.goto
             && let Some(wrong) = self.jump_fault(table, to, old_jump)
         {
-            return Err(Declarations::refusal(base, &route.text, Diagnostic::new(wrong.0, span, wrong.1).help(
-                "let tables jump to their goal directly, and never back",
-            )));
+            return Err(Declarations::refusal(
+                base,
+                &route.text,
+                Diagnostic::new(wrong.0, span, wrong.1)
+                    .help("let tables jump to their goal directly, and never back"),
+            ));
         }
         Ok(route)
     }
@@ -235,7 +246,7 @@ impl Writer {
                 let base = &self.view.base.rules;
                 let rule = &base.program().rules[id.index()];
                 let draft = draft(base.sources().slice(rule.span), base.sources())?;
-                let known = self.uses.clone();
+                let known = self.known.clone();
                 Ok(self.declarations.compile(compiler, base, rule.table, draft, known)?.uses)
             }
         }
@@ -346,8 +357,8 @@ impl Writer {
         if let Some((to, _)) = route.goto {
             *self.jumps.entry((route.table, to)).or_default() += 1;
         }
-        if let Some(uses) = &mut self.uses {
-            Arc::make_mut(uses).add(&route.uses);
+        if let Some(uses) = self.uses() {
+            uses.add(&route.uses);
         }
         self.always += usize::from(is_always(route));
     }
@@ -397,7 +408,11 @@ impl Writer {
     /// that came after.
     pub fn carry_over(&mut self, compiled: Compiled, version: u32, next_place: Place) -> Arc<View> {
         let old = Arc::clone(&self.view);
-        let Compiled { base, declarations, .. } = compiled;
+        let Compiled { base, declarations, known } = compiled;
+        // Uses are counted with every edit; where an input stands changes with the texts.
+        if let Known::Input(_) = known {
+            self.known = known;
+        }
         let view = Arc::new(View::new(base));
         let base = &view.base;
         self.declarations = declarations;
@@ -408,9 +423,8 @@ impl Writer {
             let rule = &rules[id.index()];
             named(rule.table, &rule.name)
         });
-        let of_entries = old.entries().filter(|(_, entry)| {
-            entry.is_there(version) && !entry.is_there(self.version)
-        });
+        let of_entries =
+            old.entries().filter(|(_, entry)| entry.is_there(version) && !entry.is_there(self.version));
         let of_entries = of_entries.filter_map(|(_, entry)| named(entry.route.table, entry.route.name()));
         let gone: Vec<RuleId> = of_base.chain(of_entries).collect();
         // What came after that version and is there now, in order.
@@ -464,8 +478,7 @@ fn jumps(program: &Program) -> HashMap<(TableId, TableId), u32> {
     let mut jumps = HashMap::new();
     let of_rules = program.rules.iter().map(|rule| (rule.table, &rule.outcome));
     let defaults = program.tables.iter().enumerate();
-    let defaults =
-        defaults.filter_map(|(at, table)| Some((TableId(at as u32), table.default.as_ref()?)));
+    let defaults = defaults.filter_map(|(at, table)| Some((TableId(at as u32), table.default.as_ref()?)));
     for (from, outcome) in of_rules.chain(defaults) {
         if let Outcome::Goto(to) = outcome
             && program.tables[from.index()].kind == TableKind::Routes

@@ -1,8 +1,8 @@
 //! The message's fields: which exist, at what type each is read, and — where no `input` is
 //! declared — how uses narrow the type.
 
-use super::DeclaredInput;
 use super::uses::{FieldUses, RouteUses};
+use super::{DeclaredInput, Known};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
@@ -29,7 +29,7 @@ pub(super) enum Lost {
 
 #[derive(Default)]
 pub(super) struct Fields {
-    input: Option<DeclaredInput>,
+    pub(super) input: Option<Arc<DeclaredInput>>,
     uses: HashMap<Path, Inferred>,
     settled: bool,
     /// Undeclared names that were held against the definitions, so that each is once.
@@ -56,7 +56,7 @@ struct Inferred {
 
 impl Fields {
     pub(super) fn declare(&mut self, input: DeclaredInput) {
-        self.input = Some(input);
+        self.input = Some(Arc::new(input));
     }
 
     /// Whether types come from uses.
@@ -129,6 +129,14 @@ impl Fields {
         }
     }
 
+    /// What is known of the fields.
+    pub(super) fn into_known(self) -> Known {
+        match self.input {
+            Some(input) => Known::Input(input),
+            None => Known::Uses(Arc::new(self.counted.unwrap_or_default())),
+        }
+    }
+
     /// How the last route uses fields, where other rules are known.
     pub(super) fn take_route(&mut self) -> RouteUses {
         std::mem::take(&mut self.done)
@@ -196,7 +204,9 @@ impl Fields {
             self.conflicts.push(
                 Diagnostic::new(Code::ConflictingUses, span, message)
                     .here(format!("used here as {reason}"))
-                    .help(format!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`")),
+                    .help(format!(
+                        "declare `{name}` in an `input` block, or read it at a type: `{name} as …`"
+                    )),
             );
             return;
         }

@@ -111,7 +111,8 @@ mod tests {
     fn removing_a_route_tells_whether_a_field_is_read_otherwise() {
         let mut all = FieldUses::default();
         all.fix(&path("a"), KindSet::ALL);
-        let (number, any) = (uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]), uses(&[("b", KindSet::ALL)]));
+        let (number, any) =
+            (uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]), uses(&[("b", KindSet::ALL)]));
         all.add(&number);
         all.add(&number);
         all.add(&any);
