@@ -1,11 +1,12 @@
 //! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
-//! any thread.
+//! any thread; with [`LiveRules`] routes come and go meanwhile.
 
 mod artifact;
 mod compile;
 mod decision;
 mod files;
 mod hosts;
+mod live;
 mod strategy;
 mod tiers;
 
@@ -13,6 +14,7 @@ pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
+pub use live::{EditError, LiveDecision, LiveRules, UnknownRoute};
 pub use strategy::{Indexing, Tier, TierUnavailable};
 
 use crate::bytecode::Bytecode;
@@ -610,15 +612,28 @@ impl RuleSet {
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
         let with_args =
             outcome.filter(|outcome| outcome.has_args() || matches!(outcome, Outcome::Next { .. }));
-        let extras = (with_args.is_some() || calls.is_some() || !breaches.is_empty())
-            .then(|| Box::new(self.extras(with_args, calls, message, breaches)));
+        let extras = self.extras(with_args, calls, message, breaches);
         Decision { program: &self.program, generation: self.generation, entry, choice, extras }
     }
 
-    /// Arguments are evaluated after choosing.
-    #[inline(never)]
     fn extras(
         &self,
+        with_args: Option<&Outcome>,
+        calls: Option<Calls>,
+        message: &Json,
+        breaches: Vec<Breach>,
+    ) -> Option<Box<Extras>> {
+        (with_args.is_some() || calls.is_some() || !breaches.is_empty())
+            .then(|| Box::new(Extras::of(&self.program, &self.hosts, with_args, calls, message, breaches)))
+    }
+}
+
+impl Extras {
+    /// Arguments are evaluated after choosing.
+    #[inline(never)]
+    fn of(
+        program: &Program,
+        hosts: &[Host],
         with_args: Option<&Outcome>,
         calls: Option<Calls>,
         message: &Json,
@@ -630,7 +645,7 @@ impl RuleSet {
         }
         if let Some(outcome) = with_args {
             let bump = Bump::new();
-            let mut evaluator = Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts));
+            let mut evaluator = Evaluator::new(program, message, &bump, HostCalls::new(hosts));
             (extras.args, extras.missing_args) = evaluator.arguments(outcome);
             extras.next = evaluator.next_nodes(outcome);
             let made = evaluator.into_calls();

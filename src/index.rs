@@ -12,6 +12,7 @@
 //! | [`mod@plan`] | how is each route found, for people to read? |
 //! | [`texts`] | which of many texts is this? |
 //! | [`scan`] | which of many literals occur in a text? |
+//! | [`single`] | by which keys is a route found that came later? |
 //!
 //! The contract, held by the differential test: a route whose condition holds is always among those
 //! found. It rests on conditions that cannot fail (see the language page): what is skipped would have
@@ -29,6 +30,7 @@ pub mod lens;
 pub mod plan;
 pub mod required;
 pub mod scan;
+pub mod single;
 pub mod texts;
 
 use crate::bytecode::chunk::Operand;

@@ -75,8 +75,8 @@ pub mod vm;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{
-    CompileError, Compiler, Decision, Entry, FlowHit, Indexing, NextNodes, Record, Rules, TestOutcome, Tier,
-    TierUnavailable, UnknownEntry,
+    CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveDecision, LiveRules,
+    NextNodes, Record, Rules, TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownRoute,
 };
 pub use explain::Explanation;
 pub use host::HostFailure;

@@ -13,6 +13,7 @@ pub(crate) mod compiled;
 mod follow;
 mod message;
 mod probe;
+mod removed;
 mod rooted;
 mod scratch;
 mod test;
@@ -38,6 +39,8 @@ use std::cmp::Ordering;
 
 use follow::{Memo, follow};
 pub use message::{JsonMessage, Message, Record};
+pub(crate) use probe::Found;
+pub(crate) use removed::Removed;
 pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
 
@@ -62,6 +65,8 @@ pub struct Vm<'a, M> {
     index: Option<&'a Index>,
     always_index: bool,
     probe: &'a mut probe::Probe,
+    /// The routes that the index finds no more, as of a version.
+    removed: Option<(&'a Removed, u32)>,
 }
 
 /// How a condition or table block ended; `P` is a place in the code.
@@ -158,6 +163,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             index: None,
             always_index: false,
             probe,
+            removed: None,
         }
     }
 
@@ -168,6 +174,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.probe.grow(index);
         (self.index, self.always_index) = (Some(index), always);
         self
+    }
+
+    /// Leaves out the routes removed up to a version, where it decides with the index.
+    #[must_use]
+    pub(crate) fn without(mut self, removed: &'a Removed, version: u32) -> Vm<'a, M> {
+        self.removed = Some((removed, version));
+        self
+    }
+
+    /// The first route of a table at or behind a rank that holds, found by the index.
+    pub(crate) fn first_from(&mut self, table: TableId, rank: u32) -> Option<Found> {
+        self.find(self.index?, table, rank as usize)
     }
 
     /// The index, where a table is decided with it.

@@ -9,11 +9,11 @@ use crate::bytecode::{self, Bytecode, LowerError};
 use crate::diag::{Code, Diagnostic};
 use crate::host::Host;
 use crate::index::{self, Index};
-use crate::loader::{self, Loader, MemoryLoader};
+use crate::loader::{self, Loaded, Loader, MemoryLoader};
 use crate::schema::Promises;
 use crate::sema::check;
 use crate::sema::hir::Program;
-use crate::sema::normal;
+use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,7 +88,12 @@ impl Compiler {
     /// # Errors
     /// Every error and warning found, when one is an error.
     pub fn compile_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
-        let path = path.as_ref();
+        let (disk, name) = self.on_disk(path.as_ref())?;
+        self.compile_with(&disk, &name)
+    }
+
+    /// A loader for the files of a path's root, and the path as seen from there.
+    pub(super) fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
         let root = match &self.root {
             Some(root) => root.as_path(),
             None => path.parent().unwrap_or(Path::new("")),
@@ -110,7 +115,7 @@ impl Compiler {
         };
         // Inside the engine a path's parts are joined by `/`, whatever the system writes.
         let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        self.compile_with(&disk, &name.join("/"))
+        Ok((disk, name.join("/")))
     }
 
     /// Compiles a text that imports nothing.
@@ -127,25 +132,32 @@ impl Compiler {
     /// Every error and warning found, when one is an error.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         let mut loaded = loader::load(loader, path);
-        let mut diagnostics = loaded.diagnostics.clone();
         let (program, found) = check::check(&loaded);
-        diagnostics.extend(found);
-        // The trees are large and no longer needed; what follows takes their room.
         let allows = check::Allows::of(&loaded);
+        // The trees are large and no longer needed; what follows takes their room.
         loaded.units = Vec::new();
-        let fails = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
+        self.finish(loaded, program, found, &allows)
+    }
+
+    /// The host functions that a program declares.
+    pub(super) fn link(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
+        self.registry.link(program, self.unlinked, diagnostics)
+    }
+
+    /// Compiles what has been checked.
+    pub(super) fn finish(
+        &self,
+        loaded: Loaded,
+        program: Program,
+        found: Vec<Diagnostic>,
+        allows: &check::Allows,
+    ) -> Result<Rules, CompileError> {
+        let mut diagnostics = loaded.diagnostics;
+        diagnostics.extend(found);
         let mut compiled = None;
         if !fails(&diagnostics) {
-            let (normal, warnings) = normal::build(&program);
-            diagnostics.extend(warnings);
             let hosts = self.link(&program, &mut diagnostics);
-            match bytecode::lower(&program, &normal) {
-                Ok(code) => match bytecode::verify(&code) {
-                    Ok(()) => compiled = Some((normal, code, hosts)),
-                    Err(error) => diagnostics.push(too_complex(&error)),
-                },
-                Err(error) => diagnostics.push(lowering_failed(&program, &error)),
-            }
+            compiled = lower(&program, &mut diagnostics).map(|(normal, code)| (normal, code, hosts));
         }
         allows.silence(&mut diagnostics);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
@@ -169,11 +181,6 @@ impl Compiler {
             }
             _ => Err(CompileError { diagnostics, sources: loaded.sources }),
         }
-    }
-
-    /// The host functions that a program declares.
-    pub(super) fn link(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
-        self.registry.link(program, self.unlinked, diagnostics)
     }
 
     /// Rules of their parts.
@@ -211,6 +218,24 @@ pub(super) struct Parts {
 }
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
+}
+
+/// Normal form and bytecode of a checked program.
+pub(super) fn lower(program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Option<(Normal, Bytecode)> {
+    let (normal, warnings) = normal::build(program);
+    diagnostics.extend(warnings);
+    match bytecode::lower(program, &normal) {
+        Ok(code) => match bytecode::verify(&code) {
+            Ok(()) => return Some((normal, code)),
+            Err(error) => diagnostics.push(too_complex(&error)),
+        },
+        Err(error) => diagnostics.push(lowering_failed(program, &error)),
+    }
+    None
+}
 
 /// `path` as seen from `root`, when it lies there.
 fn within(root: &Path, path: &Path) -> Option<PathBuf> {

@@ -85,23 +85,17 @@ impl<'r> Decision<'r> {
 
     /// The handler.
     pub fn target(&self) -> Option<&'r str> {
-        match self.outcome()? {
-            Outcome::Handler { name, .. } => Some(name),
-            _ => None,
-        }
+        target(self.outcome()?)
     }
 
     /// The handler's arguments.
     pub fn args(&self) -> &Map<String, Json> {
-        self.extras.as_deref().map_or(&*NO_ARGS, |extras| &extras.args)
+        args(self.extras.as_deref())
     }
 
     /// The constants given with the target.
     pub fn metadata(&self) -> Option<&'r Map<String, Json>> {
-        match self.outcome()? {
-            Outcome::Handler { metadata, .. } => Some(metadata),
-            _ => None,
-        }
+        metadata(self.outcome()?)
     }
 
     /// What kind of statement decided.
@@ -116,24 +110,12 @@ impl<'r> Decision<'r> {
 
     /// The flow whose pattern was found.
     pub fn flow(&self) -> Option<FlowHit<'r>> {
-        match self.outcome()? {
-            Outcome::Flow { flow, pattern } => {
-                let flow = self.program.flows.get(flow.index())?;
-                Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
-            }
-            _ => None,
-        }
+        flow(self.program, self.outcome()?)
     }
 
     /// The next nodes that a router chose.
     pub fn next(&self) -> Option<NextNodes<'_>> {
-        match self.outcome()? {
-            Outcome::Next { loopback, .. } => {
-                let nodes = self.extras.as_deref().map_or(&[][..], |extras| &extras.next);
-                Some(NextNodes { nodes, loopback: *loopback })
-            }
-            _ => None,
-        }
+        next(self.outcome()?, self.extras.as_deref())
     }
 
     /// The tables from the entry to the one of the chosen route, both included.
@@ -174,41 +156,110 @@ impl<'r> Decision<'r> {
 
 impl Serialize for Decision<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Told {
+            program: self.program,
+            entry: self.entry,
+            chosen: self.chosen(),
+            outcome: self.outcome(),
+            path: self.path(),
+            extras: self.extras.as_deref(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// What a decision tells, wherever the chosen statement stands.
+pub(super) struct Told<'d> {
+    /// The rules of the entry.
+    pub program: &'d Program,
+    pub entry: TableId,
+    pub chosen: Option<&'d str>,
+    pub outcome: Option<&'d Outcome>,
+    pub path: Vec<&'d str>,
+    pub extras: Option<&'d Extras>,
+}
+
+/// The handler that an outcome names.
+pub(super) fn target(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Handler { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+/// The constants given with it.
+pub(super) fn metadata(outcome: &Outcome) -> Option<&Map<String, Json>> {
+    match outcome {
+        Outcome::Handler { metadata, .. } => Some(metadata),
+        _ => None,
+    }
+}
+
+/// The flow whose pattern was found.
+pub(super) fn flow<'r>(program: &'r Program, outcome: &'r Outcome) -> Option<FlowHit<'r>> {
+    match outcome {
+        Outcome::Flow { flow, pattern } => {
+            let flow = program.flows.get(flow.index())?;
+            Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
+        }
+        _ => None,
+    }
+}
+
+/// The next nodes that a router chose.
+pub(super) fn next<'d>(outcome: &Outcome, extras: Option<&'d Extras>) -> Option<NextNodes<'d>> {
+    match outcome {
+        Outcome::Next { loopback, .. } => {
+            let nodes = extras.map_or(&[][..], |extras| &extras.next);
+            Some(NextNodes { nodes, loopback: *loopback })
+        }
+        _ => None,
+    }
+}
+
+/// The arguments of the handler.
+pub(super) fn args(extras: Option<&Extras>) -> &Map<String, Json> {
+    extras.map_or(&*NO_ARGS, |extras| &extras.args)
+}
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("entry", self.entry())?;
-        match self.kind() {
+        let entry = &self.program.tables[self.entry.index()];
+        map.serialize_entry("entry", &*entry.name)?;
+        match entry.kind {
             TableKind::Routes | TableKind::Requirements => {
-                map.serialize_entry("chosen", &self.chosen())?;
-                map.serialize_entry("target", &self.target())?;
-                map.serialize_entry("args", self.args())?;
-                match self.metadata() {
-                    Some(metadata) => map.serialize_entry("metadata", metadata)?,
-                    None => map.serialize_entry("metadata", &*NO_ARGS)?,
-                }
+                map.serialize_entry("chosen", &self.chosen)?;
+                map.serialize_entry("target", &self.outcome.and_then(target))?;
+                map.serialize_entry("args", args(self.extras))?;
+                map.serialize_entry("metadata", self.outcome.and_then(metadata).unwrap_or(&*NO_ARGS))?;
             }
             TableKind::Choice => {
-                map.serialize_entry("branch", self.branch().unwrap_or(""))?;
-                map.serialize_entry("default", &self.is_default())?;
+                let branch = self.outcome.and(self.chosen).unwrap_or("");
+                map.serialize_entry("branch", branch)?;
+                let default = matches!(self.outcome, Some(Outcome::Branch { default: true }));
+                map.serialize_entry("default", &default)?;
             }
             TableKind::Flows => {
-                let hit = self.flow();
+                let hit = self.outcome.and_then(|outcome| flow(self.program, outcome));
                 map.serialize_entry("flow", &hit.map(|hit| hit.id))?;
                 map.serialize_entry("name", &hit.map(|hit| hit.name))?;
                 map.serialize_entry("pattern", &hit.map(|hit| hit.pattern))?;
             }
             TableKind::Router => {
-                let next = self.next().unwrap_or(NextNodes { nodes: &[], loopback: false });
+                let next = self.outcome.and_then(|outcome| next(outcome, self.extras));
+                let next = next.unwrap_or(NextNodes { nodes: &[], loopback: false });
                 map.serialize_entry("next", next.nodes)?;
                 map.serialize_entry("loopback", &next.loopback)?;
             }
         }
-        let path = self.path();
-        if path.len() > 1 {
-            map.serialize_entry("path", &path)?;
+        if self.path.len() > 1 {
+            map.serialize_entry("path", &self.path)?;
         }
-        let Some(extras) = self.extras.as_deref() else { return map.end() };
+        let Some(extras) = self.extras else { return map.end() };
         if !extras.missing_args.is_empty() {
-            map.serialize_entry("missing_args", &self.missing_args().collect::<Vec<_>>())?;
+            let missing: Vec<&str> = extras.missing_args.iter().map(|name| &**name).collect();
+            map.serialize_entry("missing_args", &missing)?;
         }
         if !extras.breaches.is_empty() {
             map.serialize_entry("breaches", &extras.breaches)?;

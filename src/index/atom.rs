@@ -2,7 +2,7 @@
 //! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
 //! true.
 
-use super::lens::{Class, Classes, Simple};
+use super::lens::{Class, Classes, Named, Simple};
 use super::required::{Required, required};
 use crate::bytecode::chunk::{Check, Chunk, Operand, Search};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
@@ -177,23 +177,34 @@ impl<'c> Atoms<'c> {
         all
     }
 
-    /// For each lens the values that its tests name, by class, as an author writes them.
-    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
-        let mut names = vec![HashMap::new(); self.lenses.len()];
+    /// For each lens the values that its tests name, by class.
+    pub fn values_of_classes(&self) -> Vec<HashMap<Class, Named<'_>>> {
+        let mut values = vec![HashMap::new(); self.lenses.len()];
         for (test, lens) in self.simples.iter().flatten() {
             let classes = &self.lenses[*lens as usize].classes;
-            let names = &mut names[*lens as usize];
+            let values = &mut values[*lens as usize];
             for text in test.texts() {
                 if let Some(class) = classes.of_text(text) {
-                    names.entry(class).or_insert_with(|| format!("{text:?}"));
+                    values.entry(class).or_insert(Named::Text(text));
                 }
             }
             for number in test.numbers() {
-                let name = || number.value().to_json().to_string();
-                names.entry(classes.of(number.value())).or_insert_with(name);
+                values.entry(classes.of(number.value())).or_insert(Named::Number(number));
             }
         }
-        names
+        values
+    }
+
+    /// The same as an author writes them.
+    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
+        let name = |value: Named<'_>| match value {
+            Named::Text(text) => format!("{text:?}"),
+            Named::Number(number) => number.value().to_json().to_string(),
+        };
+        let names = |values: HashMap<Class, Named<'_>>| {
+            values.into_iter().map(|(class, value)| (class, name(value))).collect()
+        };
+        self.values_of_classes().into_iter().map(names).collect()
     }
 
     /// For each subject its literals, by number.

@@ -79,7 +79,7 @@ impl<'n> Builder<'n> {
     }
 
     /// The ways in which a condition can be found.
-    fn ways(&self, cond: CondId, into: &mut Vec<Way>) {
+    pub(super) fn ways(&self, cond: CondId, into: &mut Vec<Way>) {
         if into.len() >= MAX_WAYS {
             return;
         }

@@ -142,6 +142,15 @@ pub const OTHER: Class = 3;
 /// A text that no test names; the named ones follow.
 const TEXT: Class = 4;
 
+/// A value that a test names.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'c> {
+    /// A text, prepared in the lens's mode.
+    Text(&'c str),
+    /// A number.
+    Number(Number),
+}
+
 /// The classes of a lens. Between two neighbouring numbers of the tests, and before and behind all,
 /// lies a class of its own.
 #[derive(Clone, Debug, Default)]
@@ -304,6 +313,8 @@ impl Stored for Classes {
     fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
         let (texts, numbers) = (Texts::read(from)?, Vec::read(from)?);
         Ok(Classes { texts, floats: Classes::floats(&numbers), numbers })
+    }
+}
 
 #[cfg(test)]
 mod tests {

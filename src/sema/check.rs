@@ -19,8 +19,10 @@ mod request;
 mod statement;
 mod test;
 mod types;
+mod uses;
 
 pub(crate) use pattern::regex_too_large;
+pub(crate) use uses::{FieldUses, RouteUses};
 
 use crate::diag::{Code, Diagnostic};
 use crate::loader::Loaded;
@@ -42,10 +44,42 @@ pub(crate) type Checked<T> = Result<T, Reported>;
 
 /// Checks all files. The program is whole only when no diagnostic is an error.
 pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
+    let (program, diagnostics, _) = check_fields(loaded, |_| {});
+    (program, diagnostics)
+}
+
+/// The message's fields as a program has them: declared, or as they are used.
+#[derive(Clone)]
+pub(crate) enum Known {
+    /// Declared.
+    Input(Arc<DeclaredInput>),
+    /// Used by so many routes as so many things.
+    Uses(Arc<FieldUses>),
+}
+
+/// The same, and what is known of the fields of the message.
+pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Known) {
+    let (program, diagnostics, fields) =
+        check_fields(loaded, |fields| fields.counted = Some(FieldUses::default()));
+    (program, diagnostics, fields.into_known())
+}
+
+/// Checks a program that holds one route, given the fields of a program that it is to join: it must
+/// leave them as they are. Also returned is how the route uses them, where they are not declared.
+pub(crate) fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, RouteUses) {
+    let (program, diagnostics, mut fields) = check_fields(loaded, |fields| match known {
+        Known::Input(input) => fields.input = Some(input),
+        Known::Uses(uses) => fields.known = Some(uses),
+    });
+    (program, diagnostics, fields.take_route())
+}
+
+fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, Vec<Diagnostic>, Fields) {
     let mut diagnostics = Vec::new();
     let symbols = Symbols::collect(loaded, &mut diagnostics);
     let order = symbols.definition_order(&mut diagnostics);
     let mut checker = Checker::new(loaded, &symbols, diagnostics);
+    ready(&mut checker.fields);
     checker.declare_types();
     checker.declare_input();
     checker.declare_handlers();
@@ -75,7 +109,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     diagnostics.append(&mut checker.diagnostics);
     checker.unused(&mut diagnostics);
     checker.program.slots = checker.fields.take_slots();
-    (checker.program, diagnostics)
+    (checker.program, diagnostics, checker.fields)
 }
 
 /// What a checked definition stands for.

@@ -92,6 +92,8 @@ pub struct Program {
 
 /// The name of the entry that holds the routes outside any table.
 pub const ROUTES: &str = "routes";
+/// The deepest chain of jumps: engines run a jump's table inside the one it came from.
+pub const MAX_JUMPS: usize = 64;
 /// The name of the entry that holds the patterns of all keyword flows.
 pub const FLOWS: &str = "flows";
 /// The field of the message that choices read the outputs of a workflow's steps from.

@@ -306,7 +306,7 @@ impl<'a> Symbols<'a> {
 }
 
 /// The names an expression mentions, without recursion deeper than the expression (at most 128).
-fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
+pub(crate) fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
     match &expr.kind {
         ExprKind::Literal(_) => {}
         ExprKind::Name(name) => names.push(name),

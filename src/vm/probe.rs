@@ -47,11 +47,14 @@ const WARM: u8 = 8;
 const HOTTEST: u8 = 12;
 
 /// A route that holds.
-#[derive(Clone, Copy)]
-struct Found {
-    rank: u32,
-    route: RuleId,
-    goto: Option<TableId>,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// Its place in its table.
+    pub rank: u32,
+    /// Which it is.
+    pub route: RuleId,
+    /// The table that it jumps to.
+    pub goto: Option<TableId>,
 }
 
 impl Probe {
@@ -87,7 +90,18 @@ impl Probe {
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// The first route of a table at or behind a rank that holds, or what the table does without one.
     pub(super) fn search(&mut self, index: &'a Index, table: TableId, from: usize) -> End<usize> {
-        let Some(info) = index.tables.get(table.index()) else { return End::Nothing };
+        match self.find(index, table, from) {
+            Some(Found { route, goto: None, .. }) => End::Choose(route),
+            Some(Found { rank, route, goto: Some(table) }) => {
+                End::Goto { route, table, behind: rank as usize + 1 }
+            }
+            None => self.without_route(table),
+        }
+    }
+
+    /// The first route of a table at or behind a rank that holds.
+    pub(super) fn find(&mut self, index: &'a Index, table: TableId, from: usize) -> Option<Found> {
+        let info = index.tables.get(table.index())?;
         let mut from = u32::try_from(from).unwrap_or(u32::MAX);
         let mut found = None;
         if from == 0 && self.probe.heat >= WARM {
@@ -101,13 +115,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Some(Found { rank, .. }) if rank < FIRST => (self.probe.heat + 1).min(HOTTEST),
             _ => self.probe.heat.saturating_sub(2),
         };
-        match found {
-            Some(Found { route, goto: None, .. }) => End::Choose(route),
-            Some(Found { rank, route, goto: Some(table) }) => {
-                End::Goto { route, table, behind: rank as usize + 1 }
-            }
-            None => self.without_route(table),
-        }
+        found
     }
 
     fn without_route(&self, table: TableId) -> End<usize> {
@@ -122,6 +130,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     fn try_route(&mut self, table: TableId, rank: u32) -> Option<Found> {
+        if self.removed.is_some_and(|(removed, version)| removed.holds(table, rank, version)) {
+            return None;
+        }
         let (route, goto) = self.route(table, rank as usize)?;
         Some(Found { rank, route, goto })
     }

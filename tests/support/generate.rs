@@ -135,6 +135,38 @@ impl<'r> Generator<'r> {
         this.write()
     }
 
+    /// A random program, and further routes that fit into its entries: each with its entry's name.
+    pub fn with_spares(random: &'r mut Random, spares: usize) -> (Generated, Vec<(String, String)>) {
+        let mut this = Generator {
+            random,
+            out: String::new(),
+            scope: Vec::new(),
+            vars: 0,
+            lets: Vec::new(),
+            defs: Vec::new(),
+            lists: Vec::new(),
+            hosts: false,
+            declared: false,
+            analysis: false,
+        };
+        let program = this.write();
+        let tables = program.entries.iter().filter(|entry| entry.starts_with('t')).count();
+        let spares = (0..spares).map(|at| {
+            let table = this.random.below(tables + 1);
+            let entry = if table == 0 { "routes".to_owned() } else { format!("t{table}") };
+            let (first, depth) = (table + 1, 1 + this.random.below(3));
+            let mut route = this.route(tables, first, &format!("s{at}"), at, depth);
+            if this.random.chance(30) {
+                // Deep conditions seldom hold, and seldom have a key.
+                let word = this.random.pick(WORDS);
+                route = format!("route s{at} when text contains {} -> h{at}", Json::from(word));
+            }
+            (entry, route)
+        });
+        let spares = spares.collect();
+        (program, spares)
+    }
+
     fn write(&mut self) -> Generated {
         if self.random.chance(60) {
             self.declared = true;
@@ -189,23 +221,29 @@ impl<'r> Generator<'r> {
     /// Routes of one table; jumps go only to later tables.
     fn routes(&mut self, tables: usize, table: usize, first_target: usize) {
         for at in 0..1 + self.random.below(5) {
-            let priority = if self.random.chance(40) {
-                format!(" priority {}", self.random.below(5) as i64 - 2)
-            } else {
-                String::new()
-            };
-            let disabled = if self.random.chance(5) { " disabled" } else { "" };
-            let cond = self.cond(4);
-            let target = if first_target <= tables && self.random.chance(25) {
-                format!("goto t{}", first_target + self.random.below(tables + 1 - first_target))
-            } else {
-                self.target(at)
-            };
-            let _ = writeln!(self.out, "route r{table}_{at}{priority}{disabled} when {cond} -> {target}");
+            let route = self.route(tables, first_target, &format!("r{table}_{at}"), at, 4);
+            let _ = writeln!(self.out, "{route}");
         }
         if self.random.chance(50) {
             self.out.push_str("default -> fallback\n");
         }
+    }
+
+    /// One route, on one line.
+    fn route(&mut self, tables: usize, first_target: usize, name: &str, at: usize, depth: usize) -> String {
+        let priority = if self.random.chance(40) {
+            format!(" priority {}", self.random.below(5) as i64 - 2)
+        } else {
+            String::new()
+        };
+        let disabled = if self.random.chance(5) { " disabled" } else { "" };
+        let cond = self.cond(depth);
+        let target = if first_target <= tables && self.random.chance(25) {
+            format!("goto t{}", first_target + self.random.below(tables + 1 - first_target))
+        } else {
+            self.target(at)
+        };
+        format!("route {name}{priority}{disabled} when {cond} -> {target}")
     }
 
     fn target(&mut self, at: usize) -> String {

@@ -1,7 +1,8 @@
 //! The message's fields: which exist, at what type each is read, and — where no `input` is
 //! declared — how uses narrow the type.
 
-use super::DeclaredInput;
+use super::uses::{FieldUses, RouteUses};
+use super::{DeclaredInput, Known};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
@@ -29,7 +30,7 @@ pub(super) enum Lost {
 
 #[derive(Default)]
 pub(super) struct Fields {
-    input: Option<DeclaredInput>,
+    pub(super) input: Option<Arc<DeclaredInput>>,
     uses: HashMap<Path, Inferred>,
     settled: bool,
     /// Undeclared names that were held against the definitions, so that each is once.
@@ -39,6 +40,13 @@ pub(super) struct Fields {
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     conflicts: Vec<Diagnostic>,
+    /// How other rules, which are not checked now, use the fields.
+    pub(super) known: Option<Arc<FieldUses>>,
+    /// Who uses which field as what, where that is wanted.
+    pub(super) counted: Option<FieldUses>,
+    /// What the route at hand does.
+    route: Option<RouteUses>,
+    done: RouteUses,
     /// The field that the statement at hand brings along, though no `input` declares it.
     pub(super) implicit: Option<&'static str>,
 }
@@ -51,7 +59,7 @@ struct Inferred {
 
 impl Fields {
     pub(super) fn declare(&mut self, input: DeclaredInput) {
-        self.input = Some(input);
+        self.input = Some(Arc::new(input));
     }
 
     /// Whether types come from uses.
@@ -100,8 +108,56 @@ impl Fields {
     fn kinds(&self, path: &[Arc<str>]) -> KindSet {
         match self.uses.get(path) {
             Some(inferred) => inferred.kinds,
-            None if is_text(path) => KindSet::STRING,
-            None => KindSet::ALL,
+            None => match self.known.as_ref().and_then(|known| known.kinds(path)) {
+                Some(kinds) => kinds,
+                None if is_text(path) => KindSet::STRING,
+                None => KindSet::ALL,
+            },
+        }
+    }
+
+    /// From here on, uses of fields are those of one route.
+    pub(super) fn begin_route(&mut self) {
+        let wanted = self.input.is_none() && !self.settled;
+        self.route = (wanted && (self.counted.is_some() || self.known.is_some())).then(RouteUses::default);
+    }
+
+    /// The end of a route.
+    pub(super) fn end_route(&mut self) {
+        if let Some(route) = self.route.take() {
+            match &mut self.counted {
+                Some(counted) => counted.add(&route),
+                None => self.done = route,
+            }
+        }
+    }
+
+    /// What is known of the fields.
+    pub(super) fn into_known(self) -> Known {
+        match self.input {
+            Some(input) => Known::Input(input),
+            None => Known::Uses(Arc::new(self.counted.unwrap_or_default())),
+        }
+    }
+
+    /// How the last route uses fields, where other rules are known.
+    pub(super) fn take_route(&mut self) -> RouteUses {
+        std::mem::take(&mut self.done)
+    }
+
+    /// An undeclared field is read, at whatever kinds all uses leave over.
+    pub(super) fn read(&mut self, path: &[Arc<str>]) {
+        self.note(path, KindSet::ALL);
+    }
+
+    fn note(&mut self, path: &[Arc<str>], kinds: KindSet) {
+        if self.input.is_some() || self.settled {
+            return;
+        }
+        match (&mut self.route, &mut self.counted) {
+            (Some(route), _) => route.note(path, kinds),
+            (None, Some(counted)) => counted.fix(path, kinds),
+            (None, None) => {}
         }
     }
 
@@ -110,6 +166,7 @@ impl Fields {
         if self.input.is_some() || self.settled || kinds == KindSet::ALL {
             return;
         }
+        self.note(path, kinds);
         let before = self.kinds(path);
         let inferred =
             self.uses.entry(path.to_vec()).or_insert_with(|| Inferred { kinds: before, uses: Vec::new() });
@@ -137,6 +194,23 @@ impl Fields {
                 }
             }
             self.conflicts.push(diagnostic);
+            return;
+        }
+        let known = self.known.as_ref().and_then(|known| known.kinds(path));
+        if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
+            let name = path.join(".");
+            let message = format!(
+                "the other rules read `{name}` as {}, and this works for {} only",
+                Ty::plain(known).with_article(),
+                Ty::plain(kinds).with_article()
+            );
+            self.conflicts.push(
+                Diagnostic::new(Code::ConflictingUses, span, message)
+                    .here(format!("used here as {reason}"))
+                    .help(format!(
+                        "declare `{name}` in an `input` block, or read it at a type: `{name} as …`"
+                    )),
+            );
             return;
         }
         inferred.kinds = left;
@@ -205,7 +279,7 @@ impl Fields {
     }
 }
 
-fn is_text(path: &[Arc<str>]) -> bool {
+pub(super) fn is_text(path: &[Arc<str>]) -> bool {
     matches!(path, [name] if &**name == "text")
 }
 

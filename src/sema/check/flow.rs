@@ -207,6 +207,9 @@ impl<'a> Checker<'a> {
         }
         let holds: Vec<usize> =
             (0..patterns.len()).filter(|at| patterns[*at].matching == Matching::Contains).collect();
+        if holds.is_empty() {
+            return;
+        }
         let Ok(search) = AhoCorasick::new(holds.iter().map(|at| &patterns[*at].text)) else { return };
         for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Matching::Regex) {
             let found =

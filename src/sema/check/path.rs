@@ -85,6 +85,7 @@ impl<'a> Checker<'a> {
         }
         match self.fields.find(names, span) {
             Ok(found) => {
+                self.fields.read(names);
                 if names.len() == 1 && self.fields.inferred() {
                     self.warn_of_near_name(&names[0], span);
                 }

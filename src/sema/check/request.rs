@@ -329,6 +329,7 @@ impl<'a> Checker<'a> {
     fn analysed_text(&mut self, span: Span) -> Checked<Expr> {
         let path = [Arc::from(TEXT)];
         let found = self.fields.find(&path, span).ok();
+        self.fields.read(&path);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
             self.fields.narrow(&path, KindSet::STRING, span, "the text that `request` is about");
             let slot = self.fields.slot(&path, KindSet::STRING, found.private);

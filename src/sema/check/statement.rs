@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Argument, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
+use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
@@ -10,9 +10,6 @@ use crate::ty::Record;
 use hashbrown::HashMap;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
-
-/// The deepest chain of jumps: engines run a jump's table inside the one it came from.
-const MAX_JUMPS: usize = 64;
 
 impl<'a> Checker<'a> {
     /// Every table with its routes. The first holds the main file's routes outside any table.
@@ -106,8 +103,10 @@ impl<'a> Checker<'a> {
     }
 
     fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
+        self.fields.begin_route();
         let condition = self.cond(&route.condition);
         let outcome = self.target(&route.target);
+        self.fields.end_route();
         let (condition, outcome) = (condition?, outcome?);
         self.measured_cond(&condition, route.condition.span)?;
         Ok(hir::Rule {

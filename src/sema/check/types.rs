@@ -121,6 +121,10 @@ impl<'a> Checker<'a> {
 
     /// Takes the `input` blocks of all files together.
     pub(super) fn declare_input(&mut self) {
+        // A route that is checked alone is given the input it joins.
+        if !self.fields.inferred() {
+            return;
+        }
         let mut input = DeclaredInput::default();
         let mut any = false;
         for statement in self.statements() {

@@ -1,0 +1,330 @@
+//! Rules that change while they serve: routes are inserted, replaced and removed while other threads
+//! decide, and the next decision sees it. See [`LiveRules`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `view` | what decisions look at: an immutable base, and what was edited since |
+//! | `find` | which of the later routes may hold for a message? |
+//! | `decide` | decisions by both |
+//! | `decision` | the decision as a value |
+//! | `declarations` | compiling a route alone, with the declarations it mentions |
+//! | `route` | a route so compiled |
+//! | `texts` | the texts behind the rules, with the edits in them |
+//! | `writer` | the state that edits change |
+//! | `merge` | compiling a new base of the edited texts |
+//! | `error` | why an edit was refused |
+
+mod decide;
+mod decision;
+mod declarations;
+mod error;
+mod find;
+mod merge;
+mod route;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod view;
+mod writer;
+
+pub use decision::LiveDecision;
+pub use error::{EditError, UnknownRoute};
+
+use super::{CompileError, Compiler, Rules, UnknownEntry};
+use crate::explain::Explanation;
+use crate::loader::{Loader, MemoryLoader};
+use crate::sema::hir::{ROUTES, TableId, TableKind};
+use arc_swap::ArcSwap;
+use serde_json::Value as Json;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use texts::{Changes, Files};
+use view::View;
+use writer::{Edit, Writer};
+
+/// Rules whose routes come and go while they serve. Cheap to clone; clones are the same rules.
+///
+/// A decision sees every edit that returned before it began, and of one that runs at the same time all
+/// or nothing. What an edit costs hardly depends on how many routes there are: the route is compiled
+/// alone and tried beside the others. Now and then a thread in the background compiles everything
+/// anew, which changes no answer; decisions and edits go on meanwhile.
+///
+/// What the compiler was told of engine and index counts for what has been merged; edits are always
+/// decided by the VM, with the index.
+///
+/// The texts are the truth: after any edits the rules answer as those of the edited files would,
+/// which [`LiveRules::texts`] returns.
+///
+/// ```
+/// use rulec::{Compiler, LiveRules};
+/// use serde_json::json;
+///
+/// let rules = LiveRules::from_text(Compiler::new(), "default -> chat")?;
+/// rules.insert(r#"route refund when text contains "refund" -> billing"#)?;
+/// assert_eq!(rules.decide(&json!({"text": "a refund, please"})).target(), Some("billing"));
+/// rules.remove("refund")?;
+/// assert_eq!(rules.decide(&json!({"text": "a refund, please"})).target(), Some("chat"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct LiveRules {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    compiler: Compiler,
+    files: Files,
+    view: ArcSwap<View>,
+    writer: Mutex<Writer>,
+    /// Told when a merge ends.
+    merged: Condvar,
+    /// So many edits make a merge worth while; 0 leaves that to the number of routes.
+    merge_after: AtomicUsize,
+}
+
+impl std::fmt::Debug for LiveRules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let view = self.shared.view.load();
+        write!(f, "LiveRules({:?}, edited: {})", view.base.rules, view.is_edited())
+    }
+}
+
+impl LiveRules {
+    /// Compiles the file `path` of a loader. A file without any statement is none, but may be where
+    /// routes are to come.
+    ///
+    /// # Errors
+    /// Every error and warning found, when one is an error.
+    pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
+        let recorder = texts::Recorder::new(loader);
+        let compiled = merge::compile(&compiler, &recorder, path, true)?;
+        let files = recorder.finish(path, compiled.base.rules.sources());
+        let (view, writer) = Writer::new(compiled);
+        Ok(LiveRules {
+            shared: Arc::new(Shared {
+                compiler,
+                files,
+                view: ArcSwap::new(view),
+                writer: Mutex::new(writer),
+                merged: Condvar::new(),
+                merge_after: AtomicUsize::new(0),
+            }),
+        })
+    }
+
+    /// Compiles a file and what it imports.
+    ///
+    /// # Errors
+    /// Every error and warning found, when one is an error.
+    pub fn from_path(compiler: Compiler, path: impl AsRef<Path>) -> Result<LiveRules, CompileError> {
+        let (disk, name) = compiler.on_disk(path.as_ref())?;
+        LiveRules::new(compiler, &disk, &name)
+    }
+
+    /// Compiles a text that imports nothing.
+    ///
+    /// # Errors
+    /// Every error and warning found, when one is an error.
+    pub fn from_text(compiler: Compiler, text: &str) -> Result<LiveRules, CompileError> {
+        LiveRules::new(compiler, &MemoryLoader::new().with("<text>", text), "<text>")
+    }
+
+    /// Starts merges in the background after so many edits instead of at a number that suits the
+    /// rules. With `usize::MAX` none starts by itself; see [`LiveRules::merge`].
+    #[must_use]
+    pub fn merge_after(self, edits: usize) -> LiveRules {
+        self.shared.merge_after.store(edits, Ordering::Relaxed);
+        self
+    }
+
+    /// Decides by the routes outside any table.
+    pub fn decide(&self, message: &Json) -> LiveDecision {
+        decide::decide(&self.shared.view.load(), TableId(0), message)
+    }
+
+    /// Decides by the entry of that name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn decide_in(&self, entry: &str, message: &Json) -> Result<LiveDecision, UnknownEntry> {
+        let view = self.shared.view.load();
+        let table = view.base.rules.entry(entry)?.id();
+        Ok(decide::decide(&view, table, message))
+    }
+
+    /// The names of all routes outside any table that hold, in the order they are tried.
+    pub fn matched(&self, message: &Json) -> Vec<String> {
+        decide::matched(&self.shared.view.load(), TableId(0), message)
+    }
+
+    /// The names of all routes of the entry that hold, in the order they are tried. A jump counts by
+    /// its own condition.
+    ///
+    /// # Errors
+    /// When there is no such entry.
+    pub fn matched_in(&self, entry: &str, message: &Json) -> Result<Vec<String>, UnknownEntry> {
+        let view = self.shared.view.load();
+        let table = view.base.rules.entry(entry)?.id();
+        Ok(decide::matched(&view, table, message))
+    }
+
+    /// Explains the decision by the routes outside any table. What was edited since the last merge is
+    /// merged first, so that the explanation names places in the texts as they are.
+    ///
+    /// # Errors
+    /// When the merge fails; see [`LiveRules::merge_error`].
+    pub fn explain(&self, message: &Json) -> Result<Explanation, CompileError> {
+        self.merge()?;
+        Ok(self.rules().explain(message))
+    }
+
+    /// The compiled rules as of the last merge: all that was edited before is in them.
+    pub fn rules(&self) -> Rules {
+        self.shared.view.load().base.rules.clone()
+    }
+
+    /// Inserts a route outside any table: one `route` statement. It stands behind all others of its
+    /// priority.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub fn insert(&self, route: &str) -> Result<(), EditError> {
+        self.insert_into(ROUTES, route)
+    }
+
+    /// Inserts a route into the table of that name.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub fn insert_into(&self, table: &str, route: &str) -> Result<(), EditError> {
+        self.edit(table, Edit::Insert(route))
+    }
+
+    /// Puts a route in the place of the one of its name outside any table. Among routes of equal
+    /// priority it stands where that one stood.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub fn replace(&self, route: &str) -> Result<(), EditError> {
+        self.replace_in(ROUTES, route)
+    }
+
+    /// Puts a route in the place of the one of its name in a table.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub fn replace_in(&self, table: &str, route: &str) -> Result<(), EditError> {
+        self.edit(table, Edit::Replace(route))
+    }
+
+    /// Removes the route of that name outside any table.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn remove(&self, name: &str) -> Result<(), EditError> {
+        self.remove_from(ROUTES, name)
+    }
+
+    /// Removes the route of that name from a table.
+    ///
+    /// # Errors
+    /// When there is no such table, or no such route in it.
+    pub fn remove_from(&self, table: &str, name: &str) -> Result<(), EditError> {
+        self.edit(table, Edit::Remove(name))
+    }
+
+    /// Whether there is a route of that name in a table.
+    ///
+    /// # Errors
+    /// When there is no such table.
+    pub fn contains(&self, table: &str, name: &str) -> Result<bool, EditError> {
+        let writer = self.shared.lock();
+        let table = self.table(&writer.view.base.rules, table)?;
+        Ok(writer.find(table, name).is_some())
+    }
+
+    /// The files with all edits in them: names and texts. Lists of words in files of their own are not
+    /// among them.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let (view, changes) = {
+            let writer = self.shared.lock();
+            (Arc::clone(&writer.view), writer.changes())
+        };
+        changes.apply(&view.base)
+    }
+
+    /// Compiles everything anew now, with all edits so far, and waits for it. Decisions and edits by
+    /// others go on meanwhile. Answers stay as they are.
+    ///
+    /// # Errors
+    /// What is wrong with the edited texts. The rules then go on as before; every edit was checked, so
+    /// that is a fault of this library.
+    pub fn merge(&self) -> Result<(), CompileError> {
+        let writer = self.shared.wait(self.shared.lock());
+        self.shared.merge_now(writer)
+    }
+
+    /// Waits for the merge that runs in the background, when there is one.
+    pub fn wait_for_merge(&self) {
+        drop(self.shared.wait(self.shared.lock()));
+    }
+
+    /// Why the last merge failed, if it did. Nothing is lost then: the rules answer as before and can
+    /// be edited further.
+    pub fn merge_error(&self) -> Option<CompileError> {
+        self.shared.lock().error.clone()
+    }
+
+    /// How many edits have not been merged yet.
+    pub fn pending(&self) -> usize {
+        self.shared.lock().version as usize
+    }
+
+    /// The table of routes of that name.
+    fn table(&self, rules: &Rules, name: &str) -> Result<TableId, EditError> {
+        let entry = rules.entry(name)?;
+        match entry.kind() {
+            TableKind::Routes => Ok(entry.id()),
+            _ => Err(EditError::NoRoutes(name.to_owned())),
+        }
+    }
+
+    fn edit(&self, table: &str, edit: Edit<'_>) -> Result<(), EditError> {
+        let shared = &self.shared;
+        let table = self.table(&shared.view.load().base.rules, table)?;
+        let prepared = edit.prepare(&shared.view.load().base.rules)?;
+        let mut writer = shared.lock();
+        match writer.apply(&shared.compiler, table, prepared)? {
+            None => {}
+            // Without a route that fixed a field's type others are read otherwise.
+            Some(changes) => shared.rebuild(&mut writer, &changes)?,
+        }
+        shared.merge_if_due(&mut writer);
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no merge runs.
+    fn wait<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
+        self.merged.wait_while(writer, |writer| writer.merging).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compiles a new base with these changes while no other edit is made.
+    fn rebuild(&self, writer: &mut Writer, changes: &Changes) -> Result<(), CompileError> {
+        let texts = self.files.with(changes.apply(&writer.view.base));
+        let compiled = merge::compile(&self.compiler, &texts, &self.files.main, false)?;
+        let (view, fresh) = Writer::new(compiled);
+        // A merge that still runs finds that it comes too late.
+        let merging = writer.merging;
+        *writer = fresh;
+        writer.merging = merging;
+        self.view.store(view);
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! The texts behind live rules, which are the truth: routes are taken out of them, put in another's
+//! place, and appended, as an author would edit the files.
+
+use crate::loader::{LoadError, Loader, MemoryLoader, Unit};
+use crate::sema::hir::{RuleId, TableId};
+use crate::source::SourceMap;
+use crate::span::{FileId, Span};
+use crate::syntax::ast::StatementKind;
+use hashbrown::HashMap;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The files besides those with rules: lists of words. They stay as they were when the rules were loaded.
+#[derive(Clone, Default)]
+pub(super) struct Files {
+    /// The main file's path.
+    pub main: String,
+    others: Arc<HashMap<String, Vec<u8>>>,
+}
+
+/// Passes files on and keeps them.
+pub(super) struct Recorder<'l> {
+    loader: &'l dyn Loader,
+    files: RefCell<HashMap<String, Vec<u8>>>,
+}
+
+impl<'l> Recorder<'l> {
+    pub fn new(loader: &'l dyn Loader) -> Recorder<'l> {
+        Recorder { loader, files: RefCell::default() }
+    }
+
+    /// The files that were loaded, but for those with rules.
+    pub fn finish(self, main: &str, sources: &SourceMap) -> Files {
+        let mut files = self.files.into_inner();
+        sources.iter().for_each(|(_, file)| drop(files.remove(&file.name)));
+        Files { main: main.to_owned(), others: Arc::new(files) }
+    }
+}
+
+impl Loader for Recorder<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        let bytes = self.loader.load(path)?;
+        self.files.borrow_mut().insert(path.to_owned(), bytes.clone());
+        Ok(bytes)
+    }
+}
+
+/// Where in the texts routes stand, and where more can be put.
+#[derive(Default)]
+pub(super) struct Places {
+    /// For each route the end of the statement before it.
+    leads: Vec<u32>,
+    /// For each table where its closing brace stands; the first has none.
+    ends: Vec<Option<Span>>,
+    main: Option<FileId>,
+}
+
+impl Places {
+    /// Of files without errors: routes and tables are numbered as the checker numbers them.
+    pub fn of(units: &[Unit]) -> Places {
+        let mut places =
+            Places { leads: Vec::new(), ends: vec![None], main: units.last().map(|unit| unit.file) };
+        if let Some(main) = units.last() {
+            let mut lead = 0;
+            for statement in &main.statements {
+                if matches!(statement.kind, StatementKind::Route(_)) {
+                    places.leads.push(lead);
+                }
+                lead = statement.span.end;
+            }
+        }
+        for statement in units.iter().flat_map(|unit| &unit.statements) {
+            let StatementKind::Table { statements, .. } = &statement.kind else { continue };
+            let mut lead = statement.span.start;
+            for inner in statements {
+                if matches!(inner.kind, StatementKind::Route(_)) {
+                    places.leads.push(lead);
+                }
+                lead = inner.span.end;
+            }
+            let end = statement.span.end;
+            places.ends.push(Some(Span { start: end.saturating_sub(1), ..statement.span }));
+        }
+        places
+    }
+}
+
+/// What has become of a base's routes.
+#[derive(Clone, Default)]
+pub(super) struct Changes {
+    /// Those that are gone.
+    pub removed: Vec<RuleId>,
+    /// Those that another text stands in place of.
+    pub replaced: Vec<(RuleId, Arc<str>)>,
+    /// What comes behind all others of its table, in order.
+    pub appended: Vec<(TableId, Arc<str>)>,
+}
+
+/// An edit of a file: these bytes become that text.
+type Edit = (std::ops::Range<usize>, String);
+
+impl Changes {
+    /// The files as they are with the changes: name and text, in the order of the base.
+    pub fn apply(&self, base: &super::view::Base) -> Vec<(String, String)> {
+        let sources = base.rules.sources();
+        let mut edits: HashMap<FileId, Vec<Edit>> = HashMap::new();
+        let rules = &base.rules.program().rules;
+        let replaced = self.replaced.iter().map(|(id, text)| (*id, Some(&**text)));
+        for (id, text) in self.removed.iter().map(|id| (*id, None)).chain(replaced) {
+            let (Some(rule), Some(lead)) = (rules.get(id.index()), base.places.leads.get(id.index())) else {
+                continue;
+            };
+            let file = edits.entry(rule.span.file).or_default();
+            let source = &sources.file(rule.span.file).text;
+            let statement = rule.span.range();
+            file.extend(
+                comments_before(source, *lead as usize, statement.start).map(|range| (range, String::new())),
+            );
+            let text =
+                text.map(|text| if rule.table == TableId(0) { text.to_owned() } else { indented(text) });
+            let text = text.map_or_else(String::new, |text| in_place(source, &statement, &text));
+            file.push((statement, text));
+        }
+        let main = base.places.main;
+        for (table, text) in &self.appended {
+            let place = match base.places.ends.get(table.index()).copied().flatten() {
+                Some(brace) => Some((brace.file, brace.start as usize)),
+                None => main.map(|file| (file, sources.file(file).text.len())),
+            };
+            if let Some((file, at)) = place {
+                let text = if *table == TableId(0) { text.trim().to_owned() } else { indented(text) };
+                edits.entry(file).or_default().push((at..at, format!("\n{text}\n")));
+            }
+        }
+        let edited = |(id, file): (FileId, &crate::source::SourceFile)| {
+            let text = match edits.remove(&id) {
+                Some(edits) => edited(&file.text, edits),
+                None => file.text.clone(),
+            };
+            (file.name.clone(), text)
+        };
+        sources.iter().map(edited).collect()
+    }
+}
+
+impl Files {
+    /// All files, with the texts given in place of their own.
+    pub fn with(&self, texts: Vec<(String, String)>) -> MemoryLoader {
+        let others = self.others.iter().map(|(path, bytes)| (path.clone(), bytes.clone()));
+        let texts = texts.into_iter().map(|(path, text)| (path, text.into_bytes()));
+        others.chain(texts).fold(MemoryLoader::new(), |loader, (path, bytes)| loader.with(path, bytes))
+    }
+}
+
+/// The lines with documentation of a statement, or with what it allows, between the end of the one
+/// before and its first word.
+fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let between = text.get(lead..start).unwrap_or("");
+    let mut at = lead;
+    let lines = between.split_inclusive('\n').map(move |line| {
+        let from = at;
+        at += line.len();
+        (from, line)
+    });
+    lines.filter_map(move |(from, line)| {
+        // What stands on the line where the statement before ends belongs to that.
+        let own_line = from > lead || lead == 0;
+        let comment = line.trim().strip_prefix('#')?;
+        let gone = comment.starts_with('#') || comment.trim_start().starts_with("rulec:");
+        (own_line && gone && line.ends_with('\n')).then(|| from..from + line.len())
+    })
+}
+
+/// A statement's text as it can stand in the place of another: on lines of its own where it has to.
+fn in_place(source: &str, old: &std::ops::Range<usize>, text: &str) -> String {
+    let before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
+    let after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
+    let mut placed = String::with_capacity(text.len() + 2);
+    if !before.trim().is_empty() {
+        placed.push('\n');
+    }
+    placed.push_str(text.trim());
+    if !after.trim().is_empty() {
+        placed.push('\n');
+    }
+    placed
+}
+
+/// A statement's text as it can stand in a table: a statement at the margin would end it.
+fn indented(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    let mut before = true;
+    for line in text.trim().split_inclusive('\n') {
+        if before && !line.trim().is_empty() && !line.trim_start().starts_with('#') {
+            before = false;
+            out.push_str("  ");
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+    // Stable, so that what is appended at one place keeps its order.
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut out = String::with_capacity(text.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
+    let mut at = 0;
+    for (range, new) in edits {
+        out.push_str(text.get(at..range.start).unwrap_or(""));
+        out.push_str(&new);
+        at = range.end.max(at);
+    }
+    out.push_str(text.get(at..).unwrap_or(""));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documentation_goes_with_its_statement() {
+        let check = |text: &str, lead: usize, expected: &str| {
+            let start = text.find("route").expect("the text has a route");
+            let edits: Vec<Edit> =
+                comments_before(text, lead, start).map(|range| (range, String::new())).collect();
+            assert_eq!(edited(text, edits), expected, "{text:?}");
+        };
+        check("## one\n# plain\nroute", 0, "# plain\nroute");
+        check("a ## of a\n\n  ## one\n  # rulec: allow W0001 x\n  route", 1, "a ## of a\n\n  route");
+        check("a route", 1, "a route");
+    }
+
+    #[test]
+    fn a_statement_in_a_table_is_indented() {
+        assert_eq!(indented("\nroute a\nwhen b\n"), "  route a\nwhen b");
+        assert_eq!(indented("## x\n\nroute a"), "## x\n\n  route a");
+    }
+
+    #[test]
+    fn a_statement_takes_the_place_of_another() {
+        let check = |source: &str, text: &str, expected: &str| {
+            let start = source.find("route").expect("there is a route");
+            let old = start..start + "route".len();
+            assert_eq!(edited(source, vec![(old.clone(), in_place(source, &old, text))]), expected);
+        };
+        check("a\n  route\nb", " new ", "a\n  new\nb");
+        check("a route b", "## x\nnew # y", "a \n## x\nnew # y\n b");
+    }
+}
