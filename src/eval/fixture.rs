@@ -196,7 +196,7 @@ impl Fixture {
             table,
             priority: 0,
             disabled: false,
-            condition,
+            condition: condition.into(),
             outcome,
             span,
             docs,

@@ -92,7 +92,7 @@ impl Build {
             table: TableId(table),
             priority: 0,
             disabled: false,
-            condition: Cond { kind: CondKind::Const(true), span },
+            condition: Cond { kind: CondKind::Const(true), span }.into(),
             outcome: goto.map_or_else(handler, Outcome::Goto),
             span,
             docs: "".into(),
