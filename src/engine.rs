@@ -1,6 +1,7 @@
 //! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
 //! any thread.
 
+mod batch;
 mod compile;
 mod decision;
 mod files;
