@@ -6,6 +6,7 @@ mod compile;
 mod decision;
 mod files;
 mod hosts;
+mod input;
 mod strategy;
 mod tiers;
 
@@ -22,6 +23,7 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::index::{self, Index, TablePlan};
+use crate::input::Plan;
 use crate::schema::{self, Breach, Promises};
 use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKind};
 use crate::sema::normal::Normal;
@@ -55,6 +57,8 @@ struct RuleSet {
     bytecode: Arc<Bytecode>,
     /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
     index: OnceLock<Index>,
+    /// How messages are read straight into slots, made when it is first asked for.
+    plan: OnceLock<Option<Plan>>,
     #[cfg(feature = "jit")]
     tiers: Arc<Tiers>,
     hosts: Vec<Host>,
@@ -116,7 +120,7 @@ impl Rules {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision<'_>, serde_json::Error> {
-        Ok(self.main().decide(&serde_json::to_value(message)?))
+        self.main().decide_value(message)
     }
 
     /// Resolves every field the rules read, so that several decisions on one message share it.
@@ -397,7 +401,7 @@ impl<'r> Entry<'r> {
     /// Decides for a message.
     pub fn decide(&self, message: &Json) -> Decision<'r> {
         let (choice, calls) = self.rules.choose(self.how, self.table, message, None);
-        self.rules.decision(self.table, choice, calls, message, self.rules.breaches(message))
+        self.rules.decision(self.table, choice, calls, (message, None), self.rules.breaches(message))
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
@@ -406,7 +410,7 @@ impl<'r> Entry<'r> {
             return self.decide(record.message);
         }
         let (choice, calls) = self.rules.choose(self.how, self.table, record.message, Some(&record.slots));
-        self.rules.decision(self.table, choice, calls, record.message, record.breaches.clone())
+        self.rules.decision(self.table, choice, calls, (record.message, None), record.breaches.clone())
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
@@ -460,6 +464,9 @@ thread_local! {
     /// decide as well.
     static SCRATCH: RefCell<Option<Box<Scratch>>> = const { RefCell::new(None) };
 }
+
+/// A message, or null and the values of its slots.
+type Read<'m> = (&'m Json, Option<&'m [Value<'m>]>);
 
 /// What host functions did during a decision.
 struct Calls {
@@ -599,7 +606,7 @@ impl RuleSet {
         entry: TableId,
         choice: Choice,
         calls: Option<Calls>,
-        message: &Json,
+        message: Read<'_>,
         breaches: Vec<Breach>,
     ) -> Decision<'_> {
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
@@ -616,7 +623,7 @@ impl RuleSet {
         &self,
         with_args: Option<&Outcome>,
         calls: Option<Calls>,
-        message: &Json,
+        (message, slots): Read<'_>,
         breaches: Vec<Breach>,
     ) -> Extras {
         let mut extras = Extras { breaches, ..Extras::default() };
@@ -626,6 +633,9 @@ impl RuleSet {
         if let Some(outcome) = with_args {
             let bump = Bump::new();
             let mut evaluator = Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts));
+            if let Some(slots) = slots {
+                evaluator = evaluator.with_slots(slots);
+            }
             (extras.args, extras.missing_args) = evaluator.arguments(outcome);
             extras.next = evaluator.next_nodes(outcome);
             let made = evaluator.into_calls();

@@ -13,6 +13,7 @@ use rulec::systems::payload;
 use rulec::{Decision, Entry, Explanation, Indexing, Rules, SkippedCondition, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Decide for each message of a stream: JSON lines in, JSON lines out
@@ -118,6 +119,12 @@ struct Decider<'a> {
 impl Worker for Decider<'_> {
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let (entry, args) = (self.entry, self.args);
+        if !args.all && !args.explain && entry.kind() != TableKind::Choice {
+            let decision = entry.decide_line(message)?;
+            self.summary.decided(&decision);
+            write_decision(out, line, &decision);
+            return Ok(());
+        }
         let message = Json::Object(json::parse_object_bytes(message)?);
         let decision = entry.decide(&message);
         self.summary.decided(&decision);
@@ -130,6 +137,18 @@ impl Worker for Decider<'_> {
 
     fn refused(&mut self) {
         self.summary.error();
+    }
+}
+
+/// A decision's line, when it is nothing but that. What [`Decided`] would write, with fewer steps.
+fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision<'_>) {
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{{\"line\":{line}");
+    let at = out.len();
+    write_json(out, decision);
+    // Its own first brace makes way for the comma.
+    if let Some(brace) = out.get_mut(at) {
+        *brace = b',';
     }
 }
 

@@ -159,6 +159,7 @@ impl Compiler {
                     promises: program.input.as_ref().map(Promises::of),
                     program,
                     index,
+                    plan: OnceLock::new(),
                     normal,
                     #[cfg(feature = "jit")]
                     tiers: Tiers::of(&bytecode),
