@@ -6,7 +6,7 @@
 //! | `term` | standard output and error, colour, closed pipes |
 //! | `files` | which files a verb works on, and compiling them |
 //! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
-//! | `lines`, `summary`, `progress` | what `run` needs besides deciding |
+//! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 
@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod schema;
 mod snippet;
+mod stream;
 mod summary;
 mod term;
 mod test;

@@ -2,10 +2,12 @@
 //! any thread; with [`LiveRules`] routes come and go meanwhile.
 
 mod artifact;
+mod batch;
 mod compile;
 mod decision;
 mod files;
 mod hosts;
+mod input;
 mod live;
 mod strategy;
 mod tiers;
@@ -24,6 +26,7 @@ use crate::eval::Evaluator;
 use crate::explain::{self, Explanation};
 use crate::host::{Host, HostCalls, HostFailure};
 use crate::index::{self, Index, TablePlan};
+use crate::input::Plan;
 use crate::schema::{self, Breach, Promises};
 use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKind};
 use crate::sema::normal::{self, Normal};
@@ -58,6 +61,8 @@ struct RuleSet {
     bytecode: Arc<Bytecode>,
     /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
     index: OnceLock<Index>,
+    /// How messages are read straight into slots, made when it is first asked for.
+    plan: OnceLock<Option<Plan>>,
     #[cfg(feature = "jit")]
     tiers: Arc<Tiers>,
     hosts: Vec<Host>,
@@ -119,7 +124,7 @@ impl Rules {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision<'_>, serde_json::Error> {
-        Ok(self.main().decide(&serde_json::to_value(message)?))
+        self.main().decide_value(message)
     }
 
     /// Resolves every field the rules read, so that several decisions on one message share it.
@@ -400,7 +405,7 @@ impl<'r> Entry<'r> {
     /// Decides for a message.
     pub fn decide(&self, message: &Json) -> Decision<'r> {
         let (choice, calls) = self.rules.choose(self.how, self.table, message, None);
-        self.rules.decision(self.table, choice, calls, message, self.rules.breaches(message))
+        self.rules.decision(self.table, choice, calls, (message, None), self.rules.breaches(message))
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
@@ -409,7 +414,7 @@ impl<'r> Entry<'r> {
             return self.decide(record.message);
         }
         let (choice, calls) = self.rules.choose(self.how, self.table, record.message, Some(&record.slots));
-        self.rules.decision(self.table, choice, calls, record.message, record.breaches.clone())
+        self.rules.decision(self.table, choice, calls, (record.message, None), record.breaches.clone())
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
@@ -463,6 +468,9 @@ thread_local! {
     /// decide as well.
     static SCRATCH: RefCell<Option<Box<Scratch>>> = const { RefCell::new(None) };
 }
+
+/// A message, or null and the values of its slots.
+type Read<'m> = (&'m Json, Option<&'m [Value<'m>]>);
 
 /// What host functions did during a decision.
 struct Calls {
@@ -606,7 +614,7 @@ impl RuleSet {
         entry: TableId,
         choice: Choice,
         calls: Option<Calls>,
-        message: &Json,
+        message: Read<'_>,
         breaches: Vec<Breach>,
     ) -> Decision<'_> {
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
@@ -620,11 +628,11 @@ impl RuleSet {
         &self,
         with_args: Option<&Outcome>,
         calls: Option<Calls>,
-        message: &Json,
+        read: Read<'_>,
         breaches: Vec<Breach>,
     ) -> Option<Box<Extras>> {
         (with_args.is_some() || calls.is_some() || !breaches.is_empty())
-            .then(|| Box::new(Extras::of(&self.program, &self.hosts, with_args, calls, message, breaches)))
+            .then(|| Box::new(Extras::of(&self.program, &self.hosts, with_args, calls, read, breaches)))
     }
 }
 
@@ -636,7 +644,7 @@ impl Extras {
         hosts: &[Host],
         with_args: Option<&Outcome>,
         calls: Option<Calls>,
-        message: &Json,
+        (message, slots): Read<'_>,
         breaches: Vec<Breach>,
     ) -> Extras {
         let mut extras = Extras { breaches, ..Extras::default() };
@@ -646,6 +654,9 @@ impl Extras {
         if let Some(outcome) = with_args {
             let bump = Bump::new();
             let mut evaluator = Evaluator::new(program, message, &bump, HostCalls::new(hosts));
+            if let Some(slots) = slots {
+                evaluator = evaluator.with_slots(slots);
+            }
             (extras.args, extras.missing_args) = evaluator.arguments(outcome);
             extras.next = evaluator.next_nodes(outcome);
             let made = evaluator.into_calls();

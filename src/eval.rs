@@ -34,6 +34,8 @@ pub struct Evaluator<'a> {
     message: &'a Json,
     /// The values of bindings that slots are rooted in, by their numbers.
     roots: &'a [Value<'a>],
+    /// The values of the slots, where the message has been read into them and is not here.
+    slots: Option<&'a [Value<'a>]>,
     bump: &'a Bump,
     /// The calls of host functions so far, with those that failed.
     pub hosts: HostCalls<'a>,
@@ -57,6 +59,7 @@ impl<'a> Evaluator<'a> {
             program,
             message,
             roots: &[],
+            slots: None,
             bump,
             hosts,
             host_use: HostUse::of(program),
@@ -69,6 +72,13 @@ impl<'a> Evaluator<'a> {
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
+    }
+
+    /// The same with the values of the slots, in place of a message. What a router sends on to is
+    /// read from the message itself, and nothing of that is found.
+    #[must_use]
+    pub(crate) fn with_slots(self, slots: &'a [Value<'a>]) -> Self {
+        Evaluator { slots: Some(slots), ..self }
     }
 
     /// The program.
@@ -330,6 +340,9 @@ impl<'a> Evaluator<'a> {
     }
 
     fn slot(&self, id: SlotId) -> Value<'a> {
+        if let Some(slots) = self.slots {
+            return slots.get(id.index()).copied().unwrap_or(Value::Missing);
+        }
         let slot = &self.program.slots[id.index()];
         match &slot.root {
             None => slot.load(self.message),

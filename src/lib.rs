@@ -53,6 +53,7 @@ pub mod eval;
 pub mod explain;
 pub mod host;
 pub mod index;
+pub mod input;
 #[cfg(feature = "jit")]
 pub mod jit;
 pub mod json;

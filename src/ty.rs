@@ -31,8 +31,8 @@ impl Kind {
         [Kind::Bool, Kind::Int, Kind::Float, Kind::String, Kind::DateTime, Kind::List, Kind::Dict];
 }
 
-/// A set of kinds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A set of kinds; by default none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindSet(u8);
 
 impl KindSet {

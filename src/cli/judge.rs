@@ -1,11 +1,12 @@
 //! `rulec run --decision`: a judgement for every payload of a stream of JSON lines.
 
 use super::files;
-use super::run::{self, Args};
+use super::run::Args;
+use super::stream::{self, Worker, write_json};
 use super::term::{Out, Term, plural};
 use super::{Status, Stop};
 use rulec::Rules;
-use rulec::json;
+use rulec::json::{self, JsonError};
 use rulec::systems::payload::{Judge, Judgement, Outcome, kinds};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -22,20 +23,14 @@ struct Judged<'a> {
 /// Judges every line.
 pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     let judge = judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
-    let input = run::open(args.input.as_deref(), term)?;
-    let (mut accepted, mut corrected, mut rejected, mut unreadable) = (0, 0, 0, 0);
-    run::answer_lines(input, out, |line, payload, answer| match payload {
-        Some(payload) => {
-            let judgement = judge.judge(payload);
-            match judgement.outcome() {
-                Outcome::Accept => accepted += 1,
-                Outcome::AcceptCorrected => corrected += 1,
-                Outcome::Reject => rejected += 1,
-            }
-            run::write_json(answer, &Judged { line, judgement: &judgement });
-        }
-        None => unreadable += 1,
-    })?;
+    let input = stream::open(args.input.as_deref(), term)?;
+    let worker = || Counting { judge: &judge, counts: [0; 3], unreadable: 0 };
+    let (mut counts, mut unreadable) = ([0; 3], 0);
+    for worker in stream::answer(input, out, args.jobs, worker)? {
+        counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
+        unreadable += worker.unreadable;
+    }
+    let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
         let all = plural(accepted + corrected + rejected + unreadable, "payload");
         let mut text = format!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
@@ -45,6 +40,33 @@ pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -
         term.say(&text);
     }
     Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
+}
+
+/// Judges each line.
+struct Counting<'j> {
+    judge: &'j Judge,
+    /// Accepted, corrected, rejected.
+    counts: [usize; 3],
+    unreadable: usize,
+}
+
+impl Worker for Counting<'_> {
+    fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
+        let payload = Json::Object(json::parse_object_bytes(payload)?);
+        let judgement = self.judge.judge(&payload);
+        let count = match judgement.outcome() {
+            Outcome::Accept => 0,
+            Outcome::AcceptCorrected => 1,
+            Outcome::Reject => 2,
+        };
+        self.counts[count] += 1;
+        write_json(out, &Judged { line, judgement: &judgement });
+        Ok(())
+    }
+
+    fn refused(&mut self) {
+        self.unreadable += 1;
+    }
 }
 
 /// The kind of payload that is meant: by `--decision`, or by `--entry` where it names one.

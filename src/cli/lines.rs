@@ -2,15 +2,18 @@
 
 use super::Stop;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 
 /// The most bytes a line may have: 64 MiB.
 const MAX_LINE_BYTES: usize = rulec::json::MAX_BYTES;
+
+/// Beyond so many bytes a chunk's memory is not kept for the next: it held a giant.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// The lines of an input.
 pub struct Lines<R> {
     reader: BufReader<R>,
     name: String,
-    line: Vec<u8>,
     number: u64,
     bytes: u64,
     limit: usize,
@@ -25,22 +28,57 @@ pub enum Line<'a> {
     TooLong,
 }
 
+/// Some lines that follow one another.
+#[derive(Default)]
+pub struct Chunk {
+    bytes: Vec<u8>,
+    /// Where each lies; `None` for one that is over the limit.
+    lines: Vec<Option<Range<usize>>>,
+    /// The number of the first.
+    first: u64,
+}
+
+impl Chunk {
+    /// The lines with their numbers.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, Line<'_>)> {
+        let line = |line: &Option<Range<usize>>| match line {
+            Some(range) => Line::Bytes(&self.bytes[range.clone()]),
+            None => Line::TooLong,
+        };
+        (self.first..).zip(self.lines.iter().map(line))
+    }
+
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
+    }
+
+    /// Ends the line that begins at a place.
+    fn end(&mut self, start: usize, first_of_input: bool, too_long: bool) {
+        if too_long {
+            self.bytes.truncate(start);
+            self.bytes.shrink_to(KEPT_BYTES);
+            self.lines.push(None);
+            return;
+        }
+        let line = &self.bytes[start..];
+        let mark = if first_of_input && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let end = self.bytes.len() - usize::from(line.len() > mark && line.ends_with(b"\r"));
+        self.lines.push(Some(start + mark..end));
+    }
+}
+
 impl<R: Read> Lines<R> {
     /// The lines of a reader; the name is for errors.
     pub fn new(name: impl Into<String>, reader: R) -> Self {
         Lines {
             reader: BufReader::with_capacity(64 << 10, reader),
             name: name.into(),
-            line: Vec::new(),
             number: 0,
             bytes: 0,
             limit: MAX_LINE_BYTES,
         }
-    }
-
-    /// The number of the line read last, from 1.
-    pub fn number(&self) -> u64 {
-        self.number
     }
 
     /// How many bytes were read.
@@ -48,51 +86,49 @@ impl<R: Read> Lines<R> {
         self.bytes
     }
 
-    /// The next line. `wait` is called before reading, which may take as long as whoever writes the
-    /// input likes: the moment to hand over what was answered so far.
-    pub fn next(&mut self, mut wait: impl FnMut() -> Result<(), Stop>) -> Result<Option<Line<'_>>, Stop> {
-        self.line.clear();
-        let (mut any, mut too_long) = (false, false);
+    /// The next lines: all that are there. Only where none is does it wait for whoever writes the
+    /// input, so that no line waits for the one behind it. `false` at the end.
+    pub fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, Stop> {
+        chunk.clear();
+        chunk.first = self.number + 1;
+        let (mut start, mut any, mut too_long) = (0, false, false);
         loop {
-            if self.reader.buffer().is_empty() {
-                wait()?;
+            // Reading may take as long as the writer likes.
+            if self.reader.buffer().is_empty() && !chunk.lines.is_empty() {
+                return Ok(true);
             }
-            let chunk = match self.reader.fill_buf() {
-                Ok(chunk) => chunk,
+            let buffer = match self.reader.fill_buf() {
+                Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(Stop::usage(format!("`{}` cannot be read: {error}", self.name))),
             };
-            if chunk.is_empty() {
-                break;
+            let end = memchr::memchr(b'\n', buffer);
+            if buffer.is_empty() {
+                if any {
+                    self.number += 1;
+                    chunk.end(start, self.number == 1, too_long);
+                }
+                return Ok(any);
+            }
+            if end.is_none() && !chunk.lines.is_empty() {
+                // The rest of this line is still to come.
+                return Ok(true);
             }
             any = true;
-            let end = memchr::memchr(b'\n', chunk);
-            let part = &chunk[..end.unwrap_or(chunk.len())];
-            too_long |= self.line.len() + part.len() > self.limit;
+            let part = &buffer[..end.unwrap_or(buffer.len())];
+            too_long |= chunk.bytes.len() - start + part.len() > self.limit;
             if !too_long {
-                self.line.extend_from_slice(part);
+                chunk.bytes.extend_from_slice(part);
             }
-            let used = end.map_or(chunk.len(), |end| end + 1);
+            let used = end.map_or(buffer.len(), |end| end + 1);
             self.reader.consume(used);
             self.bytes += used as u64;
             if end.is_some() {
-                break;
+                self.number += 1;
+                chunk.end(start, self.number == 1, too_long);
+                (start, any, too_long) = (chunk.bytes.len(), false, false);
             }
         }
-        if !any {
-            return Ok(None);
-        }
-        self.number += 1;
-        if too_long {
-            // The memory of a giant is not kept for the rest.
-            self.line = Vec::new();
-            return Ok(Some(Line::TooLong));
-        }
-        let mut line = self.line.as_slice();
-        if self.number == 1 {
-            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        }
-        Ok(Some(Line::Bytes(line.strip_suffix(b"\r").unwrap_or(line))))
     }
 }
 
@@ -100,22 +136,43 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    fn read(text: &str, limit: usize) -> Vec<String> {
-        let mut lines = Lines { limit, ..Lines::new("test", text.as_bytes()) };
-        let mut out = Vec::new();
-        while let Some(line) = lines.next(|| Ok(())).expect("text can be read") {
-            out.push(match line {
-                Line::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Line::TooLong => "(too long)".to_owned(),
-            });
+    /// An input that gives so many bytes at a time.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let (now, later) = self.0.split_at(self.1.min(self.0.len()));
+            self.0 = later;
+            buffer[..now.len()].copy_from_slice(now);
+            Ok(now.len())
         }
-        assert_eq!((lines.number() as usize, lines.bytes() as usize), (out.len(), text.len()));
-        out
+    }
+
+    /// The lines, and how many were there each time.
+    fn read(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
+        let mut lines = Lines { limit, ..Lines::new("test", Slow(text.as_bytes(), at_once)) };
+        let (mut out, mut counts, mut chunk) = (Vec::new(), Vec::new(), Chunk::default());
+        while lines.fill(&mut chunk).expect("text can be read") {
+            counts.push(chunk.lines().count());
+            for (number, line) in chunk.lines() {
+                out.push(match line {
+                    Line::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                    Line::TooLong => "(too long)".to_owned(),
+                });
+                assert_eq!(number as usize, out.len());
+            }
+        }
+        assert_eq!((lines.number as usize, lines.bytes() as usize), (out.len(), text.len()));
+        (out, counts)
     }
 
     #[test]
     fn lines_end_with_a_feed_or_the_input() {
-        let check = |text: &str, expected: &[&str]| assert_eq!(read(text, 5), expected, "{text:?}");
+        let check = |text: &str, expected: &[&str]| {
+            for at_once in [1, 2, 3, 7, 1000] {
+                assert_eq!(read(text, at_once, 5).0, expected, "{text:?} by {at_once}");
+            }
+        };
         check("", &[]);
         check("a", &["a"]);
         check("a\n", &["a"]);
@@ -123,5 +180,13 @@ mod tests {
         check("\u{feff}a\r\nb\r\n", &["a", "b"]);
         check("12345\n123456\nx", &["12345", "(too long)", "x"]);
         check("123456", &["(too long)"]);
+    }
+
+    #[test]
+    fn no_line_waits_for_the_next() {
+        let check = |at_once, expected: &[usize]| assert_eq!(read("ab\ncd\nef\ng", at_once, 5).1, expected);
+        check(3, &[1, 1, 1, 1]);
+        check(7, &[2, 1, 1]);
+        check(1000, &[3, 1]);
     }
 }

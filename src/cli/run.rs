@@ -2,22 +2,19 @@
 
 use super::files;
 use super::judge;
-use super::lines::{Line, Lines};
-use super::progress::Progress;
+use super::stream::{self, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{Status, Stop};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::diag::Code;
 use rulec::json::{self, JsonError};
 use rulec::sema::hir::TableKind;
 use rulec::systems::payload;
 use rulec::{Decision, Entry, Explanation, Indexing, Rules, SkippedCondition, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
-use std::fs::File;
-use std::io::{self, IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 /// Decide for each message of a stream: JSON lines in, JSON lines out
 #[derive(clap::Args)]
@@ -62,6 +59,9 @@ pub struct Args {
     /// Try the rules one by one, without the index: to compare, and to find out what is wrong
     #[arg(long)]
     no_index: bool,
+    /// How many threads decide; 0 is one for each processor. Answers keep the order of the messages
+    #[arg(long, short, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    pub jobs: usize,
     /// The folder that imports may not leave [default: the rules file's own]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -87,27 +87,6 @@ struct Decided<'a, 'r> {
     explanation: Option<Explanation>,
 }
 
-/// The line of what is no message.
-#[derive(Serialize)]
-pub struct Refused<'a> {
-    pub line: u64,
-    pub error: BadMessage<'a>,
-}
-
-/// What is wrong with a message.
-#[derive(Serialize)]
-pub struct BadMessage<'a> {
-    code: Code,
-    message: &'a str,
-    /// The character of the line, from 1.
-    column: usize,
-    /// The field it is in.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'static str>,
-}
-
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
@@ -117,61 +96,60 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
         return judge::run(args, kind, &rules, term, out);
     }
-    let input = open(args.input.as_deref(), term)?;
+    let input = stream::open(args.input.as_deref(), term)?;
     let entry = entry(&rules, args.entry.as_deref())?;
 
+    let worker = || Decider { entry, args, summary: Summary::default() };
+    let deciders = stream::answer(input, out, args.jobs, worker)?;
     let mut summary = Summary::default();
-    answer_lines(input, out, |line, message, answer| match message {
-        Some(message) => {
-            let decision = entry.decide(message);
-            summary.decided(&decision);
-            let matched = args.all.then(|| entry.matched(message));
-            let explanation = args.explain.then(|| entry.explain(message, false));
-            let skipped = entry.skipped(message);
-            write_json(answer, &Decided { line, decision: &decision, skipped, matched, explanation });
-        }
-        None => summary.error(),
-    })?;
+    deciders.into_iter().for_each(|decider| summary.add(decider.summary));
     if !out.is_closed() {
         term.say(&summary.render(&rules));
     }
     Ok(if summary.has_errors() { Status::Errors } else { Status::Fine })
 }
 
-/// Answers every message of a stream with a line of its own, until the stream or the output ends.
-/// `answer` writes that line; it is told of what is no message (`None`), whose line is written here.
-pub fn answer_lines(
-    (input, name, size): Input,
-    out: &mut Out,
-    mut answer: impl FnMut(u64, Option<&Json>, &mut Vec<u8>),
-) -> Result<(), Stop> {
-    let mut lines = Lines::new(name, input);
-    let mut progress = Progress::new(size);
-    let mut bytes = Vec::new();
-    loop {
-        let number = lines.number() + 1;
-        let Some(line) = lines.next(|| out.flush())? else { break };
-        let message = match line {
-            Line::Bytes(line) if line.trim_ascii().is_empty() => continue,
-            Line::Bytes(line) => json::parse_object_bytes(line),
-            Line::TooLong => Err(JsonError::too_long()),
-        };
-        bytes.clear();
-        match message {
-            Ok(message) => answer(number, Some(&Json::Object(message)), &mut bytes),
-            Err(error) => {
-                answer(number, None, &mut bytes);
-                write_json(&mut bytes, &Refused { line: number, error: bad_message(&error) });
-            }
+/// Decides for each line.
+struct Decider<'a> {
+    entry: Entry<'a>,
+    args: &'a Args,
+    summary: Summary,
+}
+
+impl Worker for Decider<'_> {
+    fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
+        let (entry, args) = (self.entry, self.args);
+        if !args.all && !args.explain && entry.kind() != TableKind::Choice {
+            let decision = entry.decide_line(message)?;
+            self.summary.decided(&decision);
+            write_decision(out, line, &decision);
+            return Ok(());
         }
-        out.write(&bytes)?;
-        if out.is_closed() {
-            break;
-        }
-        progress.at(lines.bytes());
+        let message = Json::Object(json::parse_object_bytes(message)?);
+        let decision = entry.decide(&message);
+        self.summary.decided(&decision);
+        let matched = args.all.then(|| entry.matched(&message));
+        let explanation = args.explain.then(|| entry.explain(&message, false));
+        let skipped = entry.skipped(&message);
+        write_json(out, &Decided { line, decision: &decision, skipped, matched, explanation });
+        Ok(())
     }
-    progress.finish();
-    out.flush()
+
+    fn refused(&mut self) {
+        self.summary.error();
+    }
+}
+
+/// A decision's line, when it is nothing but that. What [`Decided`] would write, with fewer steps.
+fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision<'_>) {
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{{\"line\":{line}");
+    let at = out.len();
+    write_json(out, decision);
+    // Its own first brace makes way for the comma.
+    if let Some(brace) = out.get_mut(at) {
+        *brace = b',';
+    }
 }
 
 /// The entry to decide by. Rules without a route outside their tables are no mistake, but deciding
@@ -213,41 +191,4 @@ fn no_entry(rules: &Rules, entries: &[&str]) -> Stop {
         "the rules hold several things to decide by"
     };
     Stop::usage(format!("{why}; choose one with `--entry`: {}", entries.join(", ")))
-}
-
-pub type Input = (Box<dyn Read>, String, Option<u64>);
-
-/// Opens the messages: the reader, its name, and its size when known.
-pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
-    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        if io::stdin().is_terminal() {
-            term.note("reading messages from standard input, one JSON object a line");
-        }
-        return Ok((Box::new(io::stdin().lock()), "standard input".to_owned(), None));
-    };
-    let name = path.display().to_string();
-    let refused = |error: io::Error| files::unreadable(&name, &error);
-    let file = File::open(path).map_err(refused)?;
-    let metadata = file.metadata().map_err(refused)?;
-    if metadata.is_dir() {
-        return Err(Stop::usage(format!("`{name}` is a folder; name a file of messages")));
-    }
-    Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
-}
-
-/// A value as one line of JSON.
-pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
-    // Writing to memory cannot fail, and the values have text keys only.
-    let _ = serde_json::to_writer(&mut *out, value);
-    out.push(b'\n');
-}
-
-pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
-    BadMessage {
-        code: error.kind().code(),
-        message: error.message(),
-        column: error.column(),
-        path: error.path(),
-        help: error.help(),
-    }
 }

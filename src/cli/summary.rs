@@ -1,7 +1,8 @@
 //! The one line that ends a run: how many messages went where.
 
 use super::term::plural;
-use rulec::sema::hir::ROUTES;
+use rulec::decision::Chosen;
+use rulec::sema::hir::{ROUTES, TableId};
 use rulec::{Decision, Rules};
 use std::collections::HashMap;
 
@@ -10,9 +11,9 @@ const SHOWN: usize = 12;
 
 /// What is counted over a run.
 #[derive(Default)]
-pub struct Summary<'r> {
-    /// Decisions by the table they were made in and the name of what was chosen there.
-    chosen: HashMap<(&'r str, &'r str), usize>,
+pub struct Summary {
+    /// Decisions by what was chosen.
+    chosen: HashMap<Chosen, usize>,
     none: usize,
     breaches: usize,
     /// Decisions in which a host function failed.
@@ -20,12 +21,12 @@ pub struct Summary<'r> {
     errors: usize,
 }
 
-impl<'r> Summary<'r> {
+impl Summary {
     /// Counts a decision.
-    pub fn decided(&mut self, decision: &Decision<'r>) {
-        match (decision.chosen(), decision.path().last()) {
-            (Some(chosen), Some(table)) => *self.chosen.entry((table, chosen)).or_default() += 1,
-            _ => self.none += 1,
+    pub fn decided(&mut self, decision: &Decision<'_>) {
+        match decision.statement() {
+            Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
+            None => self.none += 1,
         }
         self.breaches += usize::from(!decision.breaches().is_empty());
         self.failures += usize::from(!decision.failures().is_empty());
@@ -36,24 +37,41 @@ impl<'r> Summary<'r> {
         self.errors += 1;
     }
 
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: Summary) {
+        for (chosen, count) in other.chosen {
+            *self.chosen.entry(chosen).or_default() += count;
+        }
+        self.none += other.none;
+        self.breaches += other.breaches;
+        self.failures += other.failures;
+        self.errors += other.errors;
+    }
+
     /// Whether a line was no message.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
     /// The line. Rules come in the order they are tried, each table's default after its routes.
-    pub fn render(&self, rules: &'r Rules) -> String {
+    pub fn render(&self, rules: &Rules) -> String {
         let program = rules.program();
         let mut counts: Vec<(String, usize)> = Vec::new();
-        for table in &program.tables {
-            let rules = table.order.iter().map(|id| &*program.rules[id.index()].name);
+        for (id, table) in program.tables.iter().enumerate() {
+            let rules = table.order.iter().map(|id| Chosen::Rule(*id));
             // The patterns of a flow are rules of one name.
-            let mut before = None;
-            for name in rules.chain(["default"]).filter(|name| before.replace(*name) != Some(*name)) {
-                if let Some(&count) = self.chosen.get(&(&*table.name, name)) {
-                    let main = &*table.name == ROUTES;
-                    let name = if main { name.to_owned() } else { format!("{}.{name}", table.name) };
-                    counts.push((name, count));
+            let mut seen: HashMap<&str, usize> = HashMap::new();
+            for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
+                let Some(&count) = self.chosen.get(&chosen) else { continue };
+                let name = chosen.name(program);
+                let at = *seen.entry(name).or_insert(counts.len());
+                match counts.get_mut(at) {
+                    Some((_, sum)) => *sum += count,
+                    None => {
+                        let main = &*table.name == ROUTES;
+                        let name = if main { name.to_owned() } else { format!("{}.{name}", table.name) };
+                        counts.push((name, count));
+                    }
                 }
             }
         }

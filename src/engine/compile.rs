@@ -193,6 +193,7 @@ impl Compiler {
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
+            plan: OnceLock::new(),
             #[cfg(feature = "jit")]
             tiers: if verified { Tiers::of(&bytecode) } else { Tiers::without_code() },
             bytecode: Arc::new(bytecode),

@@ -77,6 +77,11 @@ impl<'r> Decision<'r> {
         self.choice.chosen.map(|chosen| chosen.name(self.program))
     }
 
+    /// The statement that was chosen, as a number in [`Rules::program`](super::Rules::program).
+    pub fn statement(&self) -> Option<Chosen> {
+        self.choice.chosen
+    }
+
     /// Whether a default answered.
     pub fn is_default(&self) -> bool {
         matches!(self.choice.chosen, Some(Chosen::Default(_)))

@@ -4,6 +4,7 @@ use super::probe::Probe;
 use crate::bytecode::Chunk;
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
+pub(super) use crate::value::recycle;
 use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::cell::Cell;
@@ -133,15 +134,7 @@ pub(super) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Empties a vector for values of another lifetime and keeps its room: collecting an emptied
-/// vector's iterator works in place. (A test holds the standard library to it.)
-#[inline]
-pub(super) fn recycle<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
-    values.clear();
-    values.into_iter().map_while(|_| None).collect()
-}
-
-/// The same for places of slots.
+/// [`recycle`] for places of slots.
 #[cfg(feature = "jit")]
 #[inline]
 pub(super) fn recycle_cells<'b>(mut cells: Cells<'_>) -> Cells<'b> {

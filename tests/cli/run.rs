@@ -192,3 +192,55 @@ fn warnings_are_mentioned_only() {
     let ran = Folder::with(rules).fed(&["run", "a.rules"], "{}").expect(0);
     assert!(ran.err.starts_with("note: `a.rules` has 1 warning; see `rulec check a.rules`\n"), "{}", ran.err);
 }
+
+/// Some messages of which some are none, over several of the pieces that are read at a time.
+fn many() -> String {
+    let line = |n: usize| match n % 11 {
+        0 => "{\"text\": oops}".to_owned(),
+        1 => String::new(),
+        2 => format!("{{\"text\":\"show it {n}\",\"ctx\":{{\"message_count\":{n}}}}}"),
+        3 => format!("{{\"text\":\"{}!\"}}", "long ".repeat(n % 700)),
+        _ => format!("{{\"text\":\"nothing {n}\"}}"),
+    };
+    (0..4_000).map(|n| line(n) + "\n").collect()
+}
+
+#[test]
+fn any_number_of_jobs_prints_the_same() {
+    let folder = Folder::with(SMALL).file("m.jsonl", many());
+    for more in [&[][..], &["--all"]] {
+        let run = |jobs: &[&str]| {
+            let args = [&["run", "a.rules", "m.jsonl"], more, jobs].concat();
+            let ran = folder.rulec(&args).expect(1);
+            (ran.out, ran.err)
+        };
+        let one = run(&["--jobs", "1"]);
+        assert!(one.0.lines().count() > 3_000 && one.1.contains("364 errors"), "{}", one.1);
+        for jobs in [&[][..], &["--jobs", "0"], &["-j", "2"], &["--jobs=7"]] {
+            assert!(run(jobs) == one, "{jobs:?} {more:?}");
+            let fed = folder.fed(&[&["run", "a.rules"], more, jobs].concat(), many()).expect(1);
+            assert!((fed.out, fed.err) == one, "fed, {jobs:?} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn any_number_of_jobs_judges_the_same() {
+    let rules =
+        "payload respond rank 1 { response: string not blank\n n: number default 1.0 in 0..=9 clamp }";
+    let line = |n: usize| match n % 5 {
+        0 => "{".to_owned(),
+        1 => "{\"response\": \" \"}".to_owned(),
+        _ => format!("{{\"response\": \"number {n}\", \"n\": {n}}}"),
+    };
+    let lines: String = (0..9_000).map(|n| line(n) + "\n").collect();
+    let folder = Folder::with(rules).file("m.jsonl", lines);
+    let run = |jobs: &str| {
+        let ran =
+            folder.rulec(&["run", "a.rules", "m.jsonl", "--decision", "respond", "--jobs", jobs]).expect(1);
+        (ran.out, ran.err)
+    };
+    let one = run("1");
+    assert!(one.1.starts_with("9000 payloads: ") && one.1.contains("1800 unreadable"), "{}", one.1);
+    assert!(run("3") == one);
+}

@@ -64,15 +64,15 @@ pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecisio
                 let with_args = Some(route.outcome()).filter(|outcome| outcome.has_args());
                 (with_args.is_some() || calls.is_some() || !breaches.is_empty()).then(|| {
                     let extras =
-                        Extras::of(&route.program, &route.hosts, with_args, calls, message, breaches);
+                        Extras::of(&route.program, &route.hosts, with_args, calls, (message, None), breaches);
                     Box::new(extras)
                 })
             }
             Picked::Base(chosen) => {
                 let outcome = chosen.outcome(&set.program).filter(|outcome| outcome.has_args());
-                set.extras(outcome, calls, message, breaches)
+                set.extras(outcome, calls, (message, None), breaches)
             }
-            Picked::Nothing => set.extras(None, calls, message, breaches),
+            Picked::Nothing => set.extras(None, calls, (message, None), breaches),
         };
         LiveDecision::new(rules, entry, Answer::Both(picked, tables), extras)
     })

@@ -1,0 +1,71 @@
+//! Deciding many messages at a time.
+
+use super::{Decision, Entry};
+use serde_json::Value as Json;
+use std::num::NonZero;
+use std::thread;
+
+impl<'r> Entry<'r> {
+    /// Decides for each of several messages, one after the other as the iterator is advanced.
+    /// Nothing is kept of a decision that was handed out.
+    pub fn decide_all<'m>(
+        self,
+        messages: &'m [Json],
+    ) -> impl ExactSizeIterator<Item = Decision<'r>> + use<'r, 'm> {
+        messages.iter().map(move |message| self.decide(message))
+    }
+
+    /// Decides for each of several messages on `jobs` threads; 0 is one for each processor. The
+    /// decisions stand in the order of the messages.
+    pub fn decide_all_on(self, jobs: usize, messages: &[Json]) -> Vec<Decision<'r>> {
+        let jobs = match jobs {
+            0 => thread::available_parallelism().map_or(1, NonZero::get),
+            jobs => jobs,
+        };
+        let mut parts = messages.chunks(messages.len().div_ceil(jobs).max(1));
+        let Some(first) = parts.next() else { return Vec::new() };
+        thread::scope(|scope| {
+            let decide = move |part| -> Vec<Decision<'r>> { self.decide_all(part).collect() };
+            let others: Vec<_> = parts
+                .map(|part| (part, thread::Builder::new().spawn_scoped(scope, move || decide(part))))
+                .collect();
+            let mut decisions = Vec::with_capacity(messages.len());
+            decisions.extend(self.decide_all(first));
+            for (part, thread) in others {
+                match thread.map(thread::ScopedJoinHandle::join) {
+                    Ok(Ok(decided)) => decisions.extend(decided),
+                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                    // Without another thread it only takes longer.
+                    Err(_) => decisions.extend(self.decide_all(part)),
+                }
+            }
+            decisions
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Rules;
+    use serde_json::json;
+
+    #[test]
+    fn each_message_is_decided_in_order() {
+        let text = "route small when n < 50 -> low(n: n)\nroute odd when n % 2 == 1 -> odd\ndefault -> other";
+        let rules = Rules::from_text(text).expect("the rules compile");
+        for count in [0, 1, 2, 5, 101] {
+            let messages: Vec<_> = (0..count).map(|n| json!({"n": n})).collect();
+            let told = |decision: &crate::Decision<'_>| {
+                (decision.chosen().map(str::to_owned), decision.args().clone())
+            };
+            let expected: Vec<_> = messages.iter().map(|message| told(&rules.decide(message))).collect();
+            assert_eq!(rules.main().decide_all(&messages).len(), count);
+            let all: Vec<_> = rules.main().decide_all(&messages).map(|decision| told(&decision)).collect();
+            assert_eq!(all, expected);
+            for jobs in [0, 1, 2, 3, 200] {
+                let all = rules.main().decide_all_on(jobs, &messages);
+                assert_eq!(all.iter().map(told).collect::<Vec<_>>(), expected, "{count} on {jobs}");
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Messages straight into slots: what the rules read of a message becomes values, the rest is only
+//! looked at for mistakes, and no tree is built.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `plan` | which slots and promises stand at which path, once a rule set |
+//! | `fill` | the values of one message, as a source comes upon them |
+//! | `text` | JSON text as a source: the checks of [`json`](crate::json), and no other |
+//! | `scan` | strings and numbers of JSON text |
+//! | `serialize` | any `Serialize` value as a source |
+//!
+//! A source may give up, and gives up on whatever is wrong. Then the message is read into a tree and
+//! decided by that; so the tree's reader has the last word on every mistake and words it, and both
+//! ways cannot disagree on what is refused. What a source does accept, the tree's reader accepts too:
+//! a test holds them to it.
+
+mod fill;
+mod plan;
+mod scan;
+mod serialize;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use plan::Plan;
+
+use crate::json::MAX_BYTES;
+use crate::value::{Value, recycle};
+use bumpalo::Bump;
+use fill::Fill;
+use serde::Serialize;
+
+/// Beyond so many bytes an arena is not kept for the next message: it held a giant.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// What is kept from message to message.
+#[derive(Debug, Default)]
+pub struct InputScratch {
+    bump: Bump,
+    values: Vec<Value<'static>>,
+}
+
+/// The values of a message's slots.
+#[derive(Debug)]
+pub struct Filled<'v, 'a> {
+    /// In the order of the program's slots.
+    pub values: &'v [Value<'a>],
+    /// Whether the message keeps every promise of the declared input.
+    pub kept: bool,
+}
+
+impl InputScratch {
+    /// Reads JSON text; `None` when something is wrong with it, or only a tree will do.
+    pub fn read<T>(&mut self, plan: &Plan, text: &[u8], then: impl FnOnce(Filled<'_, '_>) -> T) -> Option<T> {
+        if text.len() > MAX_BYTES {
+            return None;
+        }
+        let text = std::str::from_utf8(text).ok()?;
+        let mut fill = Fill::new(plan, emptied(&mut self.bump), recycle(std::mem::take(&mut self.values)));
+        let done = text::read(&mut fill, text).map(|()| then(fill.filled()));
+        self.values = recycle(fill.values);
+        done
+    }
+
+    /// Takes a value apart; `None` when it does not serialize to an object, or only a tree will do.
+    pub fn take<T>(
+        &mut self,
+        plan: &Plan,
+        message: &impl Serialize,
+        then: impl FnOnce(Filled<'_, '_>) -> T,
+    ) -> Option<T> {
+        let mut fill = Fill::new(plan, emptied(&mut self.bump), recycle(std::mem::take(&mut self.values)));
+        let done = serialize::take(&mut fill, message).map(|()| then(fill.filled()));
+        self.values = recycle(fill.values);
+        done
+    }
+}
+
+/// The arena, emptied.
+fn emptied(bump: &mut Bump) -> &Bump {
+    if bump.allocated_bytes() > KEPT_BYTES {
+        *bump = Bump::new()
+    } else {
+        bump.reset()
+    }
+    bump
+}

@@ -1,0 +1,121 @@
+//! The values of one message's slots, and whether it keeps the promises of the declared input.
+
+use super::Filled;
+use super::plan::{Node, Plan};
+use crate::ty::{Kind, KindSet};
+use crate::value::Value;
+use bumpalo::Bump;
+use hashbrown::HashSet;
+use smallvec::SmallVec;
+
+/// Objects of more keys remember them in a set.
+const FEW_KEYS: usize = 16;
+
+/// What a source fills.
+pub(super) struct Fill<'a> {
+    pub plan: &'a Plan,
+    /// Where values live that do not lie in the source as they are.
+    pub bump: &'a Bump,
+    pub values: Vec<Value<'a>>,
+    kept: bool,
+    keys: SmallVec<[&'a str; 32]>,
+}
+
+impl<'a> Fill<'a> {
+    /// Nothing is there yet.
+    pub fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>) -> Fill<'a> {
+        values.resize(plan.slots(), Value::Missing);
+        Fill { plan, bump, values, kept: true, keys: SmallVec::new() }
+    }
+
+    pub fn filled(&self) -> Filled<'_, 'a> {
+        Filled { values: &self.values, kept: self.kept }
+    }
+
+    /// A value at a place. How many of the fields that its object must have it is: none or one.
+    #[inline]
+    pub fn put(&mut self, node: u32, value: Value<'a>) -> u32 {
+        let Some(node) = self.plan.node(node) else { return 0 };
+        for &(slot, kinds) in &node.slots {
+            if let Some(cell) = self.values.get_mut(slot as usize) {
+                *cell = value.read(kinds);
+            }
+        }
+        self.promised(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
+    }
+
+    /// A list or object at a place where no slot reads one. The answer is that of [`Fill::put`].
+    #[inline]
+    pub fn pass(&mut self, node: u32, kind: Kind) -> u32 {
+        let Some(node) = self.plan.node(node) else { return 0 };
+        self.promised(node, |kinds| kinds.has(kind), false)
+    }
+
+    #[inline]
+    fn promised(&mut self, node: &Node, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
+        match node.promise {
+            Some(promise) if !missing => {
+                self.kept &= fits(promise.kinds);
+                u32::from(!promise.optional)
+            }
+            // What is missing is missed at the end of its object.
+            _ => 0,
+        }
+    }
+
+    /// The end of an object in which so many of the fields that it must have were.
+    #[inline]
+    pub fn end(&mut self, node: u32, given: u32) {
+        self.kept &= self.plan.node(node).is_none_or(|node| node.required <= given);
+    }
+
+    /// A list or object that was built as a whole, and what slots read in it.
+    pub fn spread(&mut self, node: u32, value: Value<'a>) -> u32 {
+        let given = self.put(node, value);
+        if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
+            let inner = info.children.iter().map(|(key, child)| self.spread(*child, value.field(key))).sum();
+            self.end(node, inner);
+        }
+        given
+    }
+}
+
+/// The keys of an object so far.
+pub(super) struct Keys<'a> {
+    start: usize,
+    /// A bit for each key by its length and ends: where it is not set, the key is new.
+    bits: u64,
+    many: Option<Box<HashSet<&'a str, foldhash::fast::RandomState>>>,
+}
+
+impl<'a> Keys<'a> {
+    /// None; [`Keys::end`] gives back the room.
+    pub fn begin(fill: &Fill<'a>) -> Keys<'a> {
+        Keys { start: fill.keys.len(), bits: 0, many: None }
+    }
+
+    /// Adds one; `None` when it was there before.
+    #[inline]
+    pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str) -> Option<()> {
+        if let Some(many) = &mut self.many {
+            return many.insert(key).then_some(());
+        }
+        let (first, last) = (key.as_bytes().first().unwrap_or(&0), key.as_bytes().last().unwrap_or(&0));
+        let bit = 1 << ((usize::from(*first) ^ usize::from(*last) << 1 ^ key.len() << 2) & 63);
+        let before = fill.keys.get(self.start..).unwrap_or_default();
+        if self.bits & bit != 0 && before.contains(&key) {
+            return None;
+        }
+        self.bits |= bit;
+        fill.keys.push(key);
+        if fill.keys.len() - self.start > FEW_KEYS {
+            self.many = Some(Box::new(fill.keys.drain(self.start..).collect()));
+        }
+        Some(())
+    }
+
+    /// The object ends.
+    pub fn end(self, fill: &mut Fill<'a>) {
+        fill.keys.truncate(self.start);
+    }
+}

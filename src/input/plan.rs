@@ -1,0 +1,118 @@
+//! Which slots and promises stand at which path of a message: made once a rule set.
+
+use crate::sema::hir::Program;
+use crate::ty::{Kind, KindSet, Record};
+use std::sync::Arc;
+
+/// No node: nothing here or further in is of interest.
+pub(super) const NONE: u32 = u32::MAX;
+/// The message itself.
+pub(super) const ROOT: u32 = 0;
+
+/// Programs of more fields are read from trees, where a decision looks up only what it asks for.
+const MOST_SLOTS: usize = 512;
+/// Fewer children than this are compared one by one.
+const FEW: usize = 8;
+
+/// The paths that matter, as a tree of keys.
+#[derive(Debug)]
+pub struct Plan {
+    nodes: Vec<Node>,
+    slots: usize,
+}
+
+/// A place in a message.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    /// The places inside it, sorted by key.
+    pub children: Vec<(Arc<str>, u32)>,
+    /// The slots that are read here, each with the kinds it is read at.
+    pub slots: Vec<(u32, KindSet)>,
+    /// All the kinds that the slots are read at.
+    wanted: KindSet,
+    pub promise: Option<Promise>,
+    /// How many fields the declared input wants in it.
+    pub required: u32,
+}
+
+/// What the declared input says of a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Promise {
+    pub kinds: KindSet,
+    pub optional: bool,
+}
+
+impl Plan {
+    /// For a program; `None` when it reads so many fields that a tree serves it better.
+    pub fn of(program: &Program) -> Option<Plan> {
+        if program.slots.len() > MOST_SLOTS {
+            return None;
+        }
+        let mut plan = Plan { nodes: vec![Node::default()], slots: program.slots.len() };
+        for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
+            let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
+            let node = &mut plan.nodes[node as usize];
+            node.slots.push((slot as u32, info.kinds));
+            node.wanted = node.wanted.union(info.kinds);
+        }
+        if let Some(input) = &program.input {
+            plan.promise(ROOT, input);
+        }
+        Some(plan)
+    }
+
+    fn promise(&mut self, node: u32, record: &Record) {
+        for field in &record.fields {
+            let child = self.child_or_new(node, &field.name);
+            let promise = Promise { kinds: field.ty.kinds, optional: field.optional };
+            self.nodes[child as usize].promise = Some(promise);
+            self.nodes[node as usize].required += u32::from(!field.optional);
+            if let Some(fields) = field.ty.fields() {
+                self.promise(child, fields);
+            }
+        }
+    }
+
+    fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
+        let new = self.nodes.len() as u32;
+        let children = &mut self.nodes[node as usize].children;
+        match children.binary_search_by(|(known, _)| known.cmp(key)) {
+            Ok(at) => children[at].1,
+            Err(at) => {
+                children.insert(at, (key.clone(), new));
+                self.nodes.push(Node::default());
+                new
+            }
+        }
+    }
+
+    /// How many slots the program has.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// A place; `None` for [`NONE`].
+    #[inline]
+    pub(super) fn node(&self, node: u32) -> Option<&Node> {
+        self.nodes.get(node as usize)
+    }
+
+    /// The place at a key of an object.
+    #[inline]
+    pub(super) fn child(&self, node: u32, key: &str) -> u32 {
+        let Some(node) = self.node(node) else { return NONE };
+        let found = if node.children.len() < FEW {
+            node.children.iter().find(|(known, _)| &**known == key)
+        } else {
+            let at = node.children.binary_search_by(|(known, _)| (**known).cmp(key)).ok();
+            at.and_then(|at| node.children.get(at))
+        };
+        found.map_or(NONE, |(_, child)| *child)
+    }
+
+    /// Whether a slot is read here as a list or dict, so that all of it is wanted.
+    #[inline]
+    pub(super) fn wants(&self, node: u32, kind: Kind) -> bool {
+        self.node(node).is_some_and(|node| node.wanted.has(kind))
+    }
+}

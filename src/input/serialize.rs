@@ -1,0 +1,370 @@
+//! Any `Serialize` value as a source: what slots read is copied, the rest only walked through. What
+//! it accepts is what `serde_json::to_value` would have made of the value.
+
+use super::fill::{Fill, Keys};
+use super::plan::{NONE, ROOT};
+use crate::ty::Kind;
+use crate::value::Value;
+use bumpalo::collections::Vec as BumpVec;
+use serde::ser::{
+    Error, Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple,
+    SerializeTupleStruct, Serializer,
+};
+use std::fmt;
+
+/// Takes a value apart that serializes to an object.
+pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> {
+    let done = message.serialize(Place { fill, node: ROOT, build: false }).ok()?;
+    done.object.then_some(())
+}
+
+/// In place of a node: the value is a key, which may be less than a value may.
+const KEY: u32 = NONE - 1;
+
+/// Only a tree will do, or a mistake that the tree's serializer will name.
+#[derive(Debug)]
+struct Stop;
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not taken apart")
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl Error for Stop {
+    fn custom<T: fmt::Display>(_: T) -> Stop {
+        Stop
+    }
+}
+
+/// Where a value goes.
+struct Place<'f, 'a> {
+    fill: &'f mut Fill<'a>,
+    node: u32,
+    /// It is part of a list or dict that is built as a whole.
+    build: bool,
+}
+
+/// What became of a value.
+struct Done<'a> {
+    /// The value, where it was to be built.
+    value: Value<'a>,
+    /// The answer of [`Fill::put`].
+    given: u32,
+    /// Whether it is an object.
+    object: bool,
+}
+
+impl<'f, 'a> Place<'f, 'a> {
+    fn scalar(self, value: Value<'a>) -> Result<Done<'a>, Stop> {
+        let given = if self.build { 0 } else { self.fill.put(self.node, value) };
+        Ok(Done { value, given, object: false })
+    }
+
+    fn float(self, float: f64) -> Result<Done<'a>, Stop> {
+        let value = if float.is_finite() { Value::from_float(float) } else { Value::Missing };
+        if self.build && matches!(value, Value::Int(_)) {
+            // A tree tells `-0` from 0, and an argument may show the list it stands in.
+            return Err(Stop);
+        }
+        self.scalar(value)
+    }
+
+    fn whole(self, int: impl TryInto<i64> + Into<i128>) -> Result<Done<'a>, Stop> {
+        let wide: i128 = int.into();
+        match i64::try_from(wide) {
+            Ok(int) => self.scalar(Value::Int(int)),
+            Err(_) if self.build => Err(Stop),
+            Err(_) => self.scalar(Value::Float(wide as f64)),
+        }
+    }
+
+    fn list(self) -> List<'f, 'a> {
+        let whole = self.build || self.fill.plan.wants(self.node, Kind::List);
+        let items = whole.then(|| BumpVec::new_in(self.fill.bump));
+        List { place: self, items }
+    }
+
+    fn dict(self) -> Dict<'f, 'a> {
+        let whole = self.build || self.fill.plan.wants(self.node, Kind::Dict);
+        let entries = whole.then(|| BumpVec::new_in(self.fill.bump));
+        let keys = Keys::begin(self.fill);
+        Dict { place: self, entries, keys, key: None, given: 0 }
+    }
+}
+
+/// A list in the making.
+struct List<'f, 'a> {
+    place: Place<'f, 'a>,
+    items: Option<BumpVec<'a, Value<'a>>>,
+}
+
+impl<'a> List<'_, 'a> {
+    fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Stop> {
+        let build = self.items.is_some();
+        let done = item.serialize(Place { fill: self.place.fill, node: NONE, build })?;
+        if let Some(items) = &mut self.items {
+            items.push(done.value);
+        }
+        Ok(())
+    }
+
+    fn done(self) -> Result<Done<'a>, Stop> {
+        let Place { fill, node, build } = self.place;
+        let Some(items) = self.items else {
+            return Ok(Done { value: Value::Missing, given: fill.pass(node, Kind::List), object: false });
+        };
+        let value = Value::List(items.into_bump_slice());
+        let given = if build { 0 } else { fill.spread(node, value) };
+        Ok(Done { value, given, object: false })
+    }
+}
+
+/// An object in the making.
+struct Dict<'f, 'a> {
+    place: Place<'f, 'a>,
+    entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
+    keys: Keys<'a>,
+    key: Option<&'a str>,
+    given: u32,
+}
+
+impl<'a> Dict<'_, 'a> {
+    /// The place behind a key. A key that comes twice is a matter for the tree, which keeps the last.
+    fn inside(&mut self, key: &'a str) -> Result<Place<'_, 'a>, Stop> {
+        let Place { fill, node, .. } = &mut self.place;
+        self.keys.add(fill, key).ok_or(Stop)?;
+        let build = self.entries.is_some();
+        let node = if build { NONE } else { fill.plan.child(*node, key) };
+        Ok(Place { fill, node, build })
+    }
+
+    fn keep(&mut self, key: &'a str, done: &Done<'a>) {
+        self.given += done.given;
+        if let Some(entries) = &mut self.entries {
+            entries.push((key, done.value));
+        }
+    }
+
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &'a str, value: &T) -> Result<(), Stop> {
+        let done = value.serialize(self.inside(key)?)?;
+        self.keep(key, &done);
+        Ok(())
+    }
+
+    fn done(self) -> Result<Done<'a>, Stop> {
+        let Place { fill, node, build } = self.place;
+        self.keys.end(fill);
+        let Some(mut entries) = self.entries else {
+            fill.end(node, self.given);
+            return Ok(Done { value: Value::Missing, given: fill.pass(node, Kind::Dict), object: true });
+        };
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        let value = Value::Entries(entries.into_bump_slice());
+        let given = if build { 0 } else { fill.spread(node, value) };
+        Ok(Done { value, given, object: true })
+    }
+}
+
+macro_rules! integers {
+    ($($name:ident $ty:ty,)*) => {$(
+        fn $name(self, value: $ty) -> Result<Self::Ok, Stop> {
+            self.whole(value)
+        }
+    )*};
+}
+
+impl<'f, 'a> Serializer for Place<'f, 'a> {
+    type Ok = Done<'a>;
+    type Error = Stop;
+    type SerializeSeq = List<'f, 'a>;
+    type SerializeTuple = List<'f, 'a>;
+    type SerializeTupleStruct = List<'f, 'a>;
+    // Rare enough to be left to the tree.
+    type SerializeTupleVariant = Impossible<Done<'a>, Stop>;
+    type SerializeMap = Dict<'f, 'a>;
+    type SerializeStruct = Dict<'f, 'a>;
+    type SerializeStructVariant = Impossible<Done<'a>, Stop>;
+
+    integers! {
+        serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64,
+        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64,
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<Done<'a>, Stop> {
+        self.scalar(Value::Bool(value))
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<Done<'a>, Stop> {
+        self.float(value.into())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<Done<'a>, Stop> {
+        self.float(value)
+    }
+
+    fn serialize_char(self, value: char) -> Result<Done<'a>, Stop> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<Done<'a>, Stop> {
+        if self.node == NONE && !self.build {
+            return self.scalar(Value::Missing);
+        }
+        let text = self.fill.bump.alloc_str(value);
+        self.scalar(Value::Str(text))
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<Done<'a>, Stop> {
+        Err(Stop)
+    }
+
+    fn serialize_none(self) -> Result<Done<'a>, Stop> {
+        self.scalar(Value::Missing)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Done<'a>, Stop> {
+        if self.node == KEY { Err(Stop) } else { value.serialize(self) }
+    }
+
+    fn serialize_unit(self) -> Result<Done<'a>, Stop> {
+        self.scalar(Value::Missing)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Done<'a>, Stop> {
+        self.scalar(Value::Missing)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Done<'a>, Stop> {
+        self.scalar(Value::Str(variant))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Done<'a>, Stop> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<Done<'a>, Stop> {
+        let mut dict = self.dict();
+        dict.entry(variant, value)?;
+        dict.done()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'f, 'a>, Stop> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<List<'f, 'a>, Stop> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'f, 'a>, Stop> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Impossible<Done<'a>, Stop>, Stop> {
+        Err(Stop)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Dict<'f, 'a>, Stop> {
+        Ok(self.dict())
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Dict<'f, 'a>, Stop> {
+        // What only serde_json itself can read, such as raw JSON text.
+        if name.starts_with("$serde_json::") { Err(Stop) } else { Ok(self.dict()) }
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Impossible<Done<'a>, Stop>, Stop> {
+        Err(Stop)
+    }
+}
+
+macro_rules! lists {
+    ($($name:ident $method:ident,)*) => {$(
+        impl<'a> $name for List<'_, 'a> {
+            type Ok = Done<'a>;
+            type Error = Stop;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Stop> {
+                self.item(item)
+            }
+
+            fn end(self) -> Result<Done<'a>, Stop> {
+                self.done()
+            }
+        }
+    )*};
+}
+
+lists! {
+    SerializeSeq serialize_element,
+    SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field,
+}
+
+impl<'a> SerializeMap for Dict<'_, 'a> {
+    type Ok = Done<'a>;
+    type Error = Stop;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
+        // A text is copied as it is; whatever else may be a key is left to the tree.
+        let fill = &mut *self.place.fill;
+        let done = key.serialize(Place { fill, node: KEY, build: true })?;
+        match done.value {
+            Value::Str(key) => self.key = Some(key),
+            _ => return Err(Stop),
+        }
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        let key = self.key.take().ok_or(Stop)?;
+        self.entry(key, value)
+    }
+
+    fn end(self) -> Result<Done<'a>, Stop> {
+        self.done()
+    }
+}
+
+impl<'a> SerializeStruct for Dict<'_, 'a> {
+    type Ok = Done<'a>;
+    type Error = Stop;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Stop> {
+        self.entry(key, value)
+    }
+
+    fn end(self) -> Result<Done<'a>, Stop> {
+        self.done()
+    }
+}
