@@ -149,7 +149,7 @@ fn many() -> String {
             2 => format!("ctx.n == {n} or ctx.n == -{n}"),
             3 => format!("ctx.role == \"a rather long role of number {n}\" or ctx.role == \"r{n}\""),
             4 => format!("\"tag{n}\" in ctx.tags"),
-            _ => format!("text starts_with ignoring case \"Start{n}\" and not (ctx.n in [1, 2.5, {n}])"),
+            _ => format!("text starts_with \"Start{n}\" ignoring case and not (ctx.n in [1, 2.5, {n}])"),
         };
         source.push_str(&format!(
             "route r{n} when {condition} -> handler{}(n: ctx.n, k: {n}) {{ of: \"{n}\" }}\n",
