@@ -1,5 +1,5 @@
 //! Artifacts: what is loaded decides, explains and judges like what was compiled, on every engine;
-//! and a file that is not what was written gives an error or, unverified, at least no harm.
+//! and a file that is not what was written gives an error or, where its hash is not compared, does no harm.
 
 mod support;
 
@@ -271,7 +271,7 @@ fn damage_is_found_and_does_no_harm() {
         let messages =
             if number == 0 { many_messages()[..3].to_vec() } else { vec![message(&mut random), json!({})] };
         let (mut refused, mut loaded) = (0, 0);
-        for _ in 0..300 {
+        for _ in 0..120 {
             let mut damaged = bytes.clone();
             for _ in 0..1 + random.below(3) {
                 let at = random.below(damaged.len());
@@ -287,7 +287,7 @@ fn damage_is_found_and_does_no_harm() {
                     Ok(rules) => assert!(rules.to_artifact(false) == bytes),
                 }
             }
-            match compiler.load_artifact_unverified(&damaged) {
+            match compiler.load_artifact_unhashed(&damaged) {
                 Err(error) => {
                     assert!(!error.diagnostics().is_empty());
                     refused += 1;
@@ -298,7 +298,7 @@ fn damage_is_found_and_does_no_harm() {
                 }
             }
         }
-        println!("{number}: {} bytes, {refused} refused unverified, {loaded} loaded", bytes.len());
+        println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
         assert!(refused > 0);
     }
 }

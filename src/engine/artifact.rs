@@ -59,14 +59,14 @@ impl Compiler {
         self.load(bytes, true)
     }
 
-    /// Loads an artifact without comparing its content with its hash and without verifying its bytecode:
-    /// for one that was checked before, such as a program's own. Should it be damaged all the same,
-    /// decisions may be wrong or slow, but nothing panics or touches memory it should not. Its rules
-    /// are never compiled to machine code.
+    /// Loads an artifact without comparing its content with its hash: for one that was compared before, such as
+    /// a program's own. What is read is held against its bounds and the bytecode verified all the same, so
+    /// that a damaged file at worst decides wrongly: nothing panics, hangs or touches memory it should
+    /// not. Its rules are never compiled to machine code.
     ///
     /// # Errors
     /// As [`load_artifact`](Compiler::load_artifact), as far as it is noticed.
-    pub fn load_artifact_unverified(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
+    pub fn load_artifact_unhashed(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
         self.load(bytes, false)
     }
 
@@ -95,12 +95,11 @@ impl Compiler {
         })
     }
 
-    fn load(&self, bytes: &[u8], verify: bool) -> Result<Rules, CompileError> {
-        let contents = artifact::read(bytes, verify).map_err(|error| fails(refused(&error)))?;
+    fn load(&self, bytes: &[u8], check_hash: bool) -> Result<Rules, CompileError> {
+        let contents = artifact::read(bytes, check_hash).map_err(|error| fails(refused(&error)))?;
         let makes_no_sense = |error: &dyn std::error::Error| fails(damaged(error.to_string()));
-        if verify {
-            bytecode::verify::verify_chunk(&contents.chunk).map_err(|error| makes_no_sense(&error))?;
-        }
+        // Without this a jump back could keep the machine busy for ever.
+        bytecode::verify::verify_chunk(&contents.chunk).map_err(|error| makes_no_sense(&error))?;
         let bytecode = Bytecode::reload(contents.chunk).map_err(|error| makes_no_sense(&error))?;
         let mut diagnostics = contents.warnings;
         let hosts = self.link(&contents.program, &mut diagnostics);
@@ -114,7 +113,7 @@ impl Compiler {
             bytecode,
             hosts,
             index: contents.index,
-            verified: verify,
+            machine_code: check_hash,
         }))
     }
 }

@@ -176,7 +176,7 @@ impl Compiler {
                     bytecode,
                     hosts,
                     index,
-                    verified: true,
+                    machine_code: true,
                 }))
             }
             _ => Err(CompileError { diagnostics, sources: loaded.sources }),
@@ -185,9 +185,9 @@ impl Compiler {
 
     /// Rules of their parts.
     pub(super) fn assemble(&self, parts: Parts) -> Rules {
-        let Parts { program, sources, warnings, bytecode, hosts, index, verified } = parts;
+        let Parts { program, sources, warnings, bytecode, hosts, index, machine_code } = parts;
         #[cfg(not(feature = "jit"))]
-        let _ = verified;
+        let _ = machine_code;
         let set = RuleSet {
             promises: program.input.as_ref().map(Promises::of),
             program,
@@ -195,7 +195,7 @@ impl Compiler {
             normal: OnceLock::new(),
             plan: OnceLock::new(),
             #[cfg(feature = "jit")]
-            tiers: if verified { Tiers::of(&bytecode) } else { Tiers::without_code() },
+            tiers: if machine_code { Tiers::of(&bytecode) } else { Tiers::without_code() },
             bytecode: Arc::new(bytecode),
             hosts,
             sources,
@@ -214,8 +214,8 @@ pub(super) struct Parts {
     pub bytecode: Bytecode,
     pub hosts: Vec<Host>,
     pub index: Option<Index>,
-    /// Whether the bytecode has been verified; other bytecode gets no machine code.
-    pub verified: bool,
+    /// Whether the rules may get machine code.
+    pub machine_code: bool,
 }
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);

@@ -110,10 +110,10 @@ mod with_jit {
             Arc::new(Tiers { code: OnceLock::new(), heat, json })
         }
 
-        /// For bytecode that nobody has verified, which the machine alone may run.
+        /// For bytecode that only the machine may run.
         pub fn without_code() -> Arc<Tiers> {
             Arc::new(Tiers {
-                code: OnceLock::from(Err(JitError::Unverified)),
+                code: OnceLock::from(Err(JitError::Unchecked)),
                 heat: AtomicU32::new(HOT),
                 json: false,
             })

@@ -86,7 +86,7 @@ impl Stored for Program {
         from.set_counts(counts);
         let program = Program {
             slots: Stored::read(from)?,
-            lets: Stored::read(from)?,
+            lets: read_lets(from)?,
             externs: Stored::read(from)?,
             tables: Stored::read(from)?,
             rules: Stored::read(from)?,
@@ -106,6 +106,18 @@ impl Stored for Program {
         program.check()?;
         Ok(program)
     }
+}
+
+/// A `let` may use earlier ones only: whoever followed a circle would never come back.
+fn read_lets(from: &mut Reader<'_>) -> Result<Vec<Let>, Fault> {
+    let (counts, count) = (from.counts(), from.count()?);
+    let mut lets = Vec::new();
+    for number in 0..count {
+        from.set_counts(counts.with(Numbered::Let, number));
+        lets.push(Let::read(from)?);
+    }
+    from.set_counts(counts);
+    Ok(lets)
 }
 
 /// What is counted before the program is read.
