@@ -94,11 +94,3 @@ impl Program {
         self.rules.shrink_to_fit();
     }
 }
-
-impl Rule {
-    /// Whether the condition lies there as a tree.
-    #[cfg(test)]
-    pub(crate) fn is_unpacked(&self) -> bool {
-        self.condition.tree.get().is_some()
-    }
-}
