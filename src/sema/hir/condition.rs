@@ -1,7 +1,7 @@
 //! The conditions of rules, kept as bytes until somebody asks. A decision by the machine needs none
 //! of them, and as trees they would be most of what a large rule set takes.
 
-use super::{Cond, CondKind, Program, Rule};
+use super::{Cond, CondKind, Program};
 use crate::codec::{Counts, Fault, Numbered, Parts, Reader, Stored, Writer};
 use crate::span::{FileId, Span};
 use std::ops::Deref;
