@@ -155,6 +155,18 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             assert_eq!(error.to_string(), "there is no entry `biling`; did you mean `billing`?");
             vec![code]
         }
+        Code::NoArtifact | Code::ArtifactVersion | Code::ArtifactDamaged => {
+            let rules: Rules = compiler.compile_with(&files(wrong), MAIN).expect("the rules are right");
+            let mut bytes = rules.to_artifact(false);
+            match code {
+                Code::NoArtifact => bytes = text.as_bytes().to_vec(),
+                // Behind eight bytes of magic stands the number of the format.
+                Code::ArtifactVersion => bytes[8] ^= 1,
+                _ => bytes.truncate(bytes.len() - 1),
+            }
+            let error = Rules::from_artifact(&bytes).err().expect("it cannot be loaded");
+            codes(error.diagnostics())
+        }
         // A safety net for what is larger than any file that may be read.
         Code::TooComplex => vec![code],
         Code::MessageTooDeep => {
