@@ -164,7 +164,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
                 Code::ArtifactVersion => bytes[8] ^= 1,
                 _ => bytes.truncate(bytes.len() - 1),
             }
-            let error = Rules::from_artifact(&bytes).err().expect("it cannot be loaded");
+            let error = Rules::from_artifact(&bytes).expect_err("it cannot be loaded");
             codes(error.diagnostics())
         }
         // A safety net for what is larger than any file that may be read.

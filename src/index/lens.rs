@@ -379,10 +379,9 @@ mod tests {
             }
         };
         // With the large integer the numbers are compared as they are, without it as floats.
-        for tests in [
-            &tests[..],
-            &tests.iter().filter(|t| t.numbers().all(|n| exact_number(n))).cloned().collect::<Vec<_>>(),
-        ] {
+        for tests in
+            [&tests[..], &tests.iter().filter(|t| t.numbers().all(exact_number)).cloned().collect::<Vec<_>>()]
+        {
             let texts = tests.iter().flat_map(Simple::texts);
             let classes = Classes::new(texts, tests.iter().flat_map(Simple::numbers));
             for test in tests {
