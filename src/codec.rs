@@ -3,7 +3,7 @@
 //! against what it numbers, nesting against a limit; so reading gives an error or something that
 //! is safe to use, whatever the bytes.
 //!
-//! Each type says beside its definition what is written of it, by one line of [`stored!`]; a field
+//! Each type says beside its definition what is written of it, by one line of `stored!`; a field
 //! that is forgotten there does not compile.
 
 use std::collections::HashMap;

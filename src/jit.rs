@@ -2,10 +2,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`lower`](mod@lower) | from bytecode to Cranelift's instructions |
-//! | [`code`](mod@code) | the finished code, how values lie in memory, the call: all unsafe code there is |
-//! | [`helpers`] | what compiled code is given, and the functions it calls |
-//! | [`run`] | decisions by it |
+//! | `lower` | from bytecode to Cranelift's instructions |
+//! | `code` | the finished code, how values lie in memory, the call: all unsafe code there is |
+//! | `helpers` | what compiled code is given, and the functions it calls |
+//! | `run` | decisions by it |
 //!
 //! A rule set becomes one module, compiled and finished at once and freed as a whole. What a test of
 //! a slot needs is inline: tags, numbers, booleans, presence, equality with a constant text, short

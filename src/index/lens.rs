@@ -129,8 +129,7 @@ impl Simple {
     }
 }
 
-/// A class of values of one lens: those below [`Classes::texts_start`] are fixed, then come texts,
-/// then numbers.
+/// A class of values of one lens: the first are fixed, then come texts, then numbers.
 pub type Class = u32;
 
 /// No value.
