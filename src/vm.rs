@@ -29,7 +29,6 @@ use crate::decision::Choice;
 use crate::host::{Host, HostCalls};
 use crate::index::Index;
 use crate::sema::hir::{RuleId, SlotId, TableId};
-use crate::sema::normal::PredId;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use bumpalo::Bump;
 use scratch::{Parts, Prepared, Room, grow, recycle};
@@ -232,8 +231,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Answers one predicate; at most once a decision when it costs more than a comparison and more
     /// than one condition asks for it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the index and the compiled code to come"))]
-    pub(crate) fn test_pred(&mut self, pred: PredId) -> Tri {
+    #[cfg(test)]
+    pub(crate) fn test_pred(&mut self, pred: crate::sema::normal::PredId) -> Tri {
         match self.chunk.preds.get(pred.index()) {
             Some(lowered) if lowered.memo => self.memoised(pred.index()),
             Some(_) => self.test(pred.index()),

@@ -67,16 +67,6 @@ impl Block {
     pub fn words(&self) -> usize {
         self.ranks.len().div_ceil(64)
     }
-
-    /// The bytes it holds.
-    pub fn heap_bytes(&self) -> usize {
-        let columns: usize = self
-            .columns
-            .iter()
-            .map(|c| c.starts.capacity() * 4 + c.row_of.len() + c.bits.capacity() * 8)
-            .sum();
-        columns + self.ranks.capacity() * 4 + self.columns.capacity() * size_of::<Column>()
-    }
 }
 
 impl Column {

@@ -294,11 +294,6 @@ impl Classes {
             into.extend([class, class + 1]);
         }
     }
-
-    /// The bytes it holds.
-    pub fn heap_bytes(&self) -> usize {
-        self.texts.heap_bytes() + self.numbers.capacity() * 24
-    }
 }
 
 stored!(enum Number { 0 Int(int), 1 Float(float) });

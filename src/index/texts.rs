@@ -105,12 +105,6 @@ impl Texts {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// The bytes it holds.
-    pub fn heap_bytes(&self) -> usize {
-        let long: usize = self.long.keys().map(|text| text.len() + 40).sum();
-        self.slots.len() * size_of::<Slot>() + long
-    }
 }
 
 impl Stored for Texts {
