@@ -29,6 +29,8 @@ use crate::decision::Choice;
 use crate::host::{Host, HostCalls};
 use crate::index::Index;
 use crate::sema::hir::{RuleId, SlotId, TableId};
+#[cfg(test)]
+use crate::sema::normal::PredId;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use bumpalo::Bump;
 use scratch::{Parts, Prepared, Room, grow, recycle};
@@ -232,7 +234,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Answers one predicate; at most once a decision when it costs more than a comparison and more
     /// than one condition asks for it.
     #[cfg(test)]
-    pub(crate) fn test_pred(&mut self, pred: crate::sema::normal::PredId) -> Tri {
+    pub(crate) fn test_pred(&mut self, pred: PredId) -> Tri {
         match self.chunk.preds.get(pred.index()) {
             Some(lowered) if lowered.memo => self.memoised(pred.index()),
             Some(_) => self.test(pred.index()),
