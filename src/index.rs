@@ -6,6 +6,7 @@
 //! | [`required`](mod@required) | which literals must a text hold for a text predicate to be true? |
 //! | [`lens`] | which values do all tests answer alike? |
 //! | [`atom`] | what can be looked up in a message, and what does a predicate need of it? |
+//! | [`limits`] | for which values may a condition hold? |
 //! | [`block`] | which of many routes do single values rule out? |
 //! | [`build`](mod@build) | by which key is each route found? |
 //! | [`estimate`] | is that faster than trying the routes one by one? |
@@ -19,14 +20,16 @@
 //! changed nothing. What is found may still not hold; the machine tests the whole condition.
 //!
 //! Each route of a table has one way to be found. Most have *keys*: literals, values or list elements
-//! of which a message must hold one. Each key has a *posting*: the ranks of its routes, in order. The
-//! other routes lie in the table's *root* block, where bits rule most of them out.
+//! of which a message must hold one. Each key has a *posting*: the ranks of its routes, in order, with
+//! *guards* that rule most of them out by their other values before a condition is run. The other
+//! routes lie in the table's *root* block, where bits rule most of them out.
 
 pub mod atom;
 pub mod block;
 pub mod build;
 pub mod estimate;
 pub mod lens;
+pub mod limits;
 pub mod plan;
 pub mod required;
 pub mod scan;
@@ -41,7 +44,7 @@ use crate::text::TextMode;
 use atom::Literals;
 use block::Block;
 use hashbrown::HashMap;
-use lens::Classes;
+use lens::{Class, Classes};
 use scan::Scanner;
 
 pub use build::build;
@@ -125,6 +128,8 @@ pub struct Key {
 pub struct TableIndex {
     /// The routes that have keys, by key.
     pub postings: Vec<Posting>,
+    /// What the short ones hold, one behind the other.
+    pub posted: Vec<Posted>,
     /// The others.
     pub root: Block,
     /// The subjects in which its keys are looked for.
@@ -140,10 +145,40 @@ pub struct TableIndex {
 /// The routes of a key.
 #[derive(Debug)]
 pub enum Posting {
-    /// Their ranks, ascending.
-    List(Box<[u32]>),
+    /// Some of [`TableIndex::posted`], their ranks ascending.
+    List {
+        /// The first.
+        start: u32,
+        /// Behind the last.
+        end: u32,
+    },
     /// Many, which bits narrow down.
     Block(Box<Block>),
+}
+
+/// A route under a key. One with alternatives stands there for each of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Posted {
+    /// Its rank in its table.
+    pub rank: u32,
+    /// What rules it out without its condition being tried.
+    pub guards: [Guard; 2],
+}
+
+/// A route holds only for messages whose value has a class from `from` to below `to`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guard {
+    /// The lens through which the value is looked at; [`Guard::NONE`] has a lens that there is not.
+    pub lens: u32,
+    /// The first class.
+    pub from: Class,
+    /// Behind the last one.
+    pub to: Class,
+}
+
+impl Guard {
+    /// Rules nothing out.
+    pub const NONE: Guard = Guard { lens: u32::MAX, from: 0, to: u32::MAX };
 }
 
 /// Short lists one behind the other, numbered.
@@ -188,8 +223,21 @@ impl Lists {
 
 stored!(struct SubjectIndex { operand, fold, plain, modes, scanner, first, keys });
 stored!(struct Key { table, posting });
-stored!(struct TableIndex { postings, root, subjects, lenses, linear, indexed });
-stored!(enum Posting { 0 List(ranks), 1 Block(block) });
+stored!(struct TableIndex { postings, posted, root, subjects, lenses, linear, indexed });
+stored!(enum Posting { 0 List { start, end }, 1 Block(block) });
+
+impl Stored for Posted {
+    fn write(&self, to: &mut Writer) {
+        self.rank.write(to);
+        self.guards.iter().for_each(|guard| guard.write(to));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+        Ok(Posted { rank: u32::read(from)?, guards: [Guard::read(from)?, Guard::read(from)?] })
+    }
+}
+
+stored!(struct Guard { lens, from, to });
 stored!(struct Lists { ends, items });
 
 impl Stored for LensIndex {

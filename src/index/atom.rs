@@ -12,7 +12,7 @@ use crate::sema::normal::Ask;
 use crate::text::{self, Form, TextMode};
 use crate::ty::KindSet;
 use crate::value::Value;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// A number for each distinct set of atoms.
 pub type SetId = u32;
@@ -56,8 +56,6 @@ pub struct Lens {
     pub mode: TextMode,
     /// The classes of its values.
     pub classes: Classes,
-    /// How many distinct elements are looked up where it is a list.
-    pub elements: usize,
 }
 
 /// The literals that tell a predicate's answer.
@@ -160,7 +158,33 @@ impl<'c> Atoms<'c> {
             let sets = atoms.sets_of_pred(pred, required);
             atoms.sets_of.push((!sets.is_empty()).then(|| sets.into()));
         }
+        atoms.likelihood = atoms.likelihoods();
         atoms
+    }
+
+    /// How likely a message holds an atom of each set: guesses, from what all predicates look for.
+    fn likelihoods(&self) -> Vec<f64> {
+        let literals = self.literals_by_number();
+        let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
+        elements.resize_with(self.lenses.len(), HashSet::default);
+        for atom in self.sets.keys().flatten() {
+            if let Atom::Element(lens, text) = atom {
+                elements[*lens as usize].insert(text);
+            }
+        }
+        let likelihood = |atom: &Atom| match atom {
+            Atom::Literal(subject, number) => {
+                literal_likelihood(literals[*subject as usize][*number as usize])
+            }
+            Atom::Class(lens, _) => 1.0 / (self.lenses[*lens as usize].classes.named() + 1) as f64,
+            // A list has one or two elements of those that rules ask for.
+            Atom::Element(lens, _) => 1.5 / (elements[*lens as usize].len() + 4) as f64,
+        };
+        let mut likelihoods = vec![0.0; self.sets.len()];
+        for (atoms, id) in &self.sets {
+            likelihoods[*id as usize] = atoms.iter().map(likelihood).sum::<f64>().min(1.0);
+        }
+        likelihoods
     }
 
     /// The sets that are necessary for a predicate to be true, any one of which will do as a key.
@@ -233,7 +257,7 @@ impl<'c> Atoms<'c> {
     fn lens(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
         let lenses = &mut self.lenses;
         *self.lens_of.entry((operand_key(operand), mode)).or_insert_with(|| {
-            lenses.push(Lens { operand, pred, mode, classes: Classes::default(), elements: 0 });
+            lenses.push(Lens { operand, pred, mode, classes: Classes::default() });
             lenses.len() as u32 - 1
         })
     }
@@ -341,8 +365,7 @@ impl<'c> Atoms<'c> {
             }
             _ => return None,
         };
-        let likelihood = atoms.len() as f64 / (classes.named() + 1) as f64;
-        Some(self.set(atoms, likelihood))
+        Some(self.set(atoms))
     }
 
     /// Whether all elements of the list on a predicate's right are texts and numbers, and its value
@@ -381,13 +404,12 @@ impl<'c> Atoms<'c> {
         let mut found = Vec::new();
         let mut sets = Vec::new();
         for (at, required) in required.iter().enumerate() {
-            let (mut atoms, mut likelihood) = (Vec::new(), 0.0);
+            let mut atoms = Vec::new();
             if let Some(at) = subject {
                 let subject = &mut self.subjects[at as usize];
                 let fold = subject.fold && literal_mode.form == Form::None;
                 for literal in &required.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
-                    likelihood += literal_likelihood(&literal);
                     let next = subject.literals.len() as u32;
                     let number = *subject.literals.entry(literal.into()).or_insert(next);
                     // Of several that are all needed, one with alternatives tells nothing by itself.
@@ -400,13 +422,9 @@ impl<'c> Atoms<'c> {
             if let Some(lens) = lens {
                 let all_words = mode.quantity == Some(Quantity::All) && words.len() > 1;
                 let words = if all_words { &words[at..=at] } else { &words[..] };
-                let named = self.lenses[lens as usize].elements + words.len();
-                self.lenses[lens as usize].elements = named;
-                // A list has one or two elements of those that rules ask for.
-                likelihood += words.len() as f64 * 1.5 / (named + 4) as f64;
                 atoms.extend(words.iter().map(|word| Atom::Element(lens, word.clone())));
             }
-            sets.push((atoms, likelihood));
+            sets.push(atoms);
         }
         if let Some(at) = subject {
             let subject = &self.subjects[at as usize];
@@ -425,18 +443,14 @@ impl<'c> Atoms<'c> {
             let told = Literals { subject: at, numbers: found, all, exact, plain: literal_mode.is_plain() };
             self.literals[pred] = (!told.numbers.is_empty()).then_some(told);
         }
-        sets.into_iter().filter(|(atoms, _)| !atoms.is_empty()).map(|(atoms, p)| self.set(atoms, p)).collect()
+        sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.set(atoms)).collect()
     }
 
-    fn set(&mut self, mut atoms: Vec<Atom>, likelihood: f64) -> SetId {
+    fn set(&mut self, mut atoms: Vec<Atom>) -> SetId {
         atoms.sort_unstable();
         atoms.dedup();
         let next = self.sets.len() as SetId;
-        let id = *self.sets.entry(atoms.into()).or_insert(next);
-        if id == next {
-            self.likelihood.push(likelihood.min(1.0));
-        }
-        id
+        *self.sets.entry(atoms.into()).or_insert(next)
     }
 }
 

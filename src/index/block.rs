@@ -6,18 +6,13 @@
 //! hold is always right.
 
 use super::lens::Class;
+use super::limits::Limits;
 use crate::codec::{Fault, Reader, Stored, Writer, stored};
-
-/// A condition that one lens decides: the ranges of classes in which it may hold, in order.
-pub type Ranges = Vec<(Class, Class)>;
-
-/// What the lenses say about one route: each at most once.
-pub type Limits = Vec<(u32, Ranges)>;
 
 /// Routes in the order they are tried.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// Their ranks in the table, ascending.
+    /// Their ranks in the table, ascending; one with alternatives stands there for each of them.
     pub ranks: Vec<u32>,
     /// What the lenses say about them.
     pub columns: Vec<Column>,
@@ -63,15 +58,24 @@ impl Block {
         Block { ranks, columns }
     }
 
-    /// How many words a row has.
+    /// How many words a row has: of the last ones no bit is set.
     pub fn words(&self) -> usize {
-        self.ranks.len().div_ceil(64)
+        words_for(self.ranks.len())
     }
+}
+
+/// The words that are joined at once: in long rows so many that the processor takes them together.
+pub const CHUNK: usize = 8;
+
+/// The words of a row, a multiple of what is joined at once.
+fn words_for(routes: usize) -> usize {
+    let words = routes.div_ceil(64);
+    if words > CHUNK / 2 { words.next_multiple_of(CHUNK) } else { words.next_power_of_two() }
 }
 
 impl Column {
     fn new(lens: u32, routes: &[(u32, Limits)]) -> Column {
-        let words = routes.len().div_ceil(64);
+        let words = words_for(routes.len());
         let limits = || {
             let own = |(_, limits): &'_ &'_ (u32, Limits)| limits.iter().any(|(other, _)| *other == lens);
             routes.iter().filter(own).flat_map(|(_, limits)| limits).filter(|(other, _)| *other == lens)

@@ -6,14 +6,14 @@
 //! literal by the whole rule set instead of by its length is what keeps posting lists short.
 
 use super::atom::{Atom, Atoms, SetId};
-use super::block::{Block, Limits, Ranges};
+use super::block::Block;
 use super::estimate;
-use super::lens::{Class, MISSING};
+use super::lens::Class;
+use super::limits::{Limiter, Limits};
 use super::scan::Scanner;
-use super::{Index, Key, LensIndex, Lists, Posting, SubjectIndex, TableIndex};
+use super::{Guard, Index, Key, LensIndex, Lists, Posted, Posting, SubjectIndex, TableIndex};
 use crate::bytecode::Chunk;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
-use crate::value::Tri;
 use hashbrown::HashMap;
 
 /// From how many routes on a posting list becomes a block with bits of its own.
@@ -33,8 +33,8 @@ pub(super) type Way = Vec<SetId>;
 pub(super) enum Access {
     /// By keys, of which a message must hold one.
     Keys(Way),
-    /// By the bits of the values it looks at.
-    Bits(Limits),
+    /// By the bits of the values it looks at, those of each of its alternatives.
+    Bits(Vec<Limits>),
     /// Nothing rules it out.
     Always,
 }
@@ -46,7 +46,7 @@ pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
     let mut keys = Keys::default();
     let tables = normal.tables.iter().enumerate();
     let tables = tables.map(|(table, routes)| builder.table(table as u32, routes, &mut keys)).collect();
-    finish(&atoms, tables, keys)
+    finish(&builder, tables, keys)
 }
 
 /// The keys that are used.
@@ -60,13 +60,16 @@ struct Keys {
 pub(super) struct Builder<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
+    /// The atoms of each set.
+    sets: Vec<&'n [Atom]>,
     /// For each set how many routes could be found by it.
     used: Vec<u32>,
 }
 
 impl<'n> Builder<'n> {
     pub(super) fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> Builder<'n> {
-        let mut builder = Builder { normal, atoms, used: vec![0; atoms.likelihood.len()] };
+        let mut builder =
+            Builder { normal, atoms, sets: atoms.atoms_of_sets(), used: vec![0; atoms.likelihood.len()] };
         let mut ways = Vec::new();
         for route in normal.tables.iter().flatten() {
             ways.clear();
@@ -128,15 +131,19 @@ impl<'n> Builder<'n> {
             if likelihood <= COMMON {
                 return Access::Keys(best);
             }
-            let limits = self.limits(route.cond);
-            return match limits.is_empty() {
-                false => Access::Bits(limits),
+            let alternatives = self.limiter().alternatives(route.cond);
+            return match alternatives.is_empty() {
+                false => Access::Bits(alternatives),
                 true if likelihood < USELESS => Access::Keys(best),
                 true => Access::Always,
             };
         }
-        let limits = self.limits(route.cond);
-        if limits.is_empty() { Access::Always } else { Access::Bits(limits) }
+        let alternatives = self.limiter().alternatives(route.cond);
+        if alternatives.is_empty() { Access::Always } else { Access::Bits(alternatives) }
+    }
+
+    fn limiter(&self) -> Limiter<'n> {
+        Limiter::new(self.normal, self.atoms)
     }
 
     fn table(&self, table: u32, routes: &[NRoute], keys: &mut Keys) -> TableIndex {
@@ -159,9 +166,9 @@ impl<'n> Builder<'n> {
                         postings[keys.keys[key as usize].posting as usize].push(rank);
                     }
                 }
-                Access::Bits(limits) => {
+                Access::Bits(alternatives) => {
                     indexed += 0.1 * estimate::condition(self.normal, route.cond);
-                    root.push((rank, limits));
+                    root.extend(alternatives.into_iter().map(|limits| (rank, limits)));
                 }
                 Access::Always => {
                     indexed += estimate::condition(self.normal, route.cond);
@@ -175,127 +182,76 @@ impl<'n> Builder<'n> {
         let root = Block::new(&root);
         indexed += root.words() as f64 * root.columns.len() as f64 * estimate::WORD;
         let linear = estimate::linear(self.normal, routes.iter().map(|route| route.cond));
-        let postings = postings.into_iter().map(|ranks| self.posting(ranks, routes)).collect();
-        TableIndex { postings, root, linear, indexed, ..TableIndex::default() }
-    }
-
-    fn posting(&self, ranks: Vec<u32>, routes: &[NRoute]) -> Posting {
-        if ranks.len() < BLOCK_FROM {
-            return Posting::List(ranks.into());
+        let mut table = TableIndex { root, linear, indexed, ..TableIndex::default() };
+        for (ranks, set) in postings.into_iter().zip(sets) {
+            let posting = self.posting(ranks, set, routes, &mut table.posted);
+            table.postings.push(posting);
         }
-        let limited: Vec<(u32, Limits)> =
-            ranks.iter().map(|rank| (*rank, self.limits(routes[*rank as usize].cond))).collect();
-        let block = Block::new(&limited);
-        if block.columns.is_empty() { Posting::List(ranks.into()) } else { Posting::Block(Box::new(block)) }
+        table
     }
 
-    /// What single lenses say about a condition: where each part that looks through one may hold.
-    fn limits(&self, cond: CondId) -> Limits {
-        let mut parts: Vec<(u32, Vec<CondId>)> = Vec::new();
-        let mut add = |part: CondId| {
-            if let Some(lens) = self.only_lens(part) {
-                match parts.iter_mut().find(|(known, _)| *known == lens) {
-                    Some((_, parts)) => parts.push(part),
-                    None => parts.push((lens, vec![part])),
-                }
+    /// The routes of one key, each with what limits it besides.
+    fn posting(&self, ranks: Vec<u32>, key: SetId, routes: &[NRoute], posted: &mut Vec<Posted>) -> Posting {
+        let mut limited: Vec<(u32, Limits)> = Vec::new();
+        for rank in ranks {
+            let mut alternatives = self.limiter().alternatives(routes[rank as usize].cond);
+            if alternatives.is_empty() {
+                alternatives.push(Limits::new());
             }
-        };
-        match self.normal.cond(cond) {
-            NCond::And(all) => all.iter().for_each(|part| add(*part)),
-            _ => add(cond),
+            limited.extend(alternatives.into_iter().map(|limits| (rank, limits)));
         }
-        let limits = parts.into_iter().map(|(lens, parts)| (lens, self.ranges(lens, &parts)));
-        limits.collect()
+        if limited.len() >= BLOCK_FROM {
+            let block = Block::new(&limited);
+            if !block.columns.is_empty() {
+                return Posting::Block(Box::new(block));
+            }
+        }
+        let start = posted.len() as u32;
+        let told = self.lens_of(key);
+        posted.extend(
+            limited.into_iter().map(|(rank, limits)| Posted { rank, guards: self.guards(limits, told) }),
+        );
+        Posting::List { start, end: posted.len() as u32 }
     }
 
-    /// The one lens that all tests of a condition look through.
-    fn only_lens(&self, cond: CondId) -> Option<u32> {
-        match self.normal.cond(cond) {
-            NCond::Test { pred, .. } => match self.atoms.simple(pred.0) {
-                // A long list has more classes than bits can tell apart.
-                Some((simple, lens)) if simple.texts().count() <= 32 => Some(*lens),
-                _ => None,
-            },
-            NCond::And(parts) | NCond::Or(parts) => {
-                let mut lenses = parts.iter().map(|part| self.only_lens(*part));
-                let first = lenses.next()??;
-                lenses.all(|lens| lens == Some(first)).then_some(first)
-            }
+    /// The lens whose class is all that a key says.
+    fn lens_of(&self, key: SetId) -> Option<u32> {
+        match self.sets[key as usize] {
+            [Atom::Class(lens, _)] => Some(*lens),
             _ => None,
         }
     }
 
-    fn ranges(&self, lens: u32, parts: &[CondId]) -> Ranges {
-        let mut changes = vec![MISSING];
-        parts.iter().for_each(|part| self.changes(*part, &mut changes));
-        changes.sort_unstable();
-        changes.dedup();
-        let classes = &self.atoms.lenses[lens as usize].classes;
-        let end = classes.end();
-        let mut ranges = Ranges::new();
-        for (at, from) in changes.iter().enumerate() {
-            let to = changes.get(at + 1).copied().unwrap_or(end);
-            if *from >= to || parts.iter().any(|part| self.holds(lens, *part, *from) == Some(false)) {
-                continue;
-            }
-            match ranges.last_mut() {
-                Some((_, last)) if last == from => *last = to,
-                _ => ranges.push((*from, to)),
-            }
-        }
-        ranges
-    }
-
-    fn changes(&self, cond: CondId, into: &mut Vec<Class>) {
-        match self.normal.cond(cond) {
-            NCond::Test { pred, .. } => {
-                if let Some((simple, lens)) = self.atoms.simple(pred.0) {
-                    self.atoms.lenses[*lens as usize].classes.changes(simple, into);
+    /// The limits that rule a route out most often, but for those that the lens of its key tells.
+    fn guards(&self, limits: Limits, told: Option<u32>) -> [Guard; 2] {
+        let mut best = [(1.0, Guard::NONE); 2];
+        for (lens, ranges) in limits.into_iter().filter(|(lens, _)| Some(*lens) != told) {
+            let (Some((from, _)), Some((_, to))) = (ranges.first(), ranges.last()) else {
+                // It never holds.
+                return [Guard { lens, from: 0, to: 0 }, Guard::NONE];
+            };
+            let classes = &self.atoms.lenses[lens as usize].classes;
+            let mut next = (classes.share(*from, *to), Guard { lens, from: *from, to: *to });
+            for kept in &mut best {
+                if next.0 < kept.0 {
+                    std::mem::swap(kept, &mut next);
                 }
             }
-            NCond::And(parts) | NCond::Or(parts) => parts.iter().for_each(|part| self.changes(*part, into)),
-            _ => {}
         }
-    }
-
-    /// Whether a condition that looks through one lens holds for a class; `None` when that depends on
-    /// more than the class.
-    fn holds(&self, lens: u32, cond: CondId, class: Class) -> Option<bool> {
-        let all = |parts: &[CondId], short: bool| {
-            let mut known = Some(!short);
-            for part in parts {
-                match self.holds(lens, *part, class) {
-                    Some(holds) if holds == short => return Some(short),
-                    Some(_) => {}
-                    None => known = None,
-                }
-            }
-            known
-        };
-        match self.normal.cond(cond) {
-            NCond::Test { pred, want } => {
-                let (simple, _) = self.atoms.simple(pred.0)?;
-                let answer = self.atoms.lenses[lens as usize].classes.answer(simple, class)?;
-                Some(answer == Tri::from(*want))
-            }
-            NCond::And(parts) => all(parts, false),
-            NCond::Or(parts) => all(parts, true),
-            NCond::Const(value) => Some(*value),
-            NCond::Each { .. } => None,
-        }
+        best.map(|(_, guard)| guard)
     }
 }
 
 /// Turns what was found into what is looked up.
-fn finish(atoms: &Atoms<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Index {
-    let by_number = atoms.atoms_of_sets();
+fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Index {
+    let atoms = builder.atoms;
     let mut literal_keys: Vec<Vec<(u32, u32)>> = vec![Vec::new(); atoms.subjects.len()];
     let mut class_keys: Vec<Vec<(Class, u32)>> = vec![Vec::new(); atoms.lenses.len()];
     let mut element_keys: Vec<HashMap<Box<str>, Vec<u32>, foldhash::fast::FixedState>> = Vec::new();
     element_keys.resize_with(atoms.lenses.len(), HashMap::default);
     for ((table, set), key) in &keys.numbers {
         let info = &mut tables[*table as usize];
-        for atom in by_number[*set as usize] {
+        for atom in builder.sets[*set as usize] {
             match atom {
                 Atom::Literal(subject, literal) => {
                     literal_keys[*subject as usize].push((*literal, *key));

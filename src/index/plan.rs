@@ -96,11 +96,15 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
                     posting: way.iter().map(|set| used[*set as usize]).sum(),
                     likelihood: way.iter().map(|set| atoms.likelihood[*set as usize]).sum::<f64>().min(1.0),
                 },
-                Access::Bits(limits) => {
-                    let lenses = limits.iter().take(MAX_COLUMNS);
-                    let mut values: Vec<String> =
-                        lenses.map(|(lens, _)| writer.value_of(atoms.lenses[*lens as usize].pred)).collect();
-                    values.dedup();
+                Access::Bits(alternatives) => {
+                    let mut values: Vec<String> = Vec::new();
+                    for (lens, _) in alternatives.iter().flatten() {
+                        let value = writer.value_of(atoms.lenses[*lens as usize].pred);
+                        if !values.contains(&value) {
+                            values.push(value);
+                        }
+                    }
+                    values.truncate(MAX_COLUMNS);
                     Found::Bits { values }
                 }
                 Access::Always => Found::Always { because: writer.because(route) },

@@ -106,9 +106,19 @@ pub fn fold_char(c: char) -> char {
 /// folds.
 const UNFOLDED: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
 
+/// Whether a byte begins a character that may fold, other than an ASCII letter: of two, three or four bytes.
+#[inline(always)]
+fn may_fold(byte: u8) -> bool {
+    (byte >= 0xC0) & (byte.wrapping_sub(*UNFOLDED.start()) > UNFOLDED.end() - UNFOLDED.start())
+}
+
 /// Appends `text`, each character folded, to `out`. Allocates only when `out` has to grow.
 pub fn fold_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
+    // Asked of every byte, without a way out: the compiler does many at once.
+    if bytes.iter().fold(0, |any, byte| any | u8::from(may_fold(*byte))) == 0 {
+        return push_ascii_folded(text, out);
+    }
     let (mut copied, mut at) = (0, 0);
     // Runs in which only ASCII letters fold are skipped; only what lies between them is looked up.
     while let Some(&byte) = bytes.get(at) {

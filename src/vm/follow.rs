@@ -67,11 +67,30 @@ pub(crate) fn follow<S, P>(
     start: impl Fn(&S, TableId) -> P,
     mut run: impl FnMut(&mut S, P) -> End<P>,
 ) -> Choice {
+    let place = start(searcher, entry);
+    // Most decisions end in the first table.
+    match run(searcher, place) {
+        End::Choose(route) => Choice { chosen: Some(Chosen::Rule(route)), path: SmallVec::new() },
+        End::Default(table) => Choice { chosen: Some(Chosen::Default(table)), path: SmallVec::new() },
+        End::Nothing | End::Answer(_) => Choice::nothing(),
+        end => follow_on(searcher, chunk, memo, end, start, run),
+    }
+}
+
+/// Goes on where a table ended in another one.
+#[inline(never)]
+fn follow_on<S, P>(
+    searcher: &mut S,
+    chunk: &Chunk,
+    memo: &Memo<'_>,
+    mut end: End<P>,
+    start: impl Fn(&S, TableId) -> P,
+    mut run: impl FnMut(&mut S, P) -> End<P>,
+) -> Choice {
     let mut path = SmallVec::<[RuleId; 4]>::new();
     let mut frames = SmallVec::<[Frame<P>; 8]>::new();
-    let mut place = start(searcher, entry);
     loop {
-        let next = match run(searcher, place) {
+        let next = match end {
             End::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
             End::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
             End::Goto { route, table, behind } => {
@@ -83,14 +102,15 @@ pub(crate) fn follow<S, P>(
             End::Nothing | End::Answer(_) => None,
         };
         // A table that chose nothing once in a decision will choose nothing again.
-        match next {
-            Some(table) if memo.recall(Memo::table(chunk, table)).is_none() => place = start(searcher, table),
+        let place = match next {
+            Some(table) if memo.recall(Memo::table(chunk, table)).is_none() => start(searcher, table),
             _ => {
                 let Some(frame) = frames.pop() else { return Choice::nothing() };
                 memo.keep(Memo::table(chunk, frame.table), Tri::False);
                 path.pop();
-                place = frame.behind;
+                frame.behind
             }
-        }
+        };
+        end = run(searcher, place);
     }
 }

@@ -2,9 +2,10 @@
 //! are tried below the best so far, then those that bits leave over.
 
 use super::{End, Message, Vm};
+use crate::bytecode::chunk::Operand;
 use crate::bytecode::instr::Instr;
-use crate::index::block::{Block, MAX_COLUMNS};
-use crate::index::{Index, Posting, TableIndex};
+use crate::index::block::{Block, CHUNK, MAX_COLUMNS};
+use crate::index::{Index, Posted, Posting, TableIndex};
 use crate::sema::hir::{RuleId, TableId};
 use crate::text::TextMode;
 use crate::value::{Tri, Value};
@@ -45,6 +46,21 @@ const FIRST: u32 = 10;
 /// See [`Probe::heat`].
 const WARM: u8 = 8;
 const HOTTEST: u8 = 12;
+
+/// Leaves the bits that a chunk of a row has too.
+#[inline(always)]
+fn join<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
+    match row.get(chunk) {
+        Some(row) => bits.iter_mut().zip(row).for_each(|(bits, row)| *bits &= row),
+        None => *bits = [0; N],
+    }
+}
+
+/// The routes of a short list.
+#[inline]
+fn posted(info: &TableIndex, start: u32, end: u32) -> &[Posted] {
+    info.posted.get(start as usize..end as usize).unwrap_or_default()
+}
 
 /// A route that holds.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +168,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             };
             let bound = best.map_or(u32::MAX, |best| best.rank);
             let found = match info.postings.get(key.posting as usize) {
-                Some(Posting::List(ranks)) => self.first_of_list(table, ranks, from, bound),
+                Some(Posting::List { start, end }) => {
+                    self.first_of_list(index, table, posted(info, *start, *end), from, bound)
+                }
                 Some(Posting::Block(block)) => self.first_of_block(index, table, block, from, bound),
                 None => None,
             };
@@ -163,17 +181,34 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.first_of_block(index, table, &info.root, from, bound).or(best)
     }
 
-    fn first_of_list(&mut self, table: TableId, ranks: &[u32], from: u32, bound: u32) -> Option<Found> {
-        let ranks = if from == 0 { ranks } else { &ranks[ranks.partition_point(|rank| *rank < from)..] };
-        for rank in ranks {
-            if *rank >= bound {
+    fn first_of_list(
+        &mut self,
+        index: &'a Index,
+        table: TableId,
+        posted: &[Posted],
+        from: u32,
+        bound: u32,
+    ) -> Option<Found> {
+        for posted in posted {
+            if posted.rank >= bound {
                 return None;
             }
-            if let Some(found) = self.try_route(table, *rank) {
+            if posted.rank >= from
+                && self.is_let_through(index, posted)
+                && let Some(found) = self.try_route(table, posted.rank)
+            {
                 return Some(found);
             }
         }
         None
+    }
+
+    /// Whether no guard rules a route out.
+    #[inline]
+    fn is_let_through(&mut self, index: &'a Index, posted: &Posted) -> bool {
+        posted.guards.iter().all(|guard| {
+            guard.lens == u32::MAX || (guard.from..guard.to).contains(&self.class(index, guard.lens))
+        })
     }
 
     fn first_of_block(
@@ -201,36 +236,60 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         block: &'a Block,
         from: u32,
         bound: u32,
-        mut stop: impl FnMut(&mut Self, u32) -> bool,
+        stop: impl FnMut(&mut Self, u32) -> bool,
     ) {
-        let ranks = &block.ranks[..];
-        if ranks.first().is_none_or(|first| *first >= bound) {
+        if block.ranks.first().is_none_or(|first| *first >= bound) {
             return;
         }
-        let words = block.words();
-        let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
-        let mut rows = SmallVec::<[&[u64]; MAX_COLUMNS]>::new();
-        for column in &block.columns {
-            rows.push(column.row(self.class(index, column.lens), words));
+        match block.words() {
+            1 => self.each_of_chunks::<1>(index, block, from, bound, stop),
+            2 => self.each_of_chunks::<2>(index, block, from, bound, stop),
+            4 => self.each_of_chunks::<4>(index, block, from, bound, stop),
+            _ => self.each_of_chunks::<CHUNK>(index, block, from, bound, stop),
         }
-        let mut mask = !0 << (first % 64);
-        for word in first / 64..words {
-            let Some(rank) = ranks.get(word * 64) else { return };
-            if *rank >= bound {
-                return;
+    }
+
+    /// The same for a block whose rows are a multiple of so many words.
+    #[inline]
+    fn each_of_chunks<const N: usize>(
+        &mut self,
+        index: &'a Index,
+        block: &'a Block,
+        from: u32,
+        bound: u32,
+        mut stop: impl FnMut(&mut Self, u32) -> bool,
+    ) {
+        let (ranks, words) = (&block.ranks[..], block.words());
+        let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
+        let mut rows = SmallVec::<[&[[u64; N]]; MAX_COLUMNS]>::new();
+        for chunk in first / (64 * N)..words / N {
+            let start = chunk * 64 * N;
+            match ranks.get(start) {
+                Some(rank) if *rank < bound => {}
+                _ => return,
             }
-            let mut bits = mask;
-            mask = !0;
+            let mut bits = [!0_u64; N];
             for row in &rows {
-                bits &= row.get(word).copied().unwrap_or(0);
+                join(&mut bits, row, chunk);
             }
-            while bits != 0 {
-                // Behind the last route lies none.
-                let Some(rank) = ranks.get(word * 64 + bits.trailing_zeros() as usize) else { return };
-                if *rank >= bound || stop(self, *rank) {
-                    return;
+            // A value is looked at once there is a route left for it to rule out.
+            while let Some(column) = block.columns.get(rows.len())
+                && bits != [0; N]
+            {
+                let row = column.row(self.class(index, column.lens), words).as_chunks().0;
+                join(&mut bits, row, chunk);
+                rows.push(row);
+            }
+            for (word, mut bits) in bits.into_iter().enumerate() {
+                while bits != 0 {
+                    let at = start + word * 64 + bits.trailing_zeros() as usize;
+                    // Behind the last route lies none, where there is no column to say so.
+                    let Some(rank) = ranks.get(at) else { return };
+                    if *rank >= bound || (at >= first && stop(self, *rank)) {
+                        return;
+                    }
+                    bits &= bits - 1;
                 }
-                bits &= bits - 1;
             }
         }
     }
@@ -246,7 +305,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 continue;
             };
             match info.postings.get(key.posting as usize) {
-                Some(Posting::List(ranks)) => candidates.extend_from_slice(ranks),
+                Some(Posting::List { start, end }) => {
+                    for posted in posted(info, *start, *end) {
+                        if self.is_let_through(index, posted) {
+                            candidates.push(posted.rank);
+                        }
+                    }
+                }
                 Some(Posting::Block(block)) => self.collect(index, block, &mut candidates),
                 None => {}
             }
@@ -398,19 +463,28 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// The class of a value.
+    #[inline]
     fn class(&mut self, index: &'a Index, number: u32) -> u32 {
         match self.probe.classes.get(number as usize) {
-            Some((stamp, class)) if *stamp == self.epoch => return *class,
-            _ => {}
+            Some((stamp, class)) if *stamp == self.epoch => *class,
+            _ => self.look_up_class(index, number),
         }
+    }
+
+    #[inline(never)]
+    fn look_up_class(&mut self, index: &'a Index, number: u32) -> u32 {
         let Some(lens) = index.lenses.get(number as usize) else { return crate::index::lens::OTHER };
-        let value = self.operand(lens.operand);
+        let value = match lens.operand {
+            Operand::Slot(slot) => *self.message.slot(slot.index()),
+            operand => self.operand(operand),
+        };
         let class = match value {
-            Value::Str(text) => {
-                let text = self.lens_text(text, lens.mode);
-                lens.classes.of(Value::Str(text.unwrap_or(&self.probe.other)))
+            Value::Str(text) if !lens.mode.is_plain() => {
+                self.probe.other.clear();
+                lens.mode.prepare_into(text, &mut self.probe.other);
+                lens.classes.of(Value::Str(&self.probe.other))
             }
-            other => lens.classes.of(other),
+            value => lens.classes.of(value),
         };
         if let Some(cell) = self.probe.classes.get_mut(number as usize) {
             *cell = (self.epoch, class);
