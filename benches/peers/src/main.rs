@@ -1,5 +1,6 @@
 //! rulec against its peers and two hand-written baselines, on one workload. See the README.
 
+mod census;
 mod clinc;
 mod engines;
 mod heap;
@@ -8,9 +9,11 @@ mod measure;
 mod mix;
 mod options;
 mod report;
+mod scan;
 mod view;
 mod workload;
 
+use census::Census;
 use clap::Parser;
 use engines::{Column, Engine, Ready};
 use mix::Mix;
@@ -18,7 +21,7 @@ use options::Options;
 use report::{Section, Table};
 use std::collections::HashMap;
 use std::process::ExitCode;
-use workload::{Variant, Workload};
+use workload::{Density, Variant, Workload};
 
 #[global_allocator]
 static ALLOCATOR: heap::Counting = heap::Counting;
@@ -37,17 +40,30 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let columns = options.columns()?;
     let mut page = Page::new(options);
+    let mut tables = Vec::new();
     for &variant in &options.variants {
-        for section in compare(options, &columns, variant.into(), &mut page.facts)? {
-            page.add(section);
+        for density in options.densities() {
+            let (compared, hardness) = compare(options, &columns, variant.into(), density, &mut page.facts)?;
+            compared.iter().for_each(|table| page.add(table.section()));
+            page.add(hardness);
+            tables.extend(compared);
         }
     }
+    let (rounds, densities) = (options.rounds.into(), options.densities());
+    if !options.scan.is_empty() {
+        page.add(scan::section(&options.scan, &densities, options.messages, rounds, options.seed)?);
+    }
     if !options.clinc.is_empty() {
-        page.add(clinc::section(&options.clinc, options.rounds.into())?);
+        page.add(clinc::section(&options.clinc, options.clinc_data.as_deref(), rounds)?);
     }
     if options.load > 0 {
-        eprintln!("loading {} routes", options.load);
-        page.add(load::section(&Workload::new(options.shape(options.load, Variant::Mixed)))?);
+        for density in densities {
+            eprintln!("loading {} routes, {}", options.load, density.name());
+            page.add(load::section(&Workload::new(options.shape(options.load, Variant::Mixed, density)))?);
+        }
+    }
+    if let Some(targets) = report::targets(&tables) {
+        page.add_first(targets);
     }
     page.write(options)
 }
@@ -63,7 +79,7 @@ impl Page {
         let Options { messages, rounds, no_key, seed, .. } = options;
         let facts = vec![format!(
             "{messages} messages a mix, {rounds} rounds, {no_key} % of the routes without a key, seed {seed}; all \
-             answers checked with the reference evaluator, unless said otherwise"
+             answers checked against the reference evaluator's before timing, unless said otherwise"
         )];
         Page { sections: Vec::new(), facts }
     }
@@ -71,6 +87,12 @@ impl Page {
     fn add(&mut self, section: Section) {
         println!("{}", section.text());
         self.sections.push(section);
+    }
+
+    /// A section that can be made last only, but is to be read first.
+    fn add_first(&mut self, section: Section) {
+        println!("{}", section.text());
+        self.sections.insert(0, section);
     }
 
     fn write(&self, options: &Options) -> Result<(), String> {
@@ -84,34 +106,37 @@ impl Page {
     }
 }
 
-/// The tables of one variant.
+/// The tables of one kind of rules, and how hard they are.
 fn compare(
     options: &Options,
     columns: &[Column],
     variant: Variant,
+    density: Density,
     facts: &mut Vec<String>,
-) -> Result<Vec<Section>, String> {
+) -> Result<(Vec<Table>, Section), String> {
     let places = options.places();
-    let mut tables: Vec<Table> = places
-        .iter()
-        .map(|&place| Table {
-            place,
-            columns: columns.iter().map(|column| column.name).collect(),
-            rows: Vec::new(),
-        })
-        .collect();
+    let name = options.shape(0, variant, density).name();
+    let table = |&place| Table {
+        place,
+        rules: name.clone(),
+        columns: columns.iter().map(|column| column.name).collect(),
+        rows: Vec::new(),
+    };
+    let mut tables: Vec<Table> = places.iter().map(table).collect();
+    let mut hardness = Vec::new();
     let mut slowest = HashMap::new();
     for &size in &options.sizes {
-        eprintln!("{} rules, {size} routes: generating", variant.name());
-        let workload = Workload::new(options.shape(size, variant));
+        eprintln!("{name}, {size} routes: generating");
+        let workload = Workload::new(options.shape(size, variant, density));
         let mixes = mix::mixes(&workload, &places, options.messages)?;
+        hardness.push(Census::new(&workload, &mixes)?);
         facts.extend(check_oracle(&workload, &mixes, options)?);
         let times = measure_size(options, columns, &workload, &mixes, &mut slowest)?;
         for (table, times) in tables.iter_mut().zip(times) {
             table.rows.push((size, times));
         }
     }
-    Ok(tables.iter().map(|table| table.section(variant.name())).collect())
+    Ok((tables, census::section(&name, &hardness)))
 }
 
 /// Holds the expected answers against the reference evaluator: all of them, or a sample where a
@@ -140,8 +165,8 @@ fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result
     let routes = report::thousands(size as f64);
     Ok((sample < options.messages).then(|| {
         format!(
-            "{} rules, {routes} routes: the reference evaluator has checked {sample} messages a mix",
-            workload.shape.variant.name()
+            "{}, {routes} routes: the reference evaluator has checked {sample} messages a mix",
+            workload.shape.name()
         )
     }))
 }
@@ -175,6 +200,7 @@ fn measure_size(
         }
     }
     let mut times = vec![vec![None; columns.len()]; mixes.len()];
+    let mut longest: HashMap<&'static str, f64> = HashMap::new();
     for (mix, times) in mixes.iter().zip(&mut times) {
         let messages = mix.samples.len();
         let (mut chosen, mut readies): (Vec<usize>, Vec<Box<dyn Ready + '_>>) = Default::default();
@@ -184,12 +210,15 @@ fn measure_size(
             let time = measure::probe(&mut *ready, messages);
             if time > limit && !always_measured(name) {
                 eprintln!("  {name}: {:.0} ms a message, skipped", time / 1e6);
+                longest.insert(name, time);
                 continue;
             }
-            let checked = measure::check(name, mix, |at| ready.decide(at))?;
+            let checked = measure::check(&mut *ready, &mix.samples, &mix.expected)
+                .map_err(|error| format!("`{name}`, mix `{}`: {error}", mix.place.name()))?;
             if checked < messages {
                 eprintln!("  {name}: {checked} of {messages} messages checked");
             }
+            ready.warm(messages);
             chosen.push(*at);
             readies.push(ready);
         }
@@ -198,8 +227,10 @@ fn measure_size(
             chosen.into_iter().zip(measure::interleaved(&mut readies, messages, options.rounds.into()))
         {
             times[at] = Some(time);
-            slowest.insert(columns[at].name, (time, size));
+            let longest = longest.entry(columns[at].name).or_default();
+            *longest = longest.max(time);
         }
     }
+    slowest.extend(longest.into_iter().map(|(name, time)| (name, (time, size))));
     Ok(times)
 }

@@ -3,12 +3,13 @@
 //!
 //! How often a route holds is aimed at: over the whole rule set about one route holds for a message,
 //! whatever the size, so that there are early hits, late hits and none at a million routes as well.
-//! Hence words, products and thresholds grow more selective as the rule set grows.
+//! Hence words, products and thresholds grow more selective as the rule set grows. How many of its words a
+//! text has by chance, and in how many routes a word stands, is the [`Density`].
 
 use super::message::PRESENT;
 use super::random::Random;
 use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRODUCT, ROLE, Route, Term, Words};
-use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
+use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 
 /// What the routes test.
@@ -35,9 +36,17 @@ impl Variant {
 pub struct Shape {
     pub routes: usize,
     pub variant: Variant,
+    pub density: Density,
     /// How many routes in a hundred have only ranges and negations.
     pub no_key: usize,
     pub seed: u64,
+}
+
+impl Shape {
+    /// What rules of this shape are called, whatever their number.
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.variant.name(), self.density.name())
+    }
 }
 
 /// Routes and the words they were made of.
@@ -50,13 +59,14 @@ pub struct Workload {
 
 /// How many routes hold for a message, on average.
 const HOLDING: f64 = 1.2;
-/// Words that rules may ask for in a text, on average.
-const WORDS_IN_TEXT: f64 = 7.0;
+/// How many words that rules ask for are planted in a text, on average: four texts in ten are made for a
+/// route, of which seven in ten have a word or two.
+const PLANTED_WORDS: f64 = 0.42;
 
 impl Workload {
     pub fn new(shape: Shape) -> Workload {
         let mut random = Random::new(shape.seed ^ (shape.routes as u64) << 8 ^ shape.variant as u64);
-        let vocabulary = Vocabulary::new(shape.routes, &mut random);
+        let vocabulary = Vocabulary::new(shape.routes, shape.density, &mut random);
         let mut maker = Maker { shape, vocabulary: &vocabulary, random };
         let routes = (0..shape.routes).map(|rank| maker.route(rank)).collect();
         Workload { shape, vocabulary, routes }
@@ -121,7 +131,9 @@ impl Maker<'_> {
         let words = if chinese { &self.vocabulary.chinese } else { &self.vocabulary.words };
         let at = self.random.below(words.len());
         let share = if chinese { 0.3 } else { 0.7 };
-        (words[at].clone(), (share * WORDS_IN_TEXT * Vocabulary::frequency(at, words.len())).min(0.9))
+        let by_chance = self.shape.density.words_in_text() * Vocabulary::frequency(at, words.len());
+        let planted = PLANTED_WORDS / words.len() as f64;
+        (words[at].clone(), (share * (by_chance + planted)).min(0.9))
     }
 
     fn text(&mut self) -> (Term, f64) {
@@ -137,7 +149,9 @@ impl Maker<'_> {
             5 => (contains(vec![first, second], Words::Any), (a + b).min(0.9)),
             6 => (contains(vec![first, second], Words::All), (a * b).max(planted)),
             _ => {
-                (Term::StartsWith { word: format!("{first}{glue}"), fold }, (a / WORDS_IN_TEXT).max(planted))
+                let density = self.shape.density;
+                let begins = a / density.words_in_text() * density.asked() as f64 / 100.0;
+                (Term::StartsWith { word: format!("{first}{glue}"), fold }, begins.max(planted))
             }
         }
     }
