@@ -23,7 +23,9 @@ fn main() {
     for density in Density::ALL {
         for variant in Variant::ALL {
             for routes in SIZES {
-                code.rule_set(&Workload::new(Shape { routes, variant, density, no_key: NO_KEY, seed: SEED }));
+                for seed in SEED..SEED + Shape::draws(routes) {
+                    code.rule_set(&Workload::new(Shape { routes, variant, density, no_key: NO_KEY, seed }));
+                }
             }
         }
     }
@@ -45,7 +47,7 @@ impl Code {
     fn rule_set(&mut self, workload: &Workload) {
         let Shape { routes, variant, density, no_key, seed } = workload.shape;
         (self.words, self.patterns) = (Vec::new(), Vec::new());
-        let name = format!("{}_{}_{routes}", density.name(), variant.name());
+        let name = format!("{}_{}_{routes}_{seed}", density.name(), variant.name());
         let mut body = String::new();
         for route in &workload.routes {
             let mut terms: Vec<&Term> = route.terms.iter().collect();

@@ -10,11 +10,10 @@ use crate::workload::{Message, Term, Workload};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
-/// Counted once; means over the messages that are timed, but for `hold`.
+/// What is counted; means over the messages that are timed, but for `hold`.
 pub struct Census {
-    routes: usize,
     /// Different literals of the routes' tests of the text.
-    literals: usize,
+    literals: f64,
     /// Of these in a message.
     found: f64,
     /// Routes in which those stand.
@@ -82,8 +81,7 @@ impl Census {
         let hold: usize = by_chance.map(|message| oracle.candidates(&message, &buffer).1).sum();
         let mean = |count: usize| count as f64 / samples.len().max(1) as f64;
         Ok(Census {
-            routes: workload.routes.len(),
-            literals: literals.len(),
+            literals: literals.len() as f64,
             found: mean(found),
             lead: mean(lead),
             candidates: mean(candidates),
@@ -92,30 +90,40 @@ impl Census {
     }
 }
 
-/// The table of a rule set at all sizes.
-pub fn section(name: &str, rows: &[Census]) -> Section {
-    let mut section = Section::new(format!("How hard it is: {name}"));
-    section.line("| routes | literals | found in a message | routes they stand in | candidates | hold |");
-    section.line("|---|---|---|---|---|---|");
-    for row in rows {
-        let mean = |number: f64| {
-            if number < 100.0 { format!("{number:.1}") } else { thousands(number) }
+/// What was counted of the rule sets of one kind and size.
+pub struct Row {
+    pub rules: String,
+    pub routes: usize,
+    pub draws: Vec<Census>,
+}
+
+/// The table.
+pub fn section(rows: &[Row]) -> Section {
+    let mut section = Section::new("How hard the rules are");
+    section.line(
+        "| rules | routes | literals | found in a message | routes they stand in | candidates | hold |",
+    );
+    section.line("|---|---|---|---|---|---|---|");
+    for Row { rules, routes, draws } in rows {
+        let mean = |count: fn(&Census) -> f64| {
+            let mean = draws.iter().map(count).sum::<f64>() / draws.len() as f64;
+            if mean < 100.0 { format!("{mean:.1}") } else { thousands(mean.round()) }
         };
-        section.line(format!(
-            "| {} | {} | {} | {} | {} | {} |",
-            thousands(row.routes as f64),
-            thousands(row.literals as f64),
-            mean(row.found),
-            mean(row.lead),
-            mean(row.candidates),
-            mean(row.hold),
-        ));
+        let cells = [
+            mean(|census| census.literals),
+            mean(|census| census.found),
+            mean(|census| census.lead),
+            mean(|census| census.candidates),
+            mean(|census| census.hold),
+        ];
+        section.line(format!("| {rules} | {} | {} |", thousands(*routes as f64), cells.join(" | ")));
     }
     section.line(
-        "\nLiterals are the different ones that routes ask for in the text; found, candidates and the routes \
-         literals stand in are means a message that is timed. Candidates are the routes that an index with one \
-         key a route (a literal, a value, a threshold) has to try when nothing holds. The last column is of \
-         messages left to chance: 1.2 is aimed at, less with few routes.",
+        "\n- literals: the different ones that the routes ask for in a text; those found in a message, and the \
+         routes in which these stand, are means over the messages that are timed\n\
+         - candidates: routes that an index with one key a route (a literal, a value, a threshold) has to try \
+         when nothing holds\n\
+         - hold: routes that hold for a message left to chance",
     );
     section
 }

@@ -74,7 +74,7 @@ pub fn section(workload: &Workload) -> Result<Section, String> {
             thousands(*bytes)
         ));
     }
-    section.line("\n| target at 100,000 routes | measured | met |\n|---|---|---|");
+    section.line("\n| target, at 100,000 routes | measured at this size | met |\n|---|---|---|");
     let mut target = |target: &str, measured: String, met: bool| {
         section.line(format!("| {target} | {measured} | {} |", if met { "yes" } else { "no" }));
     };

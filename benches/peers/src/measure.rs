@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// A batch lasts at least so long.
-const BATCH: Duration = Duration::from_millis(20);
+const BATCH: Duration = Duration::from_millis(10);
 /// A batch of a slow engine has so many messages; fewer, but two, if it would last longer than `PATIENCE`.
 const FEW: f64 = 64.0;
 const PATIENCE: f64 = 200e6;

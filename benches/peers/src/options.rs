@@ -34,7 +34,8 @@ pub struct Options {
     /// Routes in a hundred that no key can find.
     #[arg(long, default_value_t = 5)]
     pub no_key: usize,
-    /// The generator's seed. The straight-line code is there for the default only.
+    /// The generator's seed. The straight-line code is there for the default only. Up to 10 routes the next
+    /// three seeds count as well.
     #[arg(long, default_value_t = 7)]
     pub seed: u64,
     /// A peer that takes longer for a message, in milliseconds, is skipped.

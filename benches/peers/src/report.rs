@@ -170,6 +170,12 @@ pub fn head(date: &str, facts: &[String]) -> String {
          what the engines and the mixes are. Times are nanoseconds a message, the message already in the engine's \
          own form: medians of rounds in which all engines take turns, in one process and one thread, in the \
          thread's processor time. `–`: not expressible, or left out at that size.\n\n\
+         `straight-line` is Rust generated from the rules and compiled by rustc, `closures` a tree of boxed closures \
+         scanned in order, both written to be fast; the `proto-` columns are textbook indexes over another's \
+         text scan; `rulec` is what a user gets, `rulec-vm` and `rulec-jit` its engines without the index, \
+         `rulec-index` the index for whatever size. In `sparse` rules most routes have words of their own and a \
+         text has one or two words that rules ask for; in `dense` ones they share words and a text has seven. \
+         `subset` rules leave out what wirefilter cannot express.\n\n\
          - date: {date}\n- machine: {}\n- command: `cargo run --release -p rulec-peers{features} -- {}`",
         machine(),
         command.join(" ")

@@ -75,10 +75,10 @@ pub fn all() -> Vec<Column> {
         column("cel", cel::build, 100_000),
         column("zen", zen::build, 100_000),
         column("rhai", rhai::build, 100_000),
-        column("aho-corasick", keyed::build, 100_000),
+        column("proto-aho-corasick", keyed::build, 100_000),
     ];
     #[cfg(feature = "hyperscan")]
-    columns.push(column("hyperscan", hyperscan::build, 100_000));
+    columns.push(column("proto-hyperscan", hyperscan::build, 100_000));
     columns.extend(rulec::columns());
     columns
 }

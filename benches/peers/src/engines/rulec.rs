@@ -34,10 +34,10 @@ impl Way {
     ///
     /// # Errors
     /// When there is no machine code for them.
-    pub fn of(self, rules: &Rules) -> Result<Rules, String> {
+    pub fn of(self, rules: &Rules) -> Result<Decider, String> {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
         rules.ready().map_err(|error| error.to_string())?;
-        Ok(rules)
+        Ok(Decider { rules, warms: self.tier == Tier::Auto })
     }
 
     /// The same from a text. Machine code is shared between clones of rules, so what is forced to it has
@@ -96,10 +96,16 @@ fn choose(entry: Entry<'_>, record: &Record<'_>, scratch: &mut Scratch) -> Optio
     }
 }
 
-impl Engine for Rules {
+/// Rules, and whether machine code may be made of them while they decide.
+pub struct Decider {
+    rules: Rules,
+    warms: bool,
+}
+
+impl Engine for Decider {
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
-        let records = samples.iter().map(|sample| self.prepare(&sample.json)).collect();
-        Box::new(Prepared { entry: self.main(), records, scratch: Scratch::new() })
+        let records = samples.iter().map(|sample| self.rules.prepare(&sample.json)).collect();
+        Box::new(Prepared { entry: self.rules.main(), records, scratch: Scratch::new(), warms: self.warms })
     }
 }
 
@@ -107,6 +113,7 @@ struct Prepared<'e> {
     entry: Entry<'e>,
     records: Vec<Record<'e>>,
     scratch: Scratch,
+    warms: bool,
 }
 
 /// After so many decisions rules that are worth it have long been given to the compiler …
@@ -135,6 +142,9 @@ impl Ready for Prepared<'_> {
     }
 
     fn warm(&mut self, messages: usize) {
+        if !self.warms {
+            return;
+        }
         let start = Instant::now();
         let mut left = WARM;
         while left > 0 && start.elapsed() < WARMING {

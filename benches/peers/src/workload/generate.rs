@@ -43,6 +43,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// A handful of routes is whatever the seed makes of it. So many rule sets of that size are made, from
+    /// this seed and the next ones.
+    pub fn draws(routes: usize) -> u64 {
+        if routes <= 10 { 4 } else { 1 }
+    }
+
     /// What rules of this shape are called, whatever their number.
     pub fn name(&self) -> String {
         format!("{}, {}", self.variant.name(), self.density.name())
@@ -289,4 +295,61 @@ fn same_subject(terms: &[Term], next: &Term) -> bool {
         _ => None,
     };
     subject(next).is_some() && terms.iter().any(|term| subject(term) == subject(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Message;
+
+    /// Routes that are a test of the text and nothing else, with the frequencies aimed at: as many hold
+    /// for a message as the frequencies add up to, within a third.
+    #[test]
+    fn frequencies_of_tests_of_the_text() {
+        const MESSAGES: usize = 2_000;
+        for density in Density::ALL {
+            for routes in [100, 3_000] {
+                let shape = Shape { routes, variant: Variant::Mixed, density, no_key: 5, seed: 7 };
+                let mut random = Random::new(1);
+                let vocabulary = Vocabulary::new(routes, density, &mut random);
+                let mut maker = Maker { shape, vocabulary: &vocabulary, random };
+                // Seven in ten have one, as in a workload: what is planted is counted on that.
+                let terms = (0..routes * 7 / 10).map(|_| maker.text());
+                let (terms, aimed): (Vec<Term>, Vec<f64>) = terms.unzip();
+                let aimed: f64 = aimed.iter().sum();
+                let routes =
+                    terms.iter().cloned().chain(std::iter::repeat(Term::IsNew)).take(routes).enumerate();
+                let routes =
+                    routes.map(|(rank, term)| Route { rank: rank as u32, priority: 0, terms: vec![term] });
+                let workload = Workload { shape, routes: routes.collect(), vocabulary: vocabulary.clone() };
+                let mut random = Random::new(2);
+                let messages = (0..MESSAGES).map(|_| Message::random(&workload, &mut random));
+                let holding =
+                    messages.map(|message| terms.iter().filter(|term| holds(term, &message)).count());
+                let measured = holding.sum::<usize>() as f64 / MESSAGES as f64;
+                let ratio = measured / aimed;
+                let named = (density.name(), workload.routes.len());
+                assert!(
+                    (0.75..1.33).contains(&ratio),
+                    "{named:?}: aimed at {aimed:.2}, measured {measured:.2}"
+                );
+            }
+        }
+    }
+
+    fn holds(term: &Term, message: &Message) -> bool {
+        let text = |fold: bool| match fold {
+            true => message.text.to_ascii_lowercase(),
+            false => message.text.clone(),
+        };
+        match term {
+            Term::Contains { words, joined, fold } => {
+                let text = text(*fold);
+                let mut found = words.iter().map(|word| text.contains(word.as_str()));
+                if *joined == Words::Any { found.any(|found| found) } else { found.all(|found| found) }
+            }
+            Term::StartsWith { word, fold } => text(*fold).starts_with(word.as_str()),
+            _ => unreachable!("no other test of the text is made"),
+        }
+    }
 }

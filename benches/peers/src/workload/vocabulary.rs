@@ -34,7 +34,7 @@ impl Density {
 
     /// How many words of a text are drawn from those that rules ask for, on average.
     pub fn words_in_text(self) -> f64 {
-        [1.4, 7.0][self as usize]
+        [1.5, 7.0][self as usize]
     }
 
     /// How many English and Chinese words the rules of so many routes choose from.
@@ -122,6 +122,7 @@ pub const ERRORS: &[&str] = &[
 ];
 
 /// The words of a workload.
+#[derive(Clone)]
 pub struct Vocabulary {
     pub words: Vec<String>,
     pub chinese: Vec<String>,
