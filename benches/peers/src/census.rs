@@ -25,7 +25,7 @@ pub struct Census {
 }
 
 /// Messages left to chance.
-const BY_CHANCE: usize = 2_000;
+const BY_CHANCE: usize = 1_000;
 
 /// Literals that the routes require of a text, each once, in lower case; and the routes of each.
 pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {

@@ -39,7 +39,7 @@ pub struct Options {
     #[arg(long, default_value_t = 7)]
     pub seed: u64,
     /// A peer that takes longer for a message, in milliseconds, is skipped.
-    #[arg(long, default_value_t = 100.0)]
+    #[arg(long, default_value_t = 200.0)]
     pub limit_ms: f64,
     /// How many copies of the CLINC150 rules are put before the original, a row each; none for no table.
     #[arg(long, value_delimiter = ',', default_value = "0,10,100", num_args = 0..)]
