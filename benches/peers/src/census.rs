@@ -2,7 +2,7 @@
 //! lead, and how many hold. What any index has to do at least stands here.
 
 use crate::engines::Sample;
-use crate::engines::keyed::{automaton, oracle};
+use crate::engines::keyed::{Candidates, automaton, oracle};
 use crate::mix::Mix;
 use crate::report::{Section, thousands};
 use crate::workload::random::Random;
@@ -18,8 +18,9 @@ pub struct Census {
     found: f64,
     /// Routes in which those stand.
     lead: f64,
-    /// Routes that an index with one key a route would have to try.
-    candidates: f64,
+    /// Routes that an index with one key a route would have to try: found by a literal, by a value, and
+    /// by thresholds or not at all.
+    candidates: [f64; 3],
     /// Routes that hold for a message that is left to chance.
     hold: f64,
 }
@@ -65,7 +66,7 @@ impl Census {
         let oracle = oracle(workload)?;
         let buffer = Cell::default();
         let samples: Vec<&Sample> = mixes.iter().flat_map(|mix| &mix.samples).collect();
-        let (mut found, mut lead, mut candidates) = (0, 0, 0);
+        let (mut found, mut lead, mut candidates) = (0, 0, [0; 3]);
         for sample in &samples {
             if let Some(scan) = &scan {
                 let text = sample.message.text.to_ascii_lowercase();
@@ -74,17 +75,20 @@ impl Census {
                 found += hits.len();
                 lead += hits.iter().flat_map(|hit| &routes[*hit]).collect::<BTreeSet<_>>().len();
             }
-            candidates += oracle.candidates(&sample.message, &buffer).0;
+            let Candidates { by_literal, by_value, others, .. } = oracle.candidates(&sample.message, &buffer);
+            for (sum, count) in candidates.iter_mut().zip([by_literal, by_value, others]) {
+                *sum += count;
+            }
         }
         let mut random = Random::new(workload.shape.seed ^ 0xC0_47);
         let by_chance = (0..BY_CHANCE).map(|_| Message::random(workload, &mut random));
-        let hold: usize = by_chance.map(|message| oracle.candidates(&message, &buffer).1).sum();
+        let hold: usize = by_chance.map(|message| oracle.candidates(&message, &buffer).hold).sum();
         let mean = |count: usize| count as f64 / samples.len().max(1) as f64;
         Ok(Census {
             literals: literals.len() as f64,
             found: mean(found),
             lead: mean(lead),
-            candidates: mean(candidates),
+            candidates: candidates.map(mean),
             hold: hold as f64 / BY_CHANCE as f64,
         })
     }
@@ -101,9 +105,9 @@ pub struct Row {
 pub fn section(rows: &[Row]) -> Section {
     let mut section = Section::new("How hard the rules are");
     section.line(
-        "| rules | routes | literals | found in a message | routes they stand in | candidates | hold |",
+        "| rules | routes | literals | found in a message | routes they stand in | candidates by a literal | \
+         by a value | by a threshold | hold |\n|---|---|---|---|---|---|---|---|---|",
     );
-    section.line("|---|---|---|---|---|---|---|");
     for Row { rules, routes, draws } in rows {
         let mean = |count: fn(&Census) -> f64| {
             let mean = draws.iter().map(count).sum::<f64>() / draws.len() as f64;
@@ -113,7 +117,9 @@ pub fn section(rows: &[Row]) -> Section {
             mean(|census| census.literals),
             mean(|census| census.found),
             mean(|census| census.lead),
-            mean(|census| census.candidates),
+            mean(|census| census.candidates[0]),
+            mean(|census| census.candidates[1]),
+            mean(|census| census.candidates[2]),
             mean(|census| census.hold),
         ];
         section.line(format!("| {rules} | {} | {} |", thousands(*routes as f64), cells.join(" | ")));
@@ -121,8 +127,8 @@ pub fn section(rows: &[Row]) -> Section {
     section.line(
         "\n- literals: the different ones that the routes ask for in a text; those found in a message, and the \
          routes in which these stand, are means over the messages that are timed\n\
-         - candidates: routes that an index with one key a route (a literal, a value, a threshold) has to try \
-         when nothing holds\n\
+         - candidates: routes that an index with one key a route has to try when nothing holds, by what finds \
+         them: a literal, a value (a product, a tag, a country …), a threshold of a number or nothing\n\
          - hold: routes that hold for a message left to chance",
     );
     section

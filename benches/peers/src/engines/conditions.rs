@@ -140,7 +140,8 @@ fn edges(text: &[u8], start: usize, end: usize) -> bool {
     let is_word = |at: usize| text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let before = start.wrapping_sub(1);
     if ascii(before) && ascii(start) && ascii(end - 1) && ascii(end) {
-        return !(is_word(before) && is_word(start)) && !(is_word(end - 1) && is_word(end));
+        let inside_a_word = is_word(before) && is_word(start) || is_word(end - 1) && is_word(end);
+        return !inside_a_word;
     }
     std::str::from_utf8(text).is_ok_and(|text| word_edges_ok(text, start, end))
 }

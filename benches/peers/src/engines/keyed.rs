@@ -11,6 +11,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use foldhash::HashMap;
 use regex::Regex;
 use std::cell::{Cell, OnceCell};
+use std::collections::BTreeSet;
 
 /// Finds which of the literals a text has. All are in lower case, as is the text.
 pub trait LiteralScan {
@@ -40,6 +41,17 @@ pub struct Keyed<'w, S> {
     by_threshold: [[Vec<(f64, u32)>; 2]; 5],
     /// Routes without a key.
     rest: Ranks,
+}
+
+/// How many routes a message's keys lead to.
+pub struct Candidates {
+    pub by_literal: usize,
+    /// By a string or a tag.
+    pub by_value: usize,
+    /// By a threshold, or without a key.
+    pub others: usize,
+    /// Of all these.
+    pub hold: usize,
 }
 
 /// What a route hangs at.
@@ -162,28 +174,31 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         (best != u32::MAX).then_some(best)
     }
 
-    /// The routes that its keys lead to, whatever their ranks, and how many of them hold.
-    pub fn candidates(&self, message: &Message, buffer: &Cell<String>) -> (usize, usize) {
+    /// The routes that its keys lead to, whatever their ranks.
+    pub fn candidates(&self, message: &Message, buffer: &Cell<String>) -> Candidates {
         let view = View::new(message, buffer);
-        let mut found = std::collections::BTreeSet::new();
+        let mut found = BTreeSet::new();
+        if let Some(scan) = &self.scan {
+            scan.scan(view.lower(), &mut |literal| found.extend(&self.by_literal[literal]));
+        }
+        let by_literal = found.len();
         for (field, lists) in self.by_string.iter().enumerate() {
             found.extend(lists.get(view.string(field)).into_iter().flatten());
         }
         for tag in &message.tags {
             found.extend(self.by_tag.get(tag.as_str()).into_iter().flatten());
         }
+        let by_value = found.len() - by_literal;
         for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
             let value = view.number(field);
             found.extend(at_least.iter().filter(|(threshold, _)| value >= *threshold).map(|(_, rank)| rank));
             found.extend(below.iter().filter(|(threshold, _)| value < *threshold).map(|(_, rank)| rank));
         }
         found.extend(&self.rest);
-        if let Some(scan) = &self.scan {
-            scan.scan(view.lower(), &mut |literal| found.extend(&self.by_literal[literal]));
-        }
+        let others = found.len() - by_literal - by_value;
         let hold = found.iter().filter(|rank| self.holds(**rank, &view)).count();
         view.done();
-        (found.len(), hold)
+        Candidates { by_literal, by_value, others, hold }
     }
 
     fn holds(&self, rank: u32, view: &View<'_>) -> bool {
