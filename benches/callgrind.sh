@@ -4,8 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 figures=benches/guard.txt
-# routes, and decisions to count over
-workloads=("10 2000" "1000 400" "10000 200")
+# the workload's name (see benches/guard.rs), and decisions to count over
+workloads=("jit 2000" "index 1000" "lines 1000")
 
 bless=no
 case "${1:-}" in
@@ -18,7 +18,7 @@ if ! command -v valgrind >/dev/null; then
   exit 1
 fi
 
-built=$(cargo bench --locked --profile release --no-default-features --bench guard --no-run 2>&1) || { echo "$built" >&2; exit 1; }
+built=$(cargo bench --locked --profile release --no-default-features --features jit --bench guard --no-run 2>&1) || { echo "$built" >&2; exit 1; }
 program=$(sed -n 's/.*(\(.*guard-[0-9a-f]*\)).*/\1/p' <<<"$built" | tail -n 1)
 if [[ ! -x "$program" ]]; then
   echo "cargo did not say where it put the benchmark \`guard\`:" >&2
@@ -26,7 +26,7 @@ if [[ ! -x "$program" ]]; then
   exit 1
 fi
 
-# Instructions a decision: callgrind collects inside `decide_all` alone.
+# Instructions a decision: callgrind collects inside `decide_all…` alone.
 count() {
   local log
   log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='*guard::decide_all*' \
@@ -42,20 +42,20 @@ count() {
 }
 
 new=""
-printf '%8s %14s %14s %9s\n' routes committed now change
+printf '%8s %14s %14s %9s\n' workload committed now change
 for workload in "${workloads[@]}"; do
-  read -r routes decisions <<<"$workload"
-  now=$(count "$routes" "$decisions")
-  new+="$routes $now"$'\n'
-  before=$(awk -v routes="$routes" '$1 == routes { print $2 }' "$figures" 2>/dev/null || true)
+  read -r name decisions <<<"$workload"
+  now=$(count "$name" "$decisions")
+  new+="$name $now"$'\n'
+  before=$(awk -v name="$name" '$1 == name { print $2 }' "$figures" 2>/dev/null || true)
   change=–
   if [[ -n "$before" ]]; then
     change=$(awk -v now="$now" -v before="$before" 'BEGIN { printf "%+.1f%%", (now / before - 1) * 100 }')
   fi
-  printf '%8s %14s %14s %9s\n' "$routes" "${before:-none}" "$now" "$change"
+  printf '%8s %14s %14s %9s\n' "$name" "${before:-none}" "$now" "$change"
 done
 
 if [[ "$bless" == yes ]]; then
-  { echo "# Routes, and instructions a decision; written by benches/callgrind.sh --bless"; printf '%s' "$new"; } >"$figures"
+  { echo "# Workload, and instructions a decision; written by benches/callgrind.sh --bless"; printf '%s' "$new"; } >"$figures"
   echo "written to $figures"
 fi

@@ -1,28 +1,36 @@
 //! Decisions to count instructions of, under callgrind: `benches/callgrind.sh` runs this program for
 //! each of three fixed workloads and compares the counts with `guard.txt`.
 //!
-//! `guard ROUTES DECISIONS` decides so many times, by so many routes, messages that were prepared
-//! before. Half of the messages are made for some route, the others are left to chance.
+//! `guard WORKLOAD DECISIONS` decides so many times, over messages of which half are made for some
+//! route, the others left to chance:
+//!
+//! - `jit`: ten routes by machine code, a prepared record to a choice;
+//! - `index`: a thousand routes by the index, a prepared record to a choice;
+//! - `lines`: the same routes, the index used where it is worth it, from a JSON line to a JSON line.
 
 #[path = "peers/src/workload/mod.rs"]
 mod workload;
 
-use rulec::{Entry, Record, Rules};
+use rulec::vm::Scratch;
+use rulec::{Entry, Indexing, Record, Rules, Tier};
 use std::hint::black_box;
 use workload::random::Random;
-use workload::{Message, Shape, Variant, Workload};
+use workload::{Density, Message, Shape, Variant, Workload};
 
 /// Different messages.
 const MESSAGES: usize = 200;
 
 fn main() {
-    let mut numbers = std::env::args().skip(1).map(|argument| argument.parse::<usize>());
-    let (Some(Ok(routes)), Some(Ok(decisions))) = (numbers.next(), numbers.next()) else {
+    let mut arguments = std::env::args().skip(1);
+    let named = arguments.next().as_deref().and_then(how);
+    let decisions = arguments.next().and_then(|decisions| decisions.parse::<usize>().ok());
+    let (Some((routes, tier, indexing)), Some(decisions)) = (named, decisions) else {
         // `cargo bench` runs every benchmark, without these arguments.
-        eprintln!("run benches/callgrind.sh; guard ROUTES DECISIONS is its part");
+        eprintln!("run benches/callgrind.sh; guard WORKLOAD DECISIONS is its part");
         return;
     };
-    let workload = Workload::new(Shape { routes, variant: Variant::Mixed, no_key: 5, seed: 7 });
+    let workload =
+        Workload::new(Shape { routes, variant: Variant::Mixed, density: Density::Dense, no_key: 5, seed: 7 });
     let mut random = Random::new(11);
     let message = |at: usize| {
         let route = &workload.routes[random.below(routes)];
@@ -31,15 +39,66 @@ fn main() {
     };
     let messages: Vec<_> = (0..MESSAGES).map(message).collect();
     let rules = Rules::from_text(&workload.source()).unwrap_or_else(|error| panic!("{error}"));
-    let records: Vec<Record<'_>> = messages.iter().map(|message| rules.prepare(message)).collect();
-    // What is made on first use is made before counting.
-    records.iter().for_each(|record| drop(rules.main().decide_record(record)));
-    println!("{} hits", decide_all(&rules.main(), &records, decisions));
+    let rules = rules.with_tier(tier).with_index(indexing);
+    rules.ready().unwrap_or_else(|error| panic!("{error}"));
+    let entry = rules.main();
+    // All messages are decided once before, so that what is made on first use is not counted.
+    if indexing == Indexing::Auto {
+        let lines: Vec<String> = messages.iter().map(|message| message.to_string()).collect();
+        let mut out = Vec::new();
+        write_all(entry, &lines, MESSAGES, &mut out);
+        decide_all_lines(entry, &lines, decisions, &mut out);
+        println!("{} bytes", out.len());
+    } else {
+        let records: Vec<Record<'_>> = messages.iter().map(|message| rules.prepare(message)).collect();
+        let mut scratch = Scratch::new();
+        choose_all(entry, &records, MESSAGES, &mut scratch);
+        println!("{} hits", decide_all_records(entry, &records, decisions, &mut scratch));
+    }
 }
 
-/// What is counted: callgrind collects while it is inside this function, found by its name.
+/// A workload by its name: how many routes, and how they are decided.
+fn how(name: &str) -> Option<(usize, Tier, Indexing)> {
+    Some(match name {
+        "jit" => (10, Tier::Jit, Indexing::Never),
+        // Not by the default tier, which compiles in the background at a moment that nobody knows.
+        "index" => (1_000, Tier::Vm, Indexing::Always),
+        "lines" => (1_000, Tier::Vm, Indexing::Auto),
+        _ => return None,
+    })
+}
+
+/// What is counted: callgrind collects while it is inside a function called `decide_all…`.
 #[inline(never)]
-fn decide_all(entry: &Entry<'_>, records: &[Record<'_>], decisions: usize) -> usize {
-    let messages = records.iter().cycle().take(decisions);
-    messages.filter(|record| !black_box(entry.decide_record(black_box(record))).is_default()).count()
+fn decide_all_records(
+    entry: Entry<'_>,
+    records: &[Record<'_>],
+    decisions: usize,
+    scratch: &mut Scratch,
+) -> usize {
+    choose_all(entry, records, decisions, scratch)
+}
+
+#[inline(never)]
+fn decide_all_lines(entry: Entry<'_>, lines: &[String], decisions: usize, out: &mut Vec<u8>) {
+    write_all(entry, lines, decisions, out);
+}
+
+fn choose_all(entry: Entry<'_>, records: &[Record<'_>], decisions: usize, scratch: &mut Scratch) -> usize {
+    let mut hits = 0;
+    for record in records.iter().cycle().take(decisions) {
+        let choice = black_box(entry.choose_record(black_box(record), scratch));
+        hits += usize::from(matches!(choice.chosen, Some(rulec::decision::Chosen::Rule(_))));
+    }
+    hits
+}
+
+fn write_all(entry: Entry<'_>, lines: &[String], decisions: usize, out: &mut Vec<u8>) {
+    for line in lines.iter().cycle().take(decisions) {
+        out.clear();
+        let decision =
+            entry.decide_line(black_box(line.as_bytes())).unwrap_or_else(|error| panic!("{error}"));
+        serde_json::to_writer(&mut *out, &decision).unwrap_or_else(|error| panic!("{error}"));
+        out.push(b'\n');
+    }
 }

@@ -5,7 +5,7 @@
 mod workload;
 
 use std::fmt::Write;
-use workload::{Comparison, Shape, Term, Variant, Words, Workload};
+use workload::{Comparison, Density, Shape, Term, Variant, Words, Workload};
 
 /// The shapes for which code is written: the defaults of the command line, up to 100 routes.
 const SIZES: [usize; 3] = [1, 10, 100];
@@ -20,9 +20,13 @@ fn main() {
         println!("cargo::rustc-link-lib=hs");
     }
     let mut code = Code::default();
-    for variant in Variant::ALL {
-        for routes in SIZES {
-            code.rule_set(&Workload::new(Shape { routes, variant, no_key: NO_KEY, seed: SEED }));
+    for density in Density::ALL {
+        for variant in Variant::ALL {
+            for routes in SIZES {
+                for seed in SEED..SEED + Shape::draws(routes) {
+                    code.rule_set(&Workload::new(Shape { routes, variant, density, no_key: NO_KEY, seed }));
+                }
+            }
         }
     }
     let out = format!("{}\npub static ALL: &[Generated] = &[\n{}];\n", code.functions, code.table);
@@ -41,9 +45,9 @@ struct Code {
 
 impl Code {
     fn rule_set(&mut self, workload: &Workload) {
-        let Shape { routes, variant, no_key, seed } = workload.shape;
+        let Shape { routes, variant, density, no_key, seed } = workload.shape;
         (self.words, self.patterns) = (Vec::new(), Vec::new());
-        let name = format!("{}_{routes}", variant.name());
+        let name = format!("{}_{}_{routes}_{seed}", density.name(), variant.name());
         let mut body = String::new();
         for route in &workload.routes {
             let mut terms: Vec<&Term> = route.terms.iter().collect();
@@ -60,8 +64,8 @@ impl Code {
         let (words, patterns) = (&self.words, &self.patterns);
         let _ = writeln!(
             self.table,
-            "Generated {{ shape: Shape {{ routes: {routes}, variant: Variant::{variant:?}, no_key: {no_key}, \
-             seed: {seed} }}, words: &{words:?}, patterns: &{patterns:?}, decide: {name} }},"
+            "Generated {{ shape: Shape {{ routes: {routes}, variant: Variant::{variant:?}, \
+             density: Density::{density:?}, no_key: {no_key}, seed: {seed} }}, words: &{words:?}, patterns: &{patterns:?}, decide: {name} }},"
         );
     }
 

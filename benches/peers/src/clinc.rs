@@ -2,10 +2,11 @@
 //! write. Copies stand before the original, their words exchanged for others of real messages, so
 //! that they are of the same shape and rarely hold.
 //!
-//! The rules use word lists, definitions and negations that the peers' translators do not speak, so
-//! rulec's engines are compared with each other here.
+//! The rules use word lists, definitions and negations that the peers' translators do not speak; the
+//! baseline is built from the normal form, see [`Conditions`].
 
-use crate::engines::rulec::{self, TIERS};
+use crate::engines::conditions::Conditions;
+use crate::engines::rulec::{self, WAYS};
 use crate::engines::{Engine, Ready, Sample};
 use crate::measure;
 use crate::report::{Section, thousands};
@@ -16,53 +17,80 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 const RULES: &str = include_str!("../../../examples/clinc150.rules");
+/// What serves as messages where the whole data set is not at hand.
 const SAMPLE: &str = include_str!("../../../examples/clinc150_sample.jsonl");
-/// Where the whole data set may lie; without it the committed sample serves.
-const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/clinc150");
+const BASELINE: &str = "closures";
+/// Different messages, at most.
+const MESSAGES: usize = 512;
 
 /// The statements that a copy repeats.
 const REPEATED: [&str; 4] = ["list ", "let ", "def ", "route "];
 
-/// The table: a row for each number of copies.
-pub fn section(copies: &[usize], rounds: usize) -> Result<Section, String> {
-    let training = texts("train.jsonl");
+/// The table: a row for each number of copies. `data` is the folder of the whole data set.
+///
+/// # Errors
+/// When a file of the data set cannot be read, or answers differ from the reference evaluator's.
+pub fn section(copies: &[usize], data: Option<&Path>, rounds: usize) -> Result<Section, String> {
+    let training = texts(data, "train.jsonl")?;
     let words = words(&training);
-    let samples: Vec<Sample> = texts("val.jsonl").into_iter().take(512).map(sample).collect();
+    let texts = texts(data, "val.jsonl")?;
+    // They are sorted by intent.
+    let step = texts.len().div_ceil(MESSAGES).max(1);
+    let samples: Vec<Sample> = texts.into_iter().step_by(step).map(sample).collect();
     let mut section = Section::new("A real rule set, scaled: CLINC150");
-    section.line(format!(
-        "{} messages; copies of the rules with other words stand before the original.\n",
-        samples.len()
-    ));
-    let names: Vec<&str> = TIERS.iter().map(|(name, _)| *name).collect();
-    section.line(format!("| routes | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len())));
+    let names: Vec<&str> = [BASELINE].into_iter().chain(WAYS.map(|way| way.name)).collect();
+    section.line(format!("| routes | {} | {BASELINE} / rulec |", names.join(" | ")));
+    section.line(format!("|---|{}---|", "---|".repeat(names.len())));
+    let mut hits = 0;
     for &copies in copies {
-        eprintln!("CLINC150, {copies} copies");
         let source = scaled(copies, &words);
-        let rules = rulec::compile_text(&source)?;
         let routes = source.lines().filter(|line| line.starts_with("route ")).count();
-        let engines: Vec<_> = TIERS.iter().map(|&(_, tier)| rules.with_tier(tier)).collect();
-        let step = (routes / 1000).clamp(1, samples.len() / 16);
-        for (engine, (name, _)) in engines.iter().zip(&TIERS) {
-            rulec::agree(engine, samples.iter().step_by(step))
-                .map_err(|error| format!("`{name}`: {error}"))?;
+        eprintln!("CLINC150, {routes} routes");
+        let rules = rulec::compile_text(&source)?;
+        let mut reference = rulec::reference(&rules);
+        let expected: Vec<Option<u32>> = samples.iter().map(&mut reference).collect();
+        hits = expected.iter().flatten().count();
+        let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(Conditions::new(&rules)?)];
+        for way in WAYS {
+            // Compiled anew, since machine code is shared between clones.
+            engines.push(Box::new(way.of(&rulec::compile_text(&source)?)?));
         }
         let mut readies: Vec<Box<dyn Ready + '_>> =
             engines.iter().map(|engine| engine.ready(&samples)).collect();
+        for (ready, name) in readies.iter_mut().zip(&names) {
+            let checked = measure::check(&mut **ready, &samples, &expected)
+                .map_err(|error| format!("`{name}`, CLINC150: {error}"))?;
+            if checked < samples.len() {
+                eprintln!("  {name}: {checked} of {} messages checked", samples.len());
+            }
+            ready.warm(samples.len());
+        }
         let times = measure::interleaved(&mut readies, samples.len(), rounds);
+        let ratio = times.first().zip(times.last()).map_or(f64::NAN, |(first, last)| first / last);
         let cells: Vec<String> = times.into_iter().map(thousands).collect();
-        section.line(format!("| {} | {} |", thousands(routes as f64), cells.join(" | ")));
+        section.line(format!("| {} | {} | {ratio:.1} |", thousands(routes as f64), cells.join(" | ")));
     }
+    let of = if data.is_some() { "of the validation set" } else { "of the committed sample" };
+    section.line(format!(
+        "\n{} messages {of}, of which the largest rule set routes {hits}; copies of the rules with other words \
+         stand before the original.",
+        samples.len()
+    ));
     Ok(section)
 }
 
 /// The texts of a file of the data set, or of the sample.
-fn texts(file: &str) -> Vec<String> {
-    let lines = std::fs::read_to_string(Path::new(DATA).join(file)).unwrap_or_else(|_| SAMPLE.to_owned());
+fn texts(data: Option<&Path>, file: &str) -> Result<Vec<String>, String> {
+    let lines = match data.map(|folder| folder.join(file)) {
+        Some(path) => std::fs::read_to_string(&path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?,
+        None => SAMPLE.to_owned(),
+    };
     let text = |line: &str| {
         let message: Json = serde_json::from_str(line).ok()?;
         Some(message.get("text")?.as_str()?.to_owned())
     };
-    lines.lines().filter_map(text).collect()
+    Ok(lines.lines().filter_map(text).collect())
 }
 
 /// The words of messages.

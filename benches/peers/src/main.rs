@@ -1,5 +1,6 @@
 //! rulec against its peers and two hand-written baselines, on one workload. See the README.
 
+mod census;
 mod clinc;
 mod engines;
 mod heap;
@@ -8,9 +9,11 @@ mod measure;
 mod mix;
 mod options;
 mod report;
+mod scan;
 mod view;
 mod workload;
 
+use census::Census;
 use clap::Parser;
 use engines::{Column, Engine, Ready};
 use mix::Mix;
@@ -18,7 +21,7 @@ use options::Options;
 use report::{Section, Table};
 use std::collections::HashMap;
 use std::process::ExitCode;
-use workload::{Variant, Workload};
+use workload::{Density, Shape, Variant, Workload};
 
 #[global_allocator]
 static ALLOCATOR: heap::Counting = heap::Counting;
@@ -37,17 +40,31 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let columns = options.columns()?;
     let mut page = Page::new(options);
+    let (mut tables, mut hardness) = (Vec::new(), Vec::new());
     for &variant in &options.variants {
-        for section in compare(options, &columns, variant.into(), &mut page.facts)? {
-            page.add(section);
+        for density in options.densities() {
+            let compared =
+                compare(options, &columns, variant.into(), density, &mut page.facts, &mut hardness)?;
+            compared.iter().for_each(|table| page.add(table.section()));
+            tables.extend(compared);
         }
     }
+    page.add(census::section(&hardness));
+    let (rounds, densities) = (options.rounds.into(), options.densities());
+    if !options.scan.is_empty() {
+        page.add(scan::section(&options.scan, &densities, options.messages, rounds, options.seed)?);
+    }
     if !options.clinc.is_empty() {
-        page.add(clinc::section(&options.clinc, options.rounds.into())?);
+        page.add(clinc::section(&options.clinc, options.clinc_data.as_deref(), rounds)?);
     }
     if options.load > 0 {
-        eprintln!("loading {} routes", options.load);
-        page.add(load::section(&Workload::new(options.shape(options.load, Variant::Mixed)))?);
+        for density in densities {
+            eprintln!("loading {} routes, {}", options.load, density.name());
+            page.add(load::section(&Workload::new(options.shape(options.load, Variant::Mixed, density)))?);
+        }
+    }
+    if let Some(targets) = report::targets(&tables) {
+        page.add_first(targets);
     }
     page.write(options)
 }
@@ -63,7 +80,9 @@ impl Page {
         let Options { messages, rounds, no_key, seed, .. } = options;
         let facts = vec![format!(
             "{messages} messages a mix, {rounds} rounds, {no_key} % of the routes without a key, seed {seed}; all \
-             answers checked with the reference evaluator, unless said otherwise"
+             answers checked against the reference evaluator's before timing, of a slow engine as many as two \
+             seconds allow; up to 10 routes the mean of {} rule sets",
+            Shape::draws(1)
         )];
         Page { sections: Vec::new(), facts }
     }
@@ -71,6 +90,12 @@ impl Page {
     fn add(&mut self, section: Section) {
         println!("{}", section.text());
         self.sections.push(section);
+    }
+
+    /// A section that can be made last only, but is to be read first.
+    fn add_first(&mut self, section: Section) {
+        println!("{}", section.text());
+        self.sections.insert(0, section);
     }
 
     fn write(&self, options: &Options) -> Result<(), String> {
@@ -84,44 +109,57 @@ impl Page {
     }
 }
 
-/// The tables of one variant.
+/// The tables of one kind of rules; adds how hard they are.
 fn compare(
     options: &Options,
     columns: &[Column],
     variant: Variant,
+    density: Density,
     facts: &mut Vec<String>,
-) -> Result<Vec<Section>, String> {
+    hardness: &mut Vec<census::Row>,
+) -> Result<Vec<Table>, String> {
     let places = options.places();
-    let mut tables: Vec<Table> = places
-        .iter()
-        .map(|&place| Table {
-            place,
-            columns: columns.iter().map(|column| column.name).collect(),
-            rows: Vec::new(),
-        })
-        .collect();
+    let name = options.shape(0, variant, density).name();
+    let table = |&place| Table {
+        place,
+        rules: name.clone(),
+        columns: columns.iter().map(|column| column.name).collect(),
+        rows: Vec::new(),
+    };
+    let mut tables: Vec<Table> = places.iter().map(table).collect();
     let mut slowest = HashMap::new();
     for &size in &options.sizes {
-        eprintln!("{} rules, {size} routes: generating", variant.name());
-        let workload = Workload::new(options.shape(size, variant));
-        let mixes = mix::mixes(&workload, &places, options.messages)?;
-        facts.extend(check_oracle(&workload, &mixes, options)?);
-        let times = measure_size(options, columns, &workload, &mixes, &mut slowest)?;
-        for (table, times) in tables.iter_mut().zip(times) {
-            table.rows.push((size, times));
+        let (mut draws, mut counted) = (Vec::new(), Vec::new());
+        for draw in 0..Shape::draws(size) {
+            eprintln!("{name}, {size} routes: generating");
+            let mut shape = options.shape(size, variant, density);
+            shape.seed += draw;
+            let workload = Workload::new(shape);
+            let mixes = mix::mixes(&workload, &places, options.messages)?;
+            counted.push(Census::new(&workload, &mixes)?);
+            facts.extend(check_oracle(&workload, &mixes, options)?);
+            draws.push(measure_size(options, columns, &workload, &mixes, &mut slowest)?);
+        }
+        hardness.push(census::Row { rules: name.clone(), routes: size, draws: counted });
+        for (at, table) in tables.iter_mut().enumerate() {
+            let mean = |column: usize| -> Option<f64> {
+                let times = draws.iter().map(|times| times[at][column]);
+                Some(times.sum::<Option<f64>>()? / draws.len() as f64)
+            };
+            table.rows.push((size, (0..columns.len()).map(mean).collect()));
         }
     }
-    Ok(tables.iter().map(|table| table.section(variant.name())).collect())
+    Ok(tables)
 }
 
 /// Holds the expected answers against the reference evaluator: all of them, or a sample where a
-/// decision by it takes tens of milliseconds; then says so.
+/// decision by it takes seconds, as it compiles thousands of patterns each time; then says so.
 fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result<Option<String>, String> {
     let size = workload.routes.len();
     let sample = match size {
         0..=10_000 => options.messages,
-        10_001..=100_000 => options.messages.min(32),
-        _ => options.messages.min(4),
+        10_001..=100_000 => options.messages.min(4),
+        _ => 1,
     };
     let rules = engines::rulec::compile(workload)?;
     let mut reference = engines::rulec::reference(&rules);
@@ -140,8 +178,8 @@ fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result
     let routes = report::thousands(size as f64);
     Ok((sample < options.messages).then(|| {
         format!(
-            "{} rules, {routes} routes: the reference evaluator has checked {sample} messages a mix",
-            workload.shape.variant.name()
+            "{}, {routes} routes: the reference evaluator has checked {sample} messages a mix",
+            workload.shape.name()
         )
     }))
 }
@@ -175,6 +213,7 @@ fn measure_size(
         }
     }
     let mut times = vec![vec![None; columns.len()]; mixes.len()];
+    let mut longest: HashMap<&'static str, f64> = HashMap::new();
     for (mix, times) in mixes.iter().zip(&mut times) {
         let messages = mix.samples.len();
         let (mut chosen, mut readies): (Vec<usize>, Vec<Box<dyn Ready + '_>>) = Default::default();
@@ -184,12 +223,15 @@ fn measure_size(
             let time = measure::probe(&mut *ready, messages);
             if time > limit && !always_measured(name) {
                 eprintln!("  {name}: {:.0} ms a message, skipped", time / 1e6);
+                longest.insert(name, time);
                 continue;
             }
-            let checked = measure::check(name, mix, |at| ready.decide(at))?;
+            let checked = measure::check(&mut *ready, &mix.samples, &mix.expected)
+                .map_err(|error| format!("`{name}`, mix `{}`: {error}", mix.place.name()))?;
             if checked < messages {
                 eprintln!("  {name}: {checked} of {messages} messages checked");
             }
+            ready.warm(messages);
             chosen.push(*at);
             readies.push(ready);
         }
@@ -198,8 +240,10 @@ fn measure_size(
             chosen.into_iter().zip(measure::interleaved(&mut readies, messages, options.rounds.into()))
         {
             times[at] = Some(time);
-            slowest.insert(columns[at].name, (time, size));
+            let longest = longest.entry(columns[at].name).or_default();
+            *longest = longest.max(time);
         }
     }
+    slowest.extend(longest.into_iter().map(|(name, time)| (name, (time, size))));
     Ok(times)
 }

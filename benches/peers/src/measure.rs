@@ -3,18 +3,17 @@
 //! processor time: on an idle machine it is the time on the wall, on a busy one it leaves out what
 //! others take.
 
-use crate::engines::Ready;
-use crate::mix::Mix;
+use crate::engines::{Ready, Sample};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// A batch lasts at least so long.
-const BATCH: Duration = Duration::from_millis(20);
-/// A batch of a slow engine has so many messages, unless it would last longer than `PATIENCE`.
+const BATCH: Duration = Duration::from_millis(10);
+/// A batch of a slow engine has so many messages; fewer, but two, if it would last longer than `PATIENCE`.
 const FEW: f64 = 64.0;
 const PATIENCE: f64 = 200e6;
 /// Checking one engine on one mix stops after so long.
-const CHECKING: Duration = Duration::from_secs(20);
+const CHECKING: Duration = Duration::from_secs(2);
 
 /// A stopwatch of the thread's processor time.
 pub struct Stopwatch(Duration);
@@ -39,28 +38,24 @@ impl Stopwatch {
 ///
 /// # Errors
 /// The first message on which they differ.
-pub fn check(name: &str, mix: &Mix, mut decide: impl FnMut(usize) -> Option<u32>) -> Result<usize, String> {
+pub fn check(ready: &mut dyn Ready, samples: &[Sample], expected: &[Option<u32>]) -> Result<usize, String> {
     let start = Stopwatch::start();
-    for (at, expected) in mix.expected.iter().enumerate() {
-        let answer = decide(at);
+    for (at, expected) in expected.iter().enumerate() {
+        let answer = ready.decide(at);
         if answer != *expected {
-            return Err(format!(
-                "`{name}` answers {answer:?} instead of {expected:?} (mix `{}`) for\n  {}",
-                mix.place.name(),
-                mix.samples[at].json
-            ));
+            let json = &samples[at].json;
+            return Err(format!("answers {answer:?} instead of {expected:?} for\n  {json}"));
         }
         if start.elapsed() > CHECKING {
             return Ok(at + 1);
         }
     }
-    Ok(mix.expected.len())
+    Ok(expected.len())
 }
 
-/// Nanoseconds a message, from a few.
+/// Nanoseconds a message, roughly: from the first two.
 pub fn probe(ready: &mut dyn Ready, messages: usize) -> f64 {
-    let count = messages.min(4);
-    ready.batch(0, count, messages);
+    let count = messages.min(2);
     let start = Stopwatch::start();
     ready.batch(0, count, messages);
     start.elapsed().as_nanos() as f64 / count as f64
@@ -90,7 +85,7 @@ impl Turn<'_, '_> {
             let elapsed = self.run(messages);
             let each = elapsed.as_nanos() as f64 / self.count as f64;
             let wanted = BATCH.as_nanos() as f64 / each;
-            let wanted = wanted.max(FEW.min(PATIENCE / each)).max(4.0) as usize;
+            let wanted = wanted.max(FEW.min(PATIENCE / each)).max(2.0) as usize;
             if elapsed >= BATCH / 2 || wanted <= self.count {
                 self.count = wanted.max(1);
                 return;
@@ -104,7 +99,7 @@ impl Turn<'_, '_> {
 pub fn interleaved(readies: &mut [Box<dyn Ready + '_>], messages: usize, rounds: usize) -> Vec<f64> {
     let mut turns: Vec<Turn<'_, '_>> = readies
         .iter_mut()
-        .map(|ready| Turn { ready: &mut **ready, count: 4, from: 0, times: Vec::new() })
+        .map(|ready| Turn { ready: &mut **ready, count: 2, from: 0, times: Vec::new() })
         .collect();
     turns.iter_mut().for_each(|turn| turn.calibrate(messages));
     for _ in 0..rounds {

@@ -2,7 +2,7 @@
 
 use crate::engines::{self, Column};
 use crate::mix::Place;
-use crate::workload::{Shape, Variant};
+use crate::workload::{Density, Shape, Variant};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "rulec-peers")]
 pub struct Options {
-    /// Numbers of routes, a row each.
-    #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000,10000,100000,1000000")]
+    /// Numbers of routes, a row each; above 100000 only rulec is measured.
+    #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000,10000,100000")]
     pub sizes: Vec<usize>,
     /// Engines, a column each; all unless said.
     #[arg(long, value_delimiter = ',')]
@@ -20,8 +20,11 @@ pub struct Options {
     #[arg(long, value_delimiter = ',')]
     pub mix: Vec<MixName>,
     /// What the routes test, a set of tables each.
-    #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset,fields")]
+    #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset")]
     pub variants: Vec<VariantName>,
+    /// How many of a text's words rules ask for, and how many rules share a word; a set of tables each.
+    #[arg(long = "density", value_delimiter = ',', default_value = "sparse,dense")]
+    pub densities: Vec<DensityName>,
     /// Rounds in which every engine has a turn; the median counts.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
     pub rounds: u16,
@@ -31,18 +34,25 @@ pub struct Options {
     /// Routes in a hundred that no key can find.
     #[arg(long, default_value_t = 5)]
     pub no_key: usize,
-    /// The generator's seed. The straight-line code is there for the default only.
+    /// The generator's seed. The straight-line code is there for the default only. Up to 10 routes the next
+    /// three seeds count as well.
     #[arg(long, default_value_t = 7)]
     pub seed: u64,
     /// A peer that takes longer for a message, in milliseconds, is skipped.
-    #[arg(long, default_value_t = 20.0)]
+    #[arg(long, default_value_t = 200.0)]
     pub limit_ms: f64,
     /// How many copies of the CLINC150 rules are put before the original, a row each; none for no table.
     #[arg(long, value_delimiter = ',', default_value = "0,10,100", num_args = 0..)]
     pub clinc: Vec<usize>,
+    /// The folder of the whole CLINC150 data set (`train.jsonl`, `val.jsonl`), for messages and words of it.
+    #[arg(long)]
+    pub clinc_data: Option<PathBuf>,
     /// Measures loading so many routes; 0 for not.
     #[arg(long, default_value_t = 100_000)]
     pub load: usize,
+    /// Measures the scan of texts for so many literals, a row each; none for no table.
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000", num_args = 0..)]
+    pub scan: Vec<usize>,
     /// Writes the page of all tables.
     #[arg(long)]
     pub markdown: Option<PathBuf>,
@@ -65,6 +75,18 @@ pub enum VariantName {
     Fields,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DensityName {
+    Sparse,
+    Dense,
+}
+
+impl From<DensityName> for Density {
+    fn from(name: DensityName) -> Density {
+        Density::ALL[name as usize]
+    }
+}
+
 impl From<VariantName> for Variant {
     fn from(name: VariantName) -> Variant {
         Variant::ALL[name as usize]
@@ -72,8 +94,12 @@ impl From<VariantName> for Variant {
 }
 
 impl Options {
-    pub fn shape(&self, routes: usize, variant: Variant) -> Shape {
-        Shape { routes, variant, no_key: self.no_key, seed: self.seed }
+    pub fn shape(&self, routes: usize, variant: Variant, density: Density) -> Shape {
+        Shape { routes, variant, density, no_key: self.no_key, seed: self.seed }
+    }
+
+    pub fn densities(&self) -> Vec<Density> {
+        self.densities.iter().map(|&name| name.into()).collect()
     }
 
     pub fn places(&self) -> Vec<Place> {

@@ -28,6 +28,8 @@ impl Section {
 /// Nanoseconds a message of one mix: a row for each size, a column for each engine.
 pub struct Table {
     pub place: Place,
+    /// What the rules are called.
+    pub rules: String,
     pub columns: Vec<&'static str>,
     pub rows: Vec<(usize, Vec<Option<f64>>)>,
 }
@@ -45,7 +47,7 @@ enum Target {
 /// The column that the targets are about.
 const OURS: &str = "rulec";
 
-fn targets(place: Place, size: usize) -> Option<Target> {
+fn target(place: Place, size: usize) -> Option<Target> {
     Some(match (place, size) {
         (Place::Late, 1) => Target::AtMost(1.3, "straight-line"),
         (Place::Late, 10) => Target::AtMost(1.0, "straight-line"),
@@ -54,9 +56,40 @@ fn targets(place: Place, size: usize) -> Option<Target> {
         (Place::Late, 10_000) => Target::Faster(1_000.0, "closures"),
         (Place::Late, 100_000) => Target::Faster(25_000.0, "closures"),
         (Place::Late, 1_000_000) => Target::Grows(4.0, 100_000),
-        (Place::Early, _) => Target::AtMost(3.0, "closures"),
+        (Place::Early, 1..=100_000) => Target::AtMost(3.0, "closures"),
         _ => return None,
     })
+}
+
+impl Target {
+    fn wanted(&self) -> String {
+        match self {
+            Target::AtMost(most, column) => format!("at most {most} × the time of {column}"),
+            Target::Faster(least, column) => format!("at least {} × as fast as {column}", thousands(*least)),
+            Target::Grows(most, smaller) => {
+                format!("at most {most} × the time at {}", thousands(*smaller as f64))
+            }
+        }
+    }
+
+    /// The ratio that is asked for, and whether it is reached; nothing where either side is not measured.
+    fn measured(&self, table: &Table, size: usize) -> Option<(f64, bool)> {
+        let ours = table.time(size, OURS)?;
+        Some(match *self {
+            Target::AtMost(most, column) => {
+                let ratio = ours / table.time(size, column)?;
+                (ratio, ratio <= most)
+            }
+            Target::Faster(least, column) => {
+                let ratio = table.time(size, column)? / ours;
+                (ratio, ratio >= least)
+            }
+            Target::Grows(most, smaller) => {
+                let ratio = ours / table.time(smaller, OURS)?;
+                (ratio, ratio <= most)
+            }
+        })
+    }
 }
 
 impl Table {
@@ -65,57 +98,85 @@ impl Table {
         self.rows.iter().find(|row| row.0 == size).and_then(|row| row.1[at])
     }
 
-    pub fn section(&self, variant: &str) -> Section {
-        let mut section = Section::new(format!("{}, {variant} rules", self.place.title()));
-        section.line(format!("| routes | {} |", self.columns.join(" | ")));
-        section.line(format!("|---{}|", "|---".repeat(self.columns.len())));
+    pub fn section(&self) -> Section {
+        let mut section = Section::new(format!("{}: {}", self.place.title(), self.rules));
+        // An engine that cannot express the rules has no column.
+        let shown: Vec<usize> =
+            (0..self.columns.len()).filter(|at| self.rows.iter().any(|row| row.1[*at].is_some())).collect();
+        let names: Vec<&str> = shown.iter().map(|at| self.columns[*at]).collect();
+        section.line(format!("| routes | {} |", names.join(" | ")));
+        section.line(format!("|---{}|", "|---".repeat(names.len())));
         for (size, times) in &self.rows {
             let cells: Vec<String> =
-                times.iter().map(|time| time.map_or("–".to_owned(), thousands)).collect();
+                shown.iter().map(|at| times[*at].map_or("–".to_owned(), thousands)).collect();
             section.line(format!("| {} | {} |", thousands(*size as f64), cells.join(" | ")));
-        }
-        let lines: Vec<String> = self.rows.iter().filter_map(|row| self.target(row.0)).collect();
-        if !lines.is_empty() {
-            section.line("\n| routes | target | measured | met |\n|---|---|---|---|");
-            lines.iter().for_each(|line| section.line(line));
         }
         section
     }
+}
 
-    /// The row of a size's target.
-    fn target(&self, size: usize) -> Option<String> {
-        let target = targets(self.place, size)?;
-        let ours = self.time(size, OURS)?;
-        let (wanted, ratio, met) = match target {
-            Target::AtMost(most, column) => {
-                let ratio = ours / self.time(size, column)?;
-                (format!("at most {most} × {column}"), ratio, ratio <= most)
+/// The targets beside what the tables say: a row for each mix and size that has a target, a column for
+/// each kind of rules. Nothing where no target is about what was measured.
+pub fn targets(tables: &[Table]) -> Option<Section> {
+    let mut rules: Vec<&str> = tables.iter().map(|table| table.rules.as_str()).collect();
+    rules.dedup();
+    let mut asked: Vec<(usize, usize)> =
+        tables.iter().flat_map(|table| table.rows.iter().map(|row| (table.place as usize, row.0))).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let mut section = Section::new("Targets");
+    section.line(format!("| mix | routes | target for {OURS} | {} |", rules.join(" | ")));
+    section.line(format!("|---|---|---{}|", "|---".repeat(rules.len())));
+    let mut any = false;
+    for (place, size) in asked {
+        let place = Place::ALL[place];
+        let Some(target) = target(place, size) else { continue };
+        let measured = rules.iter().map(|rules| {
+            let table = tables.iter().find(|table| table.place == place && table.rules == **rules)?;
+            target.measured(table, size)
+        });
+        let measured: Vec<Option<(f64, bool)>> = measured.collect();
+        if measured.iter().all(Option::is_none) {
+            continue;
+        }
+        any = true;
+        let cells = measured.into_iter().map(|measured| match measured {
+            Some((ratio, met)) => {
+                let ratio = if ratio < 100.0 { format!("{ratio:.2}") } else { thousands(ratio) };
+                format!("{ratio} ({})", if met { "met" } else { "missed" })
             }
-            Target::Faster(least, column) => {
-                let ratio = self.time(size, column)? / ours;
-                (format!("at least {} × as fast as {column}", thousands(least)), ratio, ratio >= least)
-            }
-            Target::Grows(most, smaller) => {
-                let ratio = ours / self.time(smaller, OURS)?;
-                (format!("at most {most} × the time at {}", thousands(smaller as f64)), ratio, ratio <= most)
-            }
-        };
-        let ratio = if ratio < 100.0 { format!("{ratio:.2}") } else { thousands(ratio) };
-        let met = if met { "yes" } else { "no" };
-        Some(format!("| {} | {wanted} | {ratio} | {met} |", thousands(size as f64)))
+            None => "–".to_owned(),
+        });
+        let cells: Vec<String> = cells.collect();
+        section.line(format!(
+            "| {} | {} | {} | {} |",
+            place.name(),
+            thousands(size as f64),
+            target.wanted(),
+            cells.join(" | ")
+        ));
     }
+    any.then_some(section)
 }
 
 /// The head of the page.
 pub fn head(date: &str, facts: &[String]) -> String {
     let mut out = String::from("# Performance\n\n");
     let command: Vec<String> = std::env::args().skip(1).collect();
+    let features = if cfg!(feature = "hyperscan") { " --features hyperscan" } else { "" };
     let _ = writeln!(
         out,
-        "The output of `benches/peers`, whose README says what is compared and how. Medians of interleaved \
-         rounds in one process and one thread, the message already in the engine's own form; nanoseconds of \
-         the thread's processor time a message. `–` is not expressible, or too slow to be measured at that size.\n\n\
-         - {date}: {}\n- command: `cargo run --release -p rulec-peers -- {}`",
+        "The output of [`benches/peers`](../benches/peers/README.md), whose README says what is compared, how, and \
+         what the engines and the mixes are. Times are nanoseconds a message, the message already in the engine's \
+         own form: medians of rounds in which all engines take turns, in one process and one thread, in the \
+         thread's processor time. `–`: not expressible, or left out at that size.\n\n\
+         `straight-line` is Rust generated from the rules and compiled by rustc, `closures` a tree of boxed closures \
+         scanned in order, both written to be fast; the `proto-` columns are textbook indexes over another's \
+         text scan; `rulec` is what a user gets, `rulec-vm` and `rulec-jit` its engines without the index, \
+         `rulec-index` the index for whatever size. In `sparse` rules most routes have words of their own and a \
+         text has one or two words that rules ask for; in `dense` ones they share words and a text has seven. \
+         `subset` rules leave out what wirefilter cannot express.\n\n\
+         - date: {date}\n- machine: {}\n- command: `cargo run --release -p rulec-peers{features} -- {}`",
         machine(),
         command.join(" ")
     );

@@ -1,4 +1,4 @@
-//! Intel's Hyperscan (libhs 5) as the text scan of the index prototype. Behind the feature
+//! Intel's Hyperscan (libhs 5) as a text scan, of the index prototype too. Behind the feature
 //! `hyperscan`, since it is a C++ library: only to see how fast a scan may be.
 
 use super::Engine;
@@ -52,7 +52,7 @@ mod hs {
 }
 
 /// A compiled set of literals.
-struct Database {
+pub struct Database {
     db: *mut c_void,
     scratch: *mut c_void,
 }
@@ -62,7 +62,8 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
 }
 
 impl Database {
-    fn new(literals: &[String]) -> Result<Database, String> {
+    /// Compiles literals.
+    pub fn new(literals: &[String]) -> Result<Database, String> {
         let pointers: Vec<*const c_char> = literals.iter().map(|word| word.as_ptr().cast()).collect();
         let lengths: Vec<usize> = literals.iter().map(String::len).collect();
         let flags = vec![hs::FLAG_SINGLEMATCH; literals.len()];

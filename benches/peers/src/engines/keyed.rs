@@ -11,6 +11,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use foldhash::HashMap;
 use regex::Regex;
 use std::cell::{Cell, OnceCell};
+use std::collections::BTreeSet;
 
 /// Finds which of the literals a text has. All are in lower case, as is the text.
 pub trait LiteralScan {
@@ -42,6 +43,17 @@ pub struct Keyed<'w, S> {
     rest: Ranks,
 }
 
+/// How many routes a message's keys lead to.
+pub struct Candidates {
+    pub by_literal: usize,
+    /// By a string or a tag.
+    pub by_value: usize,
+    /// By a threshold, or without a key.
+    pub others: usize,
+    /// Of all these.
+    pub hold: usize,
+}
+
 /// What a route hangs at.
 enum Key<'w> {
     Literals(Vec<&'w str>),
@@ -58,10 +70,13 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
 
 /// The index that sorts messages into mixes.
 pub fn oracle(workload: &Workload) -> Result<Keyed<'_, AhoCorasick>, String> {
-    Keyed::new(workload, |literals| {
-        let kind = (literals.len() > 2000).then_some(AhoCorasickKind::ContiguousNFA);
-        AhoCorasick::builder().kind(kind).build(literals).map_err(|error| error.to_string())
-    })
+    Keyed::new(workload, automaton)
+}
+
+/// The automaton that a careful user takes: the fastest, as long as it fits into a cache.
+pub fn automaton(literals: &[String]) -> Result<AhoCorasick, String> {
+    let kind = if literals.len() > 2000 { AhoCorasickKind::ContiguousNFA } else { AhoCorasickKind::DFA };
+    AhoCorasick::builder().kind(Some(kind)).build(literals).map_err(|error| error.to_string())
 }
 
 impl<'w, S: LiteralScan> Keyed<'w, S> {
@@ -159,6 +174,33 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         (best != u32::MAX).then_some(best)
     }
 
+    /// The routes that its keys lead to, whatever their ranks.
+    pub fn candidates(&self, message: &Message, buffer: &Cell<String>) -> Candidates {
+        let view = View::new(message, buffer);
+        let mut found = BTreeSet::new();
+        if let Some(scan) = &self.scan {
+            scan.scan(view.lower(), &mut |literal| found.extend(&self.by_literal[literal]));
+        }
+        let by_literal = found.len();
+        for (field, lists) in self.by_string.iter().enumerate() {
+            found.extend(lists.get(view.string(field)).into_iter().flatten());
+        }
+        for tag in &message.tags {
+            found.extend(self.by_tag.get(tag.as_str()).into_iter().flatten());
+        }
+        let by_value = found.len() - by_literal;
+        for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
+            let value = view.number(field);
+            found.extend(at_least.iter().filter(|(threshold, _)| value >= *threshold).map(|(_, rank)| rank));
+            found.extend(below.iter().filter(|(threshold, _)| value < *threshold).map(|(_, rank)| rank));
+        }
+        found.extend(&self.rest);
+        let others = found.len() - by_literal - by_value;
+        let hold = found.iter().filter(|rank| self.holds(**rank, &view)).count();
+        view.done();
+        Candidates { by_literal, by_value, others, hold }
+    }
+
     fn holds(&self, rank: u32, view: &View<'_>) -> bool {
         let (terms, regex) = (&self.routes[rank as usize].terms, &self.regexes[rank as usize]);
         let (fields, texts) = (|term: &&Term| term.cost() < 10, |term: &&Term| term.cost() >= 10);
@@ -191,7 +233,12 @@ fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
         // Two words in a row are rare, one is as rare as there are many.
         Key::Literals(found) => {
             let rare = |word: &str| {
-                if word.contains(' ') || word.len() > 9 { 10 } else { 3_500_000 / words.words.len() as u64 }
+                let found = 500_000.0 * workload.shape.density.words_in_text();
+                if word.contains(' ') || word.len() > 9 {
+                    10
+                } else {
+                    found as u64 / words.words.len() as u64
+                }
             };
             found.iter().map(|word| rare(word)).sum()
         }

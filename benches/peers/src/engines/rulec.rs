@@ -1,38 +1,64 @@
-//! rulec itself, by its public interface alone, with each of its engines. What changes when that
-//! interface grows leaner is in this file.
+//! rulec itself, by its public interface alone: as a user gets it, and with each of its engines.
 
-use super::{Build, Column, Engine, Ready, Sample};
+use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
-use ::rulec::{Entry, Record, Rules, Tier};
+use ::rulec::decision::Chosen;
+use ::rulec::vm::Scratch;
+use ::rulec::{Entry, Indexing, Record, Rules, Tier};
+use std::hint::black_box;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
-/// Its engines by name: the default last, as that is the one to compare.
-pub const TIERS: [(&str, Tier); 2] = [("rulec vm", Tier::Vm), ("rulec", Tier::Auto)];
-
-/// A column for each.
-pub fn columns() -> Vec<Column> {
-    let builds: [Build; 2] = [|workload| build(workload, Tier::Vm), |workload| build(workload, Tier::Auto)];
-    let columns = TIERS.iter().zip(builds);
-    columns.map(|(&(name, _), build)| Column { name, build, most: 1_000_000 }).collect()
+/// A way to decide by rules.
+#[derive(Clone, Copy)]
+pub struct Way {
+    pub name: &'static str,
+    tier: Tier,
+    indexing: Indexing,
+    /// Above this many routes it is not tried.
+    most: usize,
 }
 
-/// Compares the names that rules choose with those of the reference evaluator.
-pub fn agree<'s>(rules: &Rules, samples: impl Iterator<Item = &'s Sample>) -> Result<(), String> {
-    let reference = rules.with_tier(Tier::Reference);
-    for sample in samples {
-        let (answer, expected) = (rules.decide(&sample.json), reference.decide(&sample.json));
-        if answer.chosen() != expected.chosen() {
-            let (answer, expected) = (answer.chosen(), expected.chosen());
-            return Err(format!("answers {answer:?} instead of {expected:?} for\n  {}", sample.json));
-        }
+const VM: Way = Way { name: "rulec-vm", tier: Tier::Vm, indexing: Indexing::Never, most: 100_000 };
+/// Compiling takes a tenth of a millisecond a route and more.
+const JIT: Way = Way { name: "rulec-jit", tier: Tier::Jit, indexing: Indexing::Never, most: 10_000 };
+const INDEX: Way = Way { name: "rulec-index", tier: Tier::Auto, indexing: Indexing::Always, most: 1_000_000 };
+/// As a user gets it. The targets are about this one.
+const DEFAULT: Way = Way { name: "rulec", tier: Tier::Auto, indexing: Indexing::Auto, most: 1_000_000 };
+
+/// All of them, the default last.
+pub const WAYS: [Way; 4] = [VM, JIT, INDEX, DEFAULT];
+
+impl Way {
+    /// Rules that are decided by in this way.
+    ///
+    /// # Errors
+    /// When there is no machine code for them.
+    pub fn of(self, rules: &Rules) -> Result<Decider, String> {
+        let rules = rules.with_tier(self.tier).with_index(self.indexing);
+        rules.ready().map_err(|error| error.to_string())?;
+        Ok(Decider { rules, warms: self.tier == Tier::Auto })
     }
-    Ok(())
+
+    /// The same from a text. Machine code is shared between clones of rules, so what is forced to it has
+    /// rules of its own: the default is to run its own code, if it finds the rules worth compiling.
+    fn build(self, workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
+        let rules = match self.tier {
+            Tier::Jit => compile_text(&workload.source())?,
+            _ => compile(workload)?,
+        };
+        Ok(Box::new(self.of(&rules)?))
+    }
 }
 
-/// The evaluator that all answers are held against.
-pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + '_ {
-    let rules = rules.with_tier(Tier::Reference);
-    move |sample| rank(rules.decide(&sample.json).chosen())
+/// A column for each way.
+pub fn columns() -> Vec<Column> {
+    vec![
+        Column { name: VM.name, build: |workload| VM.build(workload), most: VM.most },
+        Column { name: JIT.name, build: |workload| JIT.build(workload), most: JIT.most },
+        Column { name: INDEX.name, build: |workload| INDEX.build(workload), most: INDEX.most },
+        Column { name: DEFAULT.name, build: |workload| DEFAULT.build(workload), most: DEFAULT.most },
+    ]
 }
 
 /// Compiles a text.
@@ -40,7 +66,7 @@ pub fn compile_text(source: &str) -> Result<Rules, String> {
     Rules::from_text(source).map_err(|error| error.to_string())
 }
 
-/// The rules of a workload, compiled once for all engines in turn: a million take a minute.
+/// The rules of a workload, compiled once for all ways in turn: a million take a minute.
 pub fn compile(workload: &Workload) -> Result<Rules, String> {
     static LAST: Mutex<Option<(Shape, Rules)>> = Mutex::new(None);
     let mut last = LAST.lock().map_err(|error| error.to_string())?;
@@ -54,41 +80,78 @@ pub fn compile(workload: &Workload) -> Result<Rules, String> {
     }
 }
 
-fn build(workload: &Workload, tier: Tier) -> Result<Box<dyn Engine + '_>, String> {
-    Ok(Box::new(compile(workload)?.with_tier(tier)))
+/// The evaluator that all answers are held against.
+pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + 'static {
+    let rules = rules.with_tier(Tier::Reference);
+    let mut scratch = Scratch::new();
+    move |sample| choose(rules.main(), &rules.prepare(&sample.json), &mut scratch)
 }
 
-/// The rank in a route's name.
-fn rank(chosen: Option<&str>) -> Option<u32> {
-    chosen?.strip_prefix('r')?.parse().ok()
+/// The rank of the route that is chosen: its number among the rules, which stand in their order in the
+/// text.
+fn choose(entry: Entry<'_>, record: &Record<'_>, scratch: &mut Scratch) -> Option<u32> {
+    match entry.choose_record(record, scratch).chosen? {
+        Chosen::Rule(rule) => Some(rule.index() as u32),
+        Chosen::Default(_) => None,
+    }
 }
 
-impl Engine for Rules {
+/// Rules, and whether machine code may be made of them while they decide.
+pub struct Decider {
+    rules: Rules,
+    warms: bool,
+}
+
+impl Engine for Decider {
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
-        let records = samples.iter().map(|sample| self.prepare(&sample.json)).collect();
-        Box::new(Prepared { entry: self.main(), records })
+        let records = samples.iter().map(|sample| self.rules.prepare(&sample.json)).collect();
+        Box::new(Prepared { entry: self.rules.main(), records, scratch: Scratch::new(), warms: self.warms })
     }
 }
 
 struct Prepared<'e> {
     entry: Entry<'e>,
     records: Vec<Record<'e>>,
+    scratch: Scratch,
+    warms: bool,
 }
+
+/// After so many decisions rules that are worth it have long been given to the compiler …
+const WARM: usize = 20_000;
+/// … which has finished after this.
+const COMPILING: Duration = Duration::from_millis(300);
+/// Where decisions are too slow for so many, no machine code is made.
+const WARMING: Duration = Duration::from_secs(1);
 
 impl Ready for Prepared<'_> {
     fn decide(&mut self, at: usize) -> Option<u32> {
-        rank(self.entry.decide_record(&self.records[at]).chosen())
+        choose(self.entry, &self.records[at], &mut self.scratch)
     }
 
     fn batch(&mut self, from: usize, count: usize, messages: usize) {
         let mut at = from;
         for _ in 0..count {
-            // The answer is the decision; reading a rank out of its name is no part of it.
-            drop(std::hint::black_box(self.entry.decide_record(&self.records[std::hint::black_box(at)])));
+            // The answer is the choice; that a rank stands in it is the workload's affair.
+            let record = &self.records[black_box(at)];
+            drop(black_box(self.entry.choose_record(record, &mut self.scratch)));
             at += 1;
             if at == messages {
                 at = 0;
             }
         }
+    }
+
+    fn warm(&mut self, messages: usize) {
+        if !self.warms {
+            return;
+        }
+        let start = Instant::now();
+        let mut left = WARM;
+        while left > 0 && start.elapsed() < WARMING {
+            let count = left.min(16);
+            self.batch((WARM - left) % messages, count, messages);
+            left -= count;
+        }
+        std::thread::sleep(COMPILING);
     }
 }

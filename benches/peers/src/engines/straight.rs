@@ -24,7 +24,7 @@ struct Generated {
 mod generated {
     use super::Generated;
     use crate::view::View;
-    use crate::workload::{Shape, Variant};
+    use crate::workload::{Density, Shape, Variant};
     use memchr::memmem::Finder;
     use regex::Regex;
 

@@ -28,8 +28,7 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
     let filter = |route: &Route| {
         let terms: Vec<String> = route.terms.iter().map(term).collect::<Result<_, _>>()?;
         let source = terms.join(" && ");
-        let filter = scheme.parse(&source).map(|ast| ast.compile()).map_err(|error| error.to_string());
-        filter
+        scheme.parse(&source).map(|ast| ast.compile()).map_err(|error| error.to_string())
     };
     let filters = workload.routes.iter().map(filter).collect::<Result<_, String>>()?;
     Ok(Box::new(Wirefilter { scheme, filters }))

@@ -3,12 +3,13 @@
 //!
 //! How often a route holds is aimed at: over the whole rule set about one route holds for a message,
 //! whatever the size, so that there are early hits, late hits and none at a million routes as well.
-//! Hence words, products and thresholds grow more selective as the rule set grows.
+//! Hence words, products and thresholds grow more selective as the rule set grows. How many of its words a
+//! text has by chance, and in how many routes a word stands, is the [`Density`].
 
 use super::message::PRESENT;
 use super::random::Random;
 use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRODUCT, ROLE, Route, Term, Words};
-use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
+use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 
 /// What the routes test.
@@ -35,9 +36,23 @@ impl Variant {
 pub struct Shape {
     pub routes: usize,
     pub variant: Variant,
+    pub density: Density,
     /// How many routes in a hundred have only ranges and negations.
     pub no_key: usize,
     pub seed: u64,
+}
+
+impl Shape {
+    /// A handful of routes is whatever the seed makes of it. So many rule sets of that size are made, from
+    /// this seed and the next ones.
+    pub fn draws(routes: usize) -> u64 {
+        if routes <= 10 { 4 } else { 1 }
+    }
+
+    /// What rules of this shape are called, whatever their number.
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.variant.name(), self.density.name())
+    }
 }
 
 /// Routes and the words they were made of.
@@ -50,13 +65,14 @@ pub struct Workload {
 
 /// How many routes hold for a message, on average.
 const HOLDING: f64 = 1.2;
-/// Words that rules may ask for in a text, on average.
-const WORDS_IN_TEXT: f64 = 7.0;
+/// How many words that rules ask for are planted in a text, on average: four texts in ten are made for a
+/// route, of which seven in ten have a word or two.
+const PLANTED_WORDS: f64 = 0.42;
 
 impl Workload {
     pub fn new(shape: Shape) -> Workload {
         let mut random = Random::new(shape.seed ^ (shape.routes as u64) << 8 ^ shape.variant as u64);
-        let vocabulary = Vocabulary::new(shape.routes, &mut random);
+        let vocabulary = Vocabulary::new(shape.routes, shape.density, &mut random);
         let mut maker = Maker { shape, vocabulary: &vocabulary, random };
         let routes = (0..shape.routes).map(|rank| maker.route(rank)).collect();
         Workload { shape, vocabulary, routes }
@@ -121,7 +137,9 @@ impl Maker<'_> {
         let words = if chinese { &self.vocabulary.chinese } else { &self.vocabulary.words };
         let at = self.random.below(words.len());
         let share = if chinese { 0.3 } else { 0.7 };
-        (words[at].clone(), (share * WORDS_IN_TEXT * Vocabulary::frequency(at, words.len())).min(0.9))
+        let by_chance = self.shape.density.words_in_text() * Vocabulary::frequency(at, words.len());
+        let planted = PLANTED_WORDS / words.len() as f64;
+        (words[at].clone(), (share * (by_chance + planted)).min(0.9))
     }
 
     fn text(&mut self) -> (Term, f64) {
@@ -137,7 +155,9 @@ impl Maker<'_> {
             5 => (contains(vec![first, second], Words::Any), (a + b).min(0.9)),
             6 => (contains(vec![first, second], Words::All), (a * b).max(planted)),
             _ => {
-                (Term::StartsWith { word: format!("{first}{glue}"), fold }, (a / WORDS_IN_TEXT).max(planted))
+                let density = self.shape.density;
+                let begins = a / density.words_in_text() * density.asked() as f64 / 100.0;
+                (Term::StartsWith { word: format!("{first}{glue}"), fold }, begins.max(planted))
             }
         }
     }
@@ -275,4 +295,61 @@ fn same_subject(terms: &[Term], next: &Term) -> bool {
         _ => None,
     };
     subject(next).is_some() && terms.iter().any(|term| subject(term) == subject(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Message;
+
+    /// Routes that are a test of the text and nothing else, with the frequencies aimed at: as many hold
+    /// for a message as the frequencies add up to, within a third.
+    #[test]
+    fn frequencies_of_tests_of_the_text() {
+        const MESSAGES: usize = 2_000;
+        for density in Density::ALL {
+            for routes in [100, 3_000] {
+                let shape = Shape { routes, variant: Variant::Mixed, density, no_key: 5, seed: 7 };
+                let mut random = Random::new(1);
+                let vocabulary = Vocabulary::new(routes, density, &mut random);
+                let mut maker = Maker { shape, vocabulary: &vocabulary, random };
+                // Seven in ten have one, as in a workload: what is planted is counted on that.
+                let terms = (0..routes * 7 / 10).map(|_| maker.text());
+                let (terms, aimed): (Vec<Term>, Vec<f64>) = terms.unzip();
+                let aimed: f64 = aimed.iter().sum();
+                let routes =
+                    terms.iter().cloned().chain(std::iter::repeat(Term::IsNew)).take(routes).enumerate();
+                let routes =
+                    routes.map(|(rank, term)| Route { rank: rank as u32, priority: 0, terms: vec![term] });
+                let workload = Workload { shape, routes: routes.collect(), vocabulary: vocabulary.clone() };
+                let mut random = Random::new(2);
+                let messages = (0..MESSAGES).map(|_| Message::random(&workload, &mut random));
+                let holding =
+                    messages.map(|message| terms.iter().filter(|term| holds(term, &message)).count());
+                let measured = holding.sum::<usize>() as f64 / MESSAGES as f64;
+                let ratio = measured / aimed;
+                let named = (density.name(), workload.routes.len());
+                assert!(
+                    (0.75..1.33).contains(&ratio),
+                    "{named:?}: aimed at {aimed:.2}, measured {measured:.2}"
+                );
+            }
+        }
+    }
+
+    fn holds(term: &Term, message: &Message) -> bool {
+        let text = |fold: bool| match fold {
+            true => message.text.to_ascii_lowercase(),
+            false => message.text.clone(),
+        };
+        match term {
+            Term::Contains { words, joined, fold } => {
+                let text = text(*fold);
+                let mut found = words.iter().map(|word| text.contains(word.as_str()));
+                if *joined == Words::Any { found.any(|found| found) } else { found.all(|found| found) }
+            }
+            Term::StartsWith { word, fold } => text(*fold).starts_with(word.as_str()),
+            _ => unreachable!("no other test of the text is made"),
+        }
+    }
 }

@@ -21,8 +21,6 @@ pub struct Message {
 
 /// The probability that a field which may be missing is present, in percent.
 pub const PRESENT: usize = 90;
-/// Of every hundred words of a text, so many are none that rules ask for.
-const FILLERS: usize = 50;
 /// How many messages in a hundred hold all the words of one route's text test.
 const PLANTED: usize = 40;
 
@@ -205,23 +203,30 @@ fn context_strings(workload: &Workload, random: &mut Random) -> [String; 5] {
 /// A text of 20 to 160 bytes: planted words are to find room.
 fn text(workload: &Workload, random: &mut Random, chinese: bool) -> String {
     let length = 20 + random.below(140);
-    let words = if chinese { &workload.vocabulary.chinese } else { &workload.vocabulary.words };
+    let (vocabulary, density) = (&workload.vocabulary, workload.shape.density);
+    let (asked, ordinary) = match chinese {
+        true => (&vocabulary.chinese, &vocabulary.ordinary_chinese),
+        false => (&vocabulary.words, &vocabulary.ordinary),
+    };
+    let fillers = 100 - density.asked() - density.ordinary();
     let mut text = String::with_capacity(256);
     while text.len() < length {
         if !chinese && !text.is_empty() {
             text.push(' ');
         }
-        if random.percent(FILLERS) {
+        let kind = random.below(100);
+        if kind < fillers {
             text.push_str(Vocabulary::filler(random, chinese));
-        } else {
-            let word = &words[Vocabulary::skewed(random, words.len())];
-            match word.as_bytes()[0] {
-                first @ b'a'..=b'z' if random.percent(10) => {
-                    text.push(first.to_ascii_uppercase().into());
-                    text.push_str(&word[1..]);
-                }
-                _ => text.push_str(word),
+            continue;
+        }
+        let words = if kind < fillers + density.asked() { asked } else { ordinary };
+        let word = &words[Vocabulary::skewed(random, words.len())];
+        match word.as_bytes()[0] {
+            first @ b'a'..=b'z' if random.percent(10) => {
+                text.push(first.to_ascii_uppercase().into());
+                text.push_str(&word[1..]);
             }
+            _ => text.push_str(word),
         }
     }
     text

@@ -14,3 +14,4 @@ pub mod vocabulary;
 pub use generate::{Shape, Variant, Workload};
 pub use message::Message;
 pub use route::{Comparison, Number, Route, Term, Words};
+pub use vocabulary::Density;

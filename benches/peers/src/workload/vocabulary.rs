@@ -1,7 +1,67 @@
 //! The words that rules and messages share. The vocabulary grows with the number of routes, as a real
-//! one does: some hundred words for a hundred routes, thousands for a hundred thousand.
+//! one does; how fast, and how many of a text's words are in it, is the workload's density.
 
 use super::random::Random;
+use std::collections::HashSet;
+
+/// How many of the words that rules ask for a text has, besides those of a route that it is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Density {
+    /// One or two. Most routes have words of their own, as where rules name products, commands and
+    /// errors: there are about as many words as routes.
+    Sparse,
+    /// About seven. Routes share their words, as where rules are about the words of everyday language: a
+    /// hundred thousand routes have some eight thousand.
+    Dense,
+}
+
+impl Density {
+    pub const ALL: [Density; 2] = [Density::Sparse, Density::Dense];
+
+    pub fn name(self) -> &'static str {
+        ["sparse", "dense"][self as usize]
+    }
+
+    /// Of every hundred words of a text, so many are drawn from those that rules ask for.
+    pub fn asked(self) -> usize {
+        [10, 50][self as usize]
+    }
+
+    /// So many are drawn from a thousand or two that no rule asks for; the others are fillers.
+    pub fn ordinary(self) -> usize {
+        [40, 0][self as usize]
+    }
+
+    /// How many words of a text are drawn from those that rules ask for, on average.
+    pub fn words_in_text(self) -> f64 {
+        [1.5, 7.0][self as usize]
+    }
+
+    /// How many English and Chinese words the rules of so many routes choose from.
+    fn words(self, routes: usize) -> (usize, usize) {
+        let root = (routes as f64).sqrt();
+        match self {
+            Density::Sparse => (60 + routes, 30 + routes / 2),
+            Density::Dense => (60 + (20.0 * root) as usize, 30 + (5.0 * root) as usize),
+        }
+    }
+
+    /// The syllables of the English word at a place: the first are the shortest.
+    fn syllables(self, at: usize, random: &mut Random) -> usize {
+        match self {
+            Density::Sparse => 2 + usize::from(at > 400) + usize::from(at > 20_000 && random.percent(50)),
+            Density::Dense => 2 + usize::from(at > 400 && random.percent(50)),
+        }
+    }
+
+    /// The characters of the Chinese word at a place.
+    fn characters(self, at: usize, random: &mut Random) -> usize {
+        match self {
+            Density::Sparse => 2 + usize::from(at > 100 || random.percent(30)) + usize::from(at > 3_000),
+            Density::Dense => 2 + usize::from(at > 500 || random.percent(30)),
+        }
+    }
+}
 
 const FILLERS: &[&str] = &[
     "the", "a", "my", "please", "to", "and", "of", "for", "with", "can", "you", "I", "is", "it", "on",
@@ -62,31 +122,45 @@ pub const ERRORS: &[&str] = &[
 ];
 
 /// The words of a workload.
+#[derive(Clone)]
 pub struct Vocabulary {
     pub words: Vec<String>,
     pub chinese: Vec<String>,
+    /// Words that no rule asks for.
+    pub ordinary: Vec<String>,
+    pub ordinary_chinese: Vec<String>,
     pub tags: Vec<String>,
     pub products: Vec<String>,
 }
 
 impl Vocabulary {
     /// The words for so many routes.
-    pub fn new(routes: usize, random: &mut Random) -> Vocabulary {
-        let root = (routes as f64).sqrt();
+    pub fn new(routes: usize, density: Density, random: &mut Random) -> Vocabulary {
         let characters: Vec<char> = CHINESE.chars().filter(|c| !c.is_whitespace()).collect();
-        let words = distinct(60 + (20.0 * root) as usize, random, |random, at| {
-            let syllables = 2 + usize::from(at > 400 && random.percent(50));
-            let parts =
-                (0..syllables).flat_map(|_| [random.pick(ONSETS), random.pick(VOWELS)]).collect::<String>();
-            parts + random.pick(CODAS)
-        });
-        let chinese = distinct(30 + (5.0 * root) as usize, random, |random, at| {
-            let length = 2 + usize::from(at > 500 || random.percent(30));
+        let english = |random: &mut Random, syllables: usize| {
+            let parts = (0..syllables).flat_map(|_| [random.pick(ONSETS), random.pick(VOWELS)]);
+            parts.collect::<String>() + random.pick(CODAS)
+        };
+        let han = |random: &mut Random, length: usize| -> String {
             (0..length).map(|_| characters[random.below(characters.len())]).collect()
+        };
+        let (many, many_chinese) = density.words(routes);
+        let words = distinct(many, random, &[], |random, at| {
+            let syllables = density.syllables(at, random);
+            english(random, syllables)
         });
+        let chinese = distinct(many_chinese, random, &[], |random, at| {
+            let length = density.characters(at, random);
+            han(random, length)
+        });
+        let random = &mut Random::new(routes as u64);
+        let ordinary = distinct(2_000, random, &words, |random, _| english(random, 2));
+        let ordinary_chinese = distinct(1_000, random, &chinese, |random, _| han(random, 2));
         Vocabulary {
             words,
             chinese,
+            ordinary,
+            ordinary_chinese,
             tags: (0..20 + routes / 50).map(|at| format!("tag{at}")).collect(),
             products: (0..20 + routes / 10).map(|at| format!("P-{:06}", at * 7919 % 1_000_003)).collect(),
         }
@@ -111,17 +185,19 @@ impl Vocabulary {
     }
 }
 
-/// So many different words.
+/// So many different words, none of those taken.
 fn distinct(
     count: usize,
     random: &mut Random,
+    taken: &[String],
     mut make: impl FnMut(&mut Random, usize) -> String,
 ) -> Vec<String> {
-    let mut seen = std::collections::HashSet::with_capacity(count);
+    let taken: HashSet<&str> = taken.iter().map(String::as_str).collect();
+    let mut seen = HashSet::with_capacity(count);
     let mut words = Vec::with_capacity(count);
     while words.len() < count {
         let word = make(random, words.len());
-        if word.len() >= 4 && seen.insert(word.clone()) {
+        if word.len() >= 4 && !taken.contains(word.as_str()) && seen.insert(word.clone()) {
             words.push(word);
         }
     }

@@ -1,0 +1,135 @@
+//! How hard a workload is: how many of the routes' literals a message has, to how many routes they
+//! lead, and how many hold. What any index has to do at least stands here.
+
+use crate::engines::Sample;
+use crate::engines::keyed::{Candidates, automaton, oracle};
+use crate::mix::Mix;
+use crate::report::{Section, thousands};
+use crate::workload::random::Random;
+use crate::workload::{Message, Term, Workload};
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
+
+/// What is counted; means over the messages that are timed, but for `hold`.
+pub struct Census {
+    /// Different literals of the routes' tests of the text.
+    literals: f64,
+    /// Of these in a message.
+    found: f64,
+    /// Routes in which those stand.
+    lead: f64,
+    /// Routes that an index with one key a route would have to try: found by a literal, by a value, and
+    /// by thresholds or not at all.
+    candidates: [f64; 3],
+    /// Routes that hold for a message that is left to chance.
+    hold: f64,
+}
+
+/// Messages left to chance.
+const BY_CHANCE: usize = 1_000;
+
+/// Literals that the routes require of a text, each once, in lower case; and the routes of each.
+pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let (mut literals, mut routes): (Vec<String>, Vec<Vec<u32>>) = Default::default();
+    for route in &workload.routes {
+        for literal in route.terms.iter().flat_map(of_term) {
+            let literal = literal.to_ascii_lowercase();
+            let number = *numbers.entry(literal).or_insert_with_key(|literal| {
+                literals.push(literal.clone());
+                routes.push(Vec::new());
+                literals.len() - 1
+            });
+            routes[number].push(route.rank);
+        }
+    }
+    (literals, routes)
+}
+
+fn of_term(term: &Term) -> &[String] {
+    match term {
+        Term::Contains { words, .. } => words,
+        Term::Matches { literals, .. } => literals,
+        Term::StartsWith { word, .. } => std::slice::from_ref(word),
+        _ => &[],
+    }
+}
+
+impl Census {
+    /// Counts.
+    ///
+    /// # Errors
+    /// When the literals are too many for an automaton.
+    pub fn new(workload: &Workload, mixes: &[Mix]) -> Result<Census, String> {
+        let (literals, routes) = literals(workload);
+        let scan = (!literals.is_empty()).then(|| automaton(&literals)).transpose()?;
+        let oracle = oracle(workload)?;
+        let buffer = Cell::default();
+        let samples: Vec<&Sample> = mixes.iter().flat_map(|mix| &mix.samples).collect();
+        let (mut found, mut lead, mut candidates) = (0, 0, [0; 3]);
+        for sample in &samples {
+            if let Some(scan) = &scan {
+                let text = sample.message.text.to_ascii_lowercase();
+                let hits: BTreeSet<usize> =
+                    scan.find_overlapping_iter(&text).map(|found| found.pattern().as_usize()).collect();
+                found += hits.len();
+                lead += hits.iter().flat_map(|hit| &routes[*hit]).collect::<BTreeSet<_>>().len();
+            }
+            let Candidates { by_literal, by_value, others, .. } = oracle.candidates(&sample.message, &buffer);
+            for (sum, count) in candidates.iter_mut().zip([by_literal, by_value, others]) {
+                *sum += count;
+            }
+        }
+        let mut random = Random::new(workload.shape.seed ^ 0xC0_47);
+        let by_chance = (0..BY_CHANCE).map(|_| Message::random(workload, &mut random));
+        let hold: usize = by_chance.map(|message| oracle.candidates(&message, &buffer).hold).sum();
+        let mean = |count: usize| count as f64 / samples.len().max(1) as f64;
+        Ok(Census {
+            literals: literals.len() as f64,
+            found: mean(found),
+            lead: mean(lead),
+            candidates: candidates.map(mean),
+            hold: hold as f64 / BY_CHANCE as f64,
+        })
+    }
+}
+
+/// What was counted of the rule sets of one kind and size.
+pub struct Row {
+    pub rules: String,
+    pub routes: usize,
+    pub draws: Vec<Census>,
+}
+
+/// The table.
+pub fn section(rows: &[Row]) -> Section {
+    let mut section = Section::new("How hard the rules are");
+    section.line(
+        "| rules | routes | literals | found in a message | routes they stand in | candidates by a literal | \
+         by a value | by a threshold | hold |\n|---|---|---|---|---|---|---|---|---|",
+    );
+    for Row { rules, routes, draws } in rows {
+        let mean = |count: fn(&Census) -> f64| {
+            let mean = draws.iter().map(count).sum::<f64>() / draws.len() as f64;
+            if mean < 100.0 { format!("{mean:.1}") } else { thousands(mean.round()) }
+        };
+        let cells = [
+            mean(|census| census.literals),
+            mean(|census| census.found),
+            mean(|census| census.lead),
+            mean(|census| census.candidates[0]),
+            mean(|census| census.candidates[1]),
+            mean(|census| census.candidates[2]),
+            mean(|census| census.hold),
+        ];
+        section.line(format!("| {rules} | {} | {} |", thousands(*routes as f64), cells.join(" | ")));
+    }
+    section.line(
+        "\n- literals: the different ones that the routes ask for in a text; those found in a message, and the \
+         routes in which these stand, are means over the messages that are timed\n\
+         - candidates: routes that an index with one key a route has to try when nothing holds, by what finds \
+         them: a literal, a value (a product, a tag, a country …), a threshold of a number or nothing\n\
+         - hold: routes that hold for a message left to chance",
+    );
+    section
+}

@@ -1,0 +1,188 @@
+//! The baseline for a rule set that no generator has made: closures built from rulec's own normal form,
+//! scanned in order. Only tests of one text, which is what `clinc` needs.
+
+use super::{Engine, Ready, Sample};
+use crate::view::View;
+use ::rulec::Rules;
+use ::rulec::ops::{Op, Quantity, TestMode};
+use ::rulec::sema::hir::{Const, SlotId};
+use ::rulec::sema::normal::{Ask, ExprId, NCond, NExpr, NPred, Normal};
+use ::rulec::text::{Form, regex, word_edges_ok};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memmem::Finder;
+use serde_json::Value as Json;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A condition or a predicate. What routes share is built once, but evaluated wherever it stands.
+type Cond = Rc<dyn Fn(&View<'_>) -> bool>;
+
+/// The routes of the main table, by the numbers of their rules.
+pub struct Conditions {
+    routes: Vec<(u32, Cond)>,
+}
+
+impl Conditions {
+    /// From compiled rules.
+    ///
+    /// # Errors
+    /// What it cannot express.
+    pub fn new(rules: &Rules) -> Result<Conditions, String> {
+        let normal = rules.normal();
+        let preds = normal.preds.iter().map(|pred| predicate(normal, pred));
+        let preds: Vec<Cond> = preds.collect::<Result<_, _>>()?;
+        let mut conds: Vec<Cond> = Vec::with_capacity(normal.conds.len());
+        for cond in &normal.conds {
+            let of = |ids: &[::rulec::sema::normal::CondId]| -> Vec<Cond> {
+                ids.iter().map(|id| conds[id.index()].clone()).collect()
+            };
+            let cond: Cond = match cond {
+                NCond::Const(holds) => {
+                    let holds = *holds;
+                    Rc::new(move |_| holds)
+                }
+                NCond::Test { pred, want } => {
+                    let (pred, want) = (preds[pred.index()].clone(), *want);
+                    Rc::new(move |view| pred(view) == want)
+                }
+                NCond::And(parts) => {
+                    let parts = of(parts);
+                    Rc::new(move |view| parts.iter().all(|part| part(view)))
+                }
+                NCond::Or(parts) => {
+                    let parts = of(parts);
+                    Rc::new(move |view| parts.iter().any(|part| part(view)))
+                }
+                NCond::Each { .. } => return Err(super::beyond("conditions over lists")),
+            };
+            conds.push(cond);
+        }
+        let routes = normal.tables.get(rules.main().id().index()).map_or(&[][..], Vec::as_slice);
+        if routes.iter().any(|route| route.goto.is_some()) {
+            return Err(super::beyond("jumps"));
+        }
+        let routes = routes.iter().map(|route| (route.route.0, conds[route.cond.index()].clone())).collect();
+        Ok(Conditions { routes })
+    }
+}
+
+/// The text, in lower case where case is ignored.
+fn text<'v>(view: &'v View<'_>, fold: bool) -> &'v [u8] {
+    if fold { view.lower() } else { view.text() }
+}
+
+fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
+    let NPred { ask: Ask::Op(op), mode, left, right: Some(right) } = pred else {
+        return Err(super::beyond("a test that is not of a text"));
+    };
+    if *normal.expr(*left) != NExpr::Slot(SlotId(0)) || mode.text.form != Form::None {
+        return Err(super::beyond("a text that is not the message's own"));
+    }
+    let TestMode { word, quantity, text: prepare } = *mode;
+    let fold = prepare.fold;
+    let words = strings(normal, *right)?;
+    if *op == Op::Matches {
+        let [pattern] = words.as_slice() else { return Err(super::beyond("several patterns")) };
+        let regex = regex(pattern, fold).map_err(|error| error.to_string())?;
+        return Ok(Rc::new(move |view| regex.is_match(&view.message.text)));
+    }
+    let words: Vec<String> = words.iter().map(|word| prepare.prepare(word).into_owned()).collect();
+    let all = quantity == Some(Quantity::All);
+    match op {
+        Op::Contains if words.len() > FEW && !all => many(&words, word, fold),
+        Op::Contains => {
+            let finders: Vec<Finder<'static>> =
+                words.iter().map(|word| Finder::new(word).into_owned()).collect();
+            let has = move |text: &[u8], finder: &Finder<'static>| {
+                let mut places = finder.find_iter(text);
+                places.any(|at| !word || edges(text, at, at + finder.needle().len()))
+            };
+            Ok(Rc::new(move |view| {
+                let text = text(view, fold);
+                match all {
+                    true => finders.iter().all(|finder| has(text, finder)),
+                    false => finders.iter().any(|finder| has(text, finder)),
+                }
+            }))
+        }
+        Op::StartsWith | Op::EndsWith if !word && !all => {
+            let starts = *op == Op::StartsWith;
+            Ok(Rc::new(move |view| {
+                let text = text(view, fold);
+                words.iter().any(|word| match starts {
+                    true => text.starts_with(word.as_bytes()),
+                    false => text.ends_with(word.as_bytes()),
+                })
+            }))
+        }
+        _ => Err(super::beyond("this test of a text")),
+    }
+}
+
+/// Up to so many words are looked for one by one.
+const FEW: usize = 3;
+
+/// Any of many words, by an automaton: what a careful programmer takes for a list of words.
+fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
+    // A deterministic one is faster still, but thousands of them do not fit into memory.
+    let kind = Some(AhoCorasickKind::ContiguousNFA);
+    let automaton = AhoCorasick::builder().kind(kind).build(words).map_err(|error| error.to_string())?;
+    Ok(Rc::new(move |view| {
+        let text = text(view, fold);
+        let mut found = automaton.find_overlapping_iter(text);
+        found.any(|found| !word || edges(text, found.start(), found.end()))
+    }))
+}
+
+/// Whether what stands there is a word of its own.
+fn edges(text: &[u8], start: usize, end: usize) -> bool {
+    let ascii = |at: usize| text.get(at).is_none_or(u8::is_ascii);
+    let is_word = |at: usize| text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let before = start.wrapping_sub(1);
+    if ascii(before) && ascii(start) && ascii(end - 1) && ascii(end) {
+        let inside_a_word = is_word(before) && is_word(start) || is_word(end - 1) && is_word(end);
+        return !inside_a_word;
+    }
+    std::str::from_utf8(text).is_ok_and(|text| word_edges_ok(text, start, end))
+}
+
+/// The texts that a predicate compares with.
+fn strings(normal: &Normal, expr: ExprId) -> Result<Vec<String>, String> {
+    match (normal.expr(expr), normal.constant(expr)) {
+        (NExpr::List(items), _) => {
+            let items = items.iter().map(|item| strings(normal, *item));
+            Ok(items.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        (_, Some(Const::Json(json))) => match &**json {
+            Json::String(text) => Ok(vec![text.clone()]),
+            Json::Array(items) => {
+                let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+                texts.collect::<Option<_>>().ok_or_else(|| super::beyond("a list of other things than texts"))
+            }
+            _ => Err(super::beyond("a constant that is no text")),
+        },
+        _ => Err(super::beyond("a text that is not constant")),
+    }
+}
+
+impl Engine for Conditions {
+    fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
+        Box::new(Scan { conditions: self, samples, buffer: Cell::default() })
+    }
+}
+
+struct Scan<'e> {
+    conditions: &'e Conditions,
+    samples: &'e [Sample],
+    buffer: Cell<String>,
+}
+
+impl Ready for Scan<'_> {
+    fn decide(&mut self, at: usize) -> Option<u32> {
+        let view = View::new(&self.samples[at].message, &self.buffer);
+        let found = self.conditions.routes.iter().find(|(_, cond)| cond(&view));
+        let rule = found.map(|(rule, _)| *rule);
+        view.done();
+        rule
+    }
+}

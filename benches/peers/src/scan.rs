@@ -1,0 +1,142 @@
+//! The scan of a text for literals, apart from all else: rulec's own against Hyperscan's and two
+//! automata. Each reports what it finds; which literals a text has, they are to agree on.
+
+use crate::census::literals;
+use crate::engines::keyed::{LiteralScan, automaton};
+use crate::engines::{Ready, hyperscan_database};
+use crate::measure;
+use crate::report::{Section, thousands};
+use crate::workload::random::Random;
+use crate::workload::{Density, Message, Shape, Variant, Workload};
+use daachorse::DoubleArrayAhoCorasick;
+use rulec::index::scan::Scanner;
+use std::collections::BTreeSet;
+
+impl LiteralScan for Scanner {
+    fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize)) {
+        Scanner::scan(self, text, |literal, _| hit(literal as usize));
+    }
+}
+
+impl LiteralScan for DoubleArrayAhoCorasick<u32> {
+    fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize)) {
+        self.find_overlapping_iter(text).for_each(|found| hit(found.value() as usize));
+    }
+}
+
+const OURS: &str = "rulec";
+const BAR: &str = "hyperscan";
+/// The target: our time in times the bar's.
+const TARGET: f64 = 2.0;
+
+/// A scanner by name.
+type Named = (&'static str, Box<dyn LiteralScan>);
+
+fn scanners(literals: &[String]) -> Result<Vec<Named>, String> {
+    let ours = Scanner::from_literals(literals.iter().map(String::as_bytes));
+    let daachorse = DoubleArrayAhoCorasick::new(literals).map_err(|error| error.to_string())?;
+    let mut scanners: Vec<Named> = vec![
+        (OURS, Box::new(ours)),
+        ("aho-corasick", Box::new(automaton(literals)?)),
+        ("daachorse", Box::new(daachorse)),
+    ];
+    scanners.extend(hyperscan_database(literals)?.map(|scan| (BAR, scan)));
+    Ok(scanners)
+}
+
+/// One scanner on the texts.
+struct Scanning<'e> {
+    scan: &'e dyn LiteralScan,
+    texts: &'e [String],
+}
+
+impl Ready for Scanning<'_> {
+    /// How often something was found.
+    fn decide(&mut self, at: usize) -> Option<u32> {
+        let mut hits = 0;
+        self.scan.scan(self.texts[at].as_bytes(), &mut |_| hits += 1);
+        Some(hits)
+    }
+}
+
+/// The literals of routes, so many, and texts of their messages in lower case.
+fn workload(count: usize, density: Density, messages: usize, seed: u64) -> (Vec<String>, Vec<String>) {
+    let mut routes = count;
+    loop {
+        let workload = Workload::new(Shape { routes, variant: Variant::Mixed, density, no_key: 5, seed });
+        let (mut literals, _) = literals(&workload);
+        if literals.len() >= count {
+            literals.truncate(count);
+            let mut random = Random::new(seed);
+            let text = |_| Message::random(&workload, &mut random).text.to_ascii_lowercase();
+            return (literals, (0..messages).map(text).collect());
+        }
+        routes *= 2;
+    }
+}
+
+/// The table: a row for each density and number of literals.
+///
+/// # Errors
+/// When a scanner cannot be built, or they disagree.
+pub fn section(
+    counts: &[usize],
+    densities: &[Density],
+    messages: usize,
+    rounds: usize,
+    seed: u64,
+) -> Result<Section, String> {
+    let mut section = Section::new("The scan of a text");
+    let mut header = false;
+    for &density in densities {
+        for &count in counts {
+            eprintln!("scanning for {count} literals, {}", density.name());
+            let (literals, texts) = workload(count, density, messages, seed);
+            let scanners = scanners(&literals)?;
+            let mut found = 0;
+            for text in &texts {
+                let hits = |scan: &dyn LiteralScan| {
+                    let mut hits = BTreeSet::new();
+                    scan.scan(text.as_bytes(), &mut |literal| {
+                        hits.insert(literal);
+                    });
+                    hits
+                };
+                let expected = hits(&*scanners[0].1);
+                found += expected.len();
+                if let Some((name, _)) = scanners.iter().find(|(_, scan)| hits(&**scan) != expected) {
+                    return Err(format!("`{name}` and `{OURS}` find different literals in\n  {text}"));
+                }
+            }
+            let mut readies: Vec<Box<dyn Ready + '_>> = Vec::new();
+            for (_, scan) in &scanners {
+                readies.push(Box::new(Scanning { scan: &**scan, texts: &texts }));
+            }
+            let times = measure::interleaved(&mut readies, texts.len(), rounds);
+            if !header {
+                let names: Vec<&str> = scanners.iter().map(|(name, _)| *name).collect();
+                section.line(format!(
+                    "| rules | literals | found in a text | {} | {OURS} / {BAR} (target: at most {TARGET}) |\n|---|---|---|{}---|",
+                    names.join(" | "),
+                    "---|".repeat(names.len())
+                ));
+                header = true;
+            }
+            let cells: Vec<String> = times.iter().copied().map(thousands).collect();
+            let bar = scanners.iter().position(|(name, _)| *name == BAR);
+            let ratio = bar.map_or("–".to_owned(), |bar| format!("{:.2}", times[0] / times[bar]));
+            section.line(format!(
+                "| {} | {} | {:.1} | {} | {ratio} |",
+                density.name(),
+                thousands(count as f64),
+                found as f64 / texts.len() as f64,
+                cells.join(" | ")
+            ));
+        }
+    }
+    section.line(format!(
+        "\nNanoseconds a text of 20 to 200 bytes, {messages} different ones; literals are those of the generated \
+         routes, all of them looked for. Hyperscan reports each literal once a text, the others wherever it stands."
+    ));
+    Ok(section)
+}
