@@ -129,12 +129,7 @@ impl Rules {
 
     /// Resolves every field the rules read, so that several decisions on one message share it.
     pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
-        Record {
-            slots: self.set.program.slots.iter().map(|slot| slot.load(message)).collect(),
-            message,
-            breaches: self.set.breaches(message),
-            generation: self.set.generation,
-        }
+        self.set.prepare(message)
     }
 
     /// Explains the decision by the routes outside any table.
@@ -491,6 +486,15 @@ fn finish<'a, M: vm::Message<'a>>(machine: &mut Vm<'a, M>, table: TableId) -> (C
 }
 
 impl RuleSet {
+    fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
+        Record {
+            slots: self.program.slots.iter().map(|slot| slot.load(message)).collect(),
+            message,
+            breaches: self.breaches(message),
+            generation: self.generation,
+        }
+    }
+
     fn breaches(&self, message: &Json) -> Vec<Breach> {
         match (&self.promises, &self.program.input) {
             (Some(promises), Some(input)) if !promises.surely_kept(message) => {

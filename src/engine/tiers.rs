@@ -38,11 +38,11 @@ impl Rules {
 impl Entry<'_> {
     /// What [`Entry::decide_record`] decides, and nothing else: no arguments are evaluated, and calls of
     /// host functions are not told of. `scratch` is the caller's own, kept from one decision to the
-    /// next. A record prepared by other rules chooses nothing.
+    /// next. A record prepared by other rules is resolved anew.
     pub fn choose_record(&self, record: &Record<'_>, scratch: &mut Scratch) -> Choice {
         let rules = self.rules;
         if record.generation != rules.generation {
-            return Choice::nothing();
+            return self.choose_record(&rules.prepare(record.message), scratch);
         }
         #[cfg(feature = "jit")]
         if let Some(code) = rules.code(self.how, self.table, false) {
@@ -87,7 +87,7 @@ mod with_jit {
     /// The machine code of a rule set, and how much it is wanted.
     #[derive(Debug, Default)]
     pub struct Tiers {
-        code: OnceLock<Result<JitCode, JitError>>,
+        pub(super) code: OnceLock<Result<JitCode, JitError>>,
         /// How many decisions were made, up to [`HOT`]. A count that is lost to another thread is
         /// no loss.
         heat: AtomicU32,
@@ -202,6 +202,65 @@ mod with_jit {
                     (machine.decide(table), machine.hosts().and_then(Calls::of))
                 }
             })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rules(text: &str) -> Rules {
+        Rules::from_text(text).expect("the rules compile")
+    }
+
+    #[test]
+    fn a_record_of_other_rules_is_resolved_anew() {
+        let first = rules("route a when x == 1 -> one\nroute b when y == 2 -> two\n");
+        let second = rules("route c when y == 2 -> two\nroute d when x == 1 -> one\n");
+        let message = json!({ "x": 1 });
+        let record = first.prepare(&message);
+        let mut scratch = Scratch::new();
+        for tier in Tier::ALL {
+            for (rules, wanted) in [(&first, "a"), (&second, "d")] {
+                let rules = rules.with_tier(tier);
+                let decision = rules.main().decide_record(&record);
+                assert_eq!(decision.chosen(), Some(wanted), "{tier:?}");
+                let choice = rules.main().choose_record(&record, &mut scratch);
+                assert_eq!(choice.chosen, decision.statement(), "{tier:?}");
+            }
+        }
+    }
+
+    /// Decides until the code is there, and some times more: what is answered never changes.
+    #[cfg(feature = "jit")]
+    #[test]
+    fn rules_that_become_hot_are_compiled_and_answer_as_before() {
+        let rules = rules(
+            "route small when n < 10 and s starts_with \"a\" -> a\n\
+             route even when n % 2 == 0 -> b\n\
+             route long when len(s) > 3 or s in [\"x\", \"yy\"] -> c\n",
+        );
+        let reference = rules.with_tier(Tier::Reference);
+        let messages: Vec<_> =
+            (0..40).map(|n| json!({ "n": n, "s": ["abc", "x", "long one", ""][n % 4] })).collect();
+        let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
+        let mut scratch = Scratch::new();
+        let expected: Vec<_> =
+            records.iter().map(|record| reference.main().choose_record(record, &mut scratch)).collect();
+        assert!(rules.set.tiers.code.get().is_none());
+        let mut rounds = 0;
+        while rounds < 1_000 || rules.set.tiers.code.get().is_none() {
+            for (record, expected) in records.iter().zip(&expected) {
+                assert_eq!(rules.main().choose_record(record, &mut scratch), *expected);
+            }
+            rounds += 1;
+        }
+        let code = rules.set.tiers.code.get().expect("it is there now");
+        assert!(code.is_ok(), "{code:?}");
+        for (record, expected) in records.iter().zip(&expected) {
+            assert_eq!(rules.main().choose_record(record, &mut scratch), *expected);
         }
     }
 }

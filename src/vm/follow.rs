@@ -68,8 +68,21 @@ pub(crate) fn follow<S, P>(
     mut run: impl FnMut(&mut S, P) -> End<P>,
 ) -> Choice {
     let place = start(searcher, entry);
-    // Most decisions end in the first table.
-    match run(searcher, place) {
+    let end = run(searcher, place);
+    follow_from(searcher, chunk, memo, end, start, run)
+}
+
+/// The same, once the first table has been searched: most decisions end there.
+#[inline]
+pub(crate) fn follow_from<S, P>(
+    searcher: &mut S,
+    chunk: &Chunk,
+    memo: &Memo<'_>,
+    end: End<P>,
+    start: impl Fn(&S, TableId) -> P,
+    run: impl FnMut(&mut S, P) -> End<P>,
+) -> Choice {
+    match end {
         End::Choose(route) => Choice { chosen: Some(Chosen::Rule(route)), path: SmallVec::new() },
         End::Default(table) => Choice { chosen: Some(Chosen::Default(table)), path: SmallVec::new() },
         End::Nothing | End::Answer(_) => Choice::nothing(),
