@@ -300,7 +300,7 @@ impl Op {
 
     /// The infix or postfix operator of that spelling (the first word, for those of two).
     pub fn infix(spelling: &str) -> Option<Op> {
-        static SPELLINGS: LazyLock<HashMap<&'static str, Op>> = LazyLock::new(|| {
+        static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> = LazyLock::new(|| {
             TABLE
                 .iter()
                 .rev()

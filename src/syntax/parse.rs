@@ -6,6 +6,7 @@ mod build;
 mod code;
 mod cut;
 mod decide;
+mod direct;
 mod expr;
 mod fail;
 mod literal;
@@ -17,6 +18,7 @@ mod request;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span};
@@ -25,11 +27,11 @@ use crate::syntax::lex::{self, TokenKind};
 use build::{Built, Cx};
 use cut::{Cut, Sig, Significant};
 use pest::Parser;
-use pest::iterators::Pair;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use tree::{Pair, Tree};
 
 /// The parser that pest derives from the grammar, with its `Rule`s.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
@@ -52,8 +54,35 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// On how many threads work may be spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// The one that asks for it, so that others are left alone.
+    One,
+    /// As many as there are cores.
+    #[default]
+    All,
+}
+
+impl Threads {
+    /// How many threads are worth while for so many pieces of work.
+    fn for_pieces(self, pieces: usize) -> usize {
+        let wanted = (pieces / THREAD_FROM).clamp(1, 16);
+        if self == Threads::One || wanted == 1 {
+            return 1;
+        }
+        // Asking for the number of cores may read files of the system, which takes as long as a few routes.
+        wanted.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
+    }
+}
+
 /// Reads a file. Never fails as a whole: what cannot be read is reported and left out.
 pub fn parse(file: FileId, text: &str) -> Parsed {
+    parse_on(Threads::All, file, text)
+}
+
+/// The same, on these threads.
+pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
     let significant = cut::significant(text, |token, slice| characters.look(token, slice));
@@ -72,7 +101,7 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
         reader.statements(cuts);
         reader.parsed
     };
-    for part in in_parts(cuts, read) {
+    for part in in_parts(threads, cuts, read) {
         parsed.statements.extend(part.statements);
         parsed.broken.extend(part.broken);
         parsed.diagnostics.extend(part.diagnostics);
@@ -86,13 +115,12 @@ const THREAD_FROM: usize = 500;
 
 /// Reads the statements of a large file on several threads, since no statement depends on another.
 /// The parts come back in order.
-fn in_parts(mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec<Parsed> {
-    let mut threads = (cuts.len() / THREAD_FROM).clamp(1, 16);
-    if threads > 1 {
-        // Asking for the number of cores may read files of the system, which takes as long as a few routes.
-        threads = threads.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
-    }
-    let length = cuts.len().div_ceil(threads).max(1);
+fn in_parts(
+    threads: Threads,
+    mut cuts: Vec<Cut>,
+    read: impl Fn(Vec<Cut>) -> Parsed + Sync,
+) -> Vec<Parsed> {
+    let length = cuts.len().div_ceil(threads.for_pieces(cuts.len())).max(1);
     let read = &read;
     std::thread::scope(|scope| {
         let mut others = Vec::new();
@@ -214,13 +242,13 @@ impl Reader<'_> {
         &mut self,
         rule: Rule,
         tokens: Range<usize>,
-        build: impl FnOnce(&mut Cx<'_>, Pair<'_, Rule>) -> Built<T>,
+        build: impl FnOnce(&mut Cx<'_>, Pair<'_>) -> Built<T>,
     ) -> Option<T> {
         let codes = &self.codes[tokens.clone()];
-        allow_calls(codes.len());
         let mut cx = Cx::new(self, tokens);
-        match Grammar::parse(rule, codes) {
-            Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
+        let read = direct::read(rule, codes).map_or_else(|| by_grammar(rule, codes), Ok);
+        match read {
+            Ok(tree) => tree.roots().next().and_then(|pair| build(&mut cx, pair).ok()),
             Err(error) => {
                 let diagnostic = fail::diagnose(&cx, rule, &error);
                 cx.diagnostics.push(diagnostic);
@@ -270,6 +298,12 @@ impl Reader<'_> {
         }
         (docs, allows)
     }
+}
+
+/// What pest reads in the codes of a statement.
+fn by_grammar(rule: Rule, codes: &str) -> Result<Tree, Box<pest::error::Error<Rule>>> {
+    allow_calls(codes.len());
+    Grammar::parse(rule, codes).map(Tree::of).map_err(Box::new)
 }
 
 /// The warning that a `# rulec: allow W0123 reason` comment silences; `None` if it is no such comment.

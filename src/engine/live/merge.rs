@@ -10,6 +10,7 @@ use crate::diag::Code;
 use crate::engine::{CompileError, Compiler};
 use crate::loader::{self, Loader};
 use crate::sema::check::{Allows, Known, check_counting};
+use crate::syntax::Threads;
 use crate::syntax::ast::StatementKind;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
@@ -30,8 +31,9 @@ pub(super) fn compile(
     loader: &dyn Loader,
     path: &str,
     first: bool,
+    threads: Threads,
 ) -> Result<Compiled, CompileError> {
-    let mut loaded = loader::load(loader, path);
+    let mut loaded = loader::load_on(threads, loader, path);
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
     if !first {
         for unit in &mut loaded.units {
@@ -43,8 +45,7 @@ pub(super) fn compile(
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
     let rules = compiler.finish(loaded, program, found, &allows)?;
-    let base = Base { names: Base::names_of(&rules), rules, places };
-    Ok(Compiled { base, declarations, known })
+    Ok(Compiled { base: Base::new(rules, places), declarations, known })
 }
 
 /// So many edits are worth a merge, whatever the number of routes …
@@ -92,7 +93,8 @@ impl Shared {
 
         let merging = Merging(self);
         let texts = self.files.with(changes.apply(&old.base));
-        let compiled = compile(&self.compiler, &texts, &self.files.main, false);
+        // Whoever decides meanwhile needs the other cores.
+        let compiled = compile(&self.compiler, &texts, &self.files.main, false, Threads::One);
 
         let mut writer = self.lock();
         std::mem::forget(merging);

@@ -237,7 +237,7 @@ impl<'a> Checker<'a> {
             }
             return self.report(diagnostic);
         }
-        self.constrain(&arg, accepted, &format!("{wanted}, the argument `{param}` of `{function}`"));
+        self.constrain(&arg, accepted, &format_args!("{wanted}, the argument `{param}` of `{function}`"));
         Ok(read(arg, wanted))
     }
 }

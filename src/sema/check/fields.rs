@@ -8,6 +8,7 @@ use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Inner, KindSet, Record, Ty};
 use hashbrown::{HashMap, HashSet, HashTable};
+use std::fmt::Display;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -67,6 +68,11 @@ impl Fields {
         self.input.is_none()
     }
 
+    /// Whether uses still narrow them.
+    pub(super) fn narrows(&self) -> bool {
+        self.inferred() && !self.settled
+    }
+
     /// The names a message's fields may have, when they are declared.
     pub(super) fn roots(&self) -> Option<&Record> {
         self.input.as_ref().map(|input| &input.record)
@@ -93,7 +99,7 @@ impl Fields {
             },
             None => {
                 for end in 1..path.len() {
-                    self.narrow(&path[..end], KindSet::DICT, span, "a record, since a field of it is read");
+                    self.narrow(&path[..end], KindSet::DICT, span, &"a record, since a field of it is read");
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.
@@ -151,7 +157,7 @@ impl Fields {
     }
 
     fn note(&mut self, path: &[Arc<str>], kinds: KindSet) {
-        if self.input.is_some() || self.settled {
+        if !self.narrows() {
             return;
         }
         match (&mut self.route, &mut self.counted) {
@@ -162,8 +168,8 @@ impl Fields {
     }
 
     /// A use of an undeclared field that works only for these kinds.
-    pub(super) fn narrow(&mut self, path: &[Arc<str>], kinds: KindSet, span: Span, reason: &str) {
-        if self.input.is_some() || self.settled || kinds == KindSet::ALL {
+    pub(super) fn narrow(&mut self, path: &[Arc<str>], kinds: KindSet, span: Span, reason: &dyn Display) {
+        if !self.narrows() || kinds == KindSet::ALL {
             return;
         }
         self.note(path, kinds);
@@ -215,7 +221,7 @@ impl Fields {
         }
         inferred.kinds = left;
         if inferred.uses.len() < 8 {
-            inferred.uses.push((kinds, span, reason.to_owned()));
+            inferred.uses.push((kinds, span, reason.to_string()));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::fields::Lost;
 use super::read::{accepted, read};
+use super::request::REQUEST;
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
@@ -10,13 +11,23 @@ use crate::sema::resolve::Definition;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
 use crate::ty::{Inner, Kind, KindSet, Ty};
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// The names of a way into the message, the last one first.
+pub(super) type Parts<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
     /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
     pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
+        let parts = self.plain_parts(expr);
+        if let Some(known) = self.known_read(parts.as_ref(), expr.span) {
+            return Ok(known);
+        }
         if let Some(path) = self.constant_path(expr) {
-            return self.message_path(&path, expr.span);
+            let read = self.message_path(&path, expr.span)?;
+            self.remember_read(parts, &read);
+            return Ok(read);
         }
         match &expr.kind {
             ast::ExprKind::Field(base, name) => {
@@ -28,6 +39,55 @@ impl<'a> Checker<'a> {
                 self.index(base, index, expr.span)
             }
             _ => self.value(expr),
+        }
+    }
+
+    /// The names that lead to a field of the message, the last one first, when what is read there depends on
+    /// them alone.
+    pub(super) fn plain_parts(&self, expr: &'a ast::Expr) -> Option<Parts<'a>> {
+        if self.fields.narrows() || self.fields.implicit.is_some() || self.alias.is_some() {
+            return None;
+        }
+        let mut parts = Parts::new();
+        let mut at = expr;
+        loop {
+            match &at.kind {
+                ast::ExprKind::Field(base, name) => {
+                    parts.push(&name.node);
+                    at = base;
+                }
+                ast::ExprKind::Index(base, index) => match &index.kind {
+                    ast::ExprKind::Literal(Literal::String(key)) => {
+                        parts.push(key);
+                        at = base;
+                    }
+                    _ => return None,
+                },
+                ast::ExprKind::Name(name) => {
+                    parts.push(name);
+                    let other = name == REQUEST || self.is_bound(at.span, name);
+                    return (!other).then_some(parts);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn is_bound(&self, span: Span, name: &str) -> bool {
+        self.scope.iter().any(|binding| *binding.name == *name)
+            || self.symbols.definition(span.file, name).is_some()
+    }
+
+    /// What was read there before.
+    pub(super) fn known_read(&self, parts: Option<&Parts<'a>>, span: Span) -> Option<Expr> {
+        let (slot, ty, optional) = self.reads.get(parts?)?;
+        Some(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span })
+    }
+
+    /// Keeps what is read there.
+    pub(super) fn remember_read(&mut self, parts: Option<Parts<'a>>, read: &Expr) {
+        if let (Some(parts), ExprKind::Slot(slot)) = (parts, &read.kind) {
+            self.reads.insert(parts, (*slot, read.ty.clone(), read.optional));
         }
     }
 
@@ -49,9 +109,7 @@ impl<'a> Checker<'a> {
                     _ => return None,
                 },
                 ast::ExprKind::Name(name) => {
-                    let bound = self.scope.iter().any(|binding| *binding.name == **name)
-                        || self.symbols.definition(at.span.file, name).is_some();
-                    if bound {
+                    if self.is_bound(at.span, name) {
                         return None;
                     }
                     let alias = self.alias.filter(|(written, _)| written == name);
@@ -202,7 +260,7 @@ impl<'a> Checker<'a> {
                 return self.report(diagnostic);
             }
         };
-        self.constrain(&base, KindSet::DICT, "a record, since a field of it is read");
+        self.constrain(&base, KindSet::DICT, &"a record, since a field of it is read");
         if let Some(slot) = self.slot_inside(&base, &name.node, &ty) {
             return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span });
         }
@@ -246,8 +304,8 @@ impl<'a> Checker<'a> {
                 return self.report(diagnostic);
             }
         };
-        self.constrain(&base, container, "something that is indexed");
-        self.constrain(&index, key, "an index");
+        self.constrain(&base, container, &"something that is indexed");
+        self.constrain(&index, key, &"an index");
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
             Inner::Fields(_) | Inner::Unknown => Ty::ANY,

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The word that stands for the analysis.
-const REQUEST: &str = "request";
+pub(super) const REQUEST: &str = "request";
 /// The field of the message that is analysed.
 const TEXT: &str = "text";
 /// The `let` behind `request.context_score`.
@@ -331,7 +331,7 @@ impl<'a> Checker<'a> {
         let found = self.fields.find(&path, span).ok();
         self.fields.read(&path);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
-            self.fields.narrow(&path, KindSet::STRING, span, "the text that `request` is about");
+            self.fields.narrow(&path, KindSet::STRING, span, &"the text that `request` is about");
             let slot = self.fields.slot(&path, KindSet::STRING, found.private);
             let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
             return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
@@ -442,7 +442,7 @@ impl<'a> Checker<'a> {
         let declared = symbol.name.span;
         match self.name(CONTEXT_SCORE, span)? {
             Term::Expr(value) if value.ty.kinds.overlaps(KindSet::NUMBER) => {
-                self.constrain(&value, KindSet::NUMBER, "a number, the context score");
+                self.constrain(&value, KindSet::NUMBER, &"a number, the context score");
                 Ok(read(value, &Ty::NUMBER))
             }
             other => {
