@@ -5,7 +5,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Statement, StatementKind};
-use crate::syntax::{Threads, parse_on};
+use crate::syntax::parse_on;
+use crate::threads::Threads;
 use std::collections::HashMap;
 
 /// The most bytes a source or list file may have: 64 MiB.

@@ -26,7 +26,7 @@ pub mod word;
 pub use bucket::bucket;
 pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
-pub use lazy::LazyRegex;
+pub use lazy::{LazyRegex, surely_compiles};
 pub use normalize::{Form, TextMode};
 pub use pattern::{REGEX_SIZE_LIMIT, regex};
 pub use similarity::{Scratch, Similarity, similarity};

@@ -66,7 +66,10 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     for (table, routes) in normal.tables.iter().enumerate() {
         lowering.table(program, TableId(index(table, "tables")?), routes)?;
     }
-    Bytecode::new(lowering.chunk)
+    let chunk = lowering.chunk;
+    Bytecode::with_known(chunk, |pattern, fold| {
+        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
+    })
 }
 
 /// A number as an index of the bytecode.

@@ -34,7 +34,7 @@ use super::{CompileError, Compiler, Rules, UnknownEntry};
 use crate::explain::Explanation;
 use crate::loader::{Loader, MemoryLoader};
 use crate::sema::hir::{ROUTES, TableId, TableKind};
-use crate::syntax::Threads;
+use crate::threads::Threads;
 use arc_swap::ArcSwap;
 use serde_json::Value as Json;
 use std::path::Path;

@@ -90,7 +90,8 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
         checker.fields.settle(&mut checker.diagnostics);
         checker.diagnostics.retain(|diagnostic| diagnostic.code == Code::ConflictingUses);
         let conflicts = std::mem::take(&mut checker.diagnostics);
-        checker.program = input;
+        let patterns = std::mem::take(&mut checker.program.patterns);
+        checker.program = Program { patterns, ..input };
         checker.forget_pass();
         checker.pass(&order);
         // A contradiction was reported with both of its uses; what follows from it was not meant.

@@ -24,6 +24,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{Allow, Ident, Statement, StatementKind};
 use crate::syntax::lex::{self, TokenKind};
+use crate::threads::{Threads, finished};
 use build::{Built, Cx};
 use cut::{Cut, Sig, Significant};
 use pest::Parser;
@@ -54,28 +55,6 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// On how many threads work may be spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Threads {
-    /// The one that asks for it, so that others are left alone.
-    One,
-    /// As many as there are cores.
-    #[default]
-    All,
-}
-
-impl Threads {
-    /// How many threads are worth while for so many pieces of work.
-    fn for_pieces(self, pieces: usize) -> usize {
-        let wanted = (pieces / THREAD_FROM).clamp(1, 16);
-        if self == Threads::One || wanted == 1 {
-            return 1;
-        }
-        // Asking for the number of cores may read files of the system, which takes as long as a few routes.
-        wanted.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
-    }
-}
-
 /// Reads a file. Never fails as a whole: what cannot be read is reported and left out.
 pub fn parse(file: FileId, text: &str) -> Parsed {
     parse_on(Threads::All, file, text)
@@ -97,7 +76,7 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
     let cuts = cut::cut(file, text, &significant, &mut parsed.diagnostics);
     let read = |cuts: Vec<Cut>| {
         let Significant { sigs, codes } = &significant;
-        let mut reader = Reader { file, text, sigs, codes, parsed: Parsed::default() };
+        let mut reader = Reader { file, text, sigs, codes, tree: Tree::default(), parsed: Parsed::default() };
         reader.statements(cuts);
         reader.parsed
     };
@@ -110,9 +89,6 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
     parsed
 }
 
-/// Statements that make a thread of its own worth while: some milliseconds of work.
-const THREAD_FROM: usize = 500;
-
 /// Reads the statements of a large file on several threads, since no statement depends on another.
 /// The parts come back in order.
 fn in_parts(
@@ -120,7 +96,7 @@ fn in_parts(
     mut cuts: Vec<Cut>,
     read: impl Fn(Vec<Cut>) -> Parsed + Sync,
 ) -> Vec<Parsed> {
-    let length = cuts.len().div_ceil(threads.for_pieces(cuts.len())).max(1);
+    let length = cuts.len().div_ceil(threads.for_statements(cuts.len())).max(1);
     let read = &read;
     std::thread::scope(|scope| {
         let mut others = Vec::new();
@@ -129,10 +105,7 @@ fn in_parts(
             others.push(scope.spawn(move || read(last)));
         }
         let mut parts = vec![read(cuts)];
-        parts.extend(others.into_iter().rev().map(|thread| match thread.join() {
-            Ok(part) => part,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }));
+        parts.extend(others.into_iter().rev().map(|thread| finished(thread.join())));
         parts
     })
 }
@@ -143,6 +116,8 @@ struct Reader<'a> {
     sigs: &'a [Sig],
     /// The code of each.
     codes: &'a str,
+    /// Kept for its room.
+    tree: Tree,
     parsed: Parsed,
 }
 
@@ -245,16 +220,22 @@ impl Reader<'_> {
         build: impl FnOnce(&mut Cx<'_>, Pair<'_>) -> Built<T>,
     ) -> Option<T> {
         let codes = &self.codes[tokens.clone()];
+        let mut tree = std::mem::take(&mut self.tree);
         let mut cx = Cx::new(self, tokens);
-        let read = direct::read(rule, codes).map_or_else(|| by_grammar(rule, codes), Ok);
-        match read {
-            Ok(tree) => tree.roots().next().and_then(|pair| build(&mut cx, pair).ok()),
-            Err(error) => {
-                let diagnostic = fail::diagnose(&cx, rule, &error);
-                cx.diagnostics.push(diagnostic);
-                None
+        if !direct::read(rule, codes, &mut tree) {
+            allow_calls(codes.len());
+            match Grammar::parse(rule, codes) {
+                Ok(pairs) => tree.take_over(pairs),
+                Err(error) => {
+                    let diagnostic = fail::diagnose(&cx, rule, &error);
+                    cx.diagnostics.push(diagnostic);
+                    return None;
+                }
             }
         }
+        let built = tree.roots().next().and_then(|pair| build(&mut cx, pair).ok());
+        self.tree = tree;
+        built
     }
 
     fn broken(&mut self, cut: &Cut) {
@@ -298,12 +279,6 @@ impl Reader<'_> {
         }
         (docs, allows)
     }
-}
-
-/// What pest reads in the codes of a statement.
-fn by_grammar(rule: Rule, codes: &str) -> Result<Tree, Box<pest::error::Error<Rule>>> {
-    allow_calls(codes.len());
-    Grammar::parse(rule, codes).map(Tree::of).map_err(Box::new)
 }
 
 /// The warning that a `# rulec: allow W0123 reason` comment silences; `None` if it is no such comment.

@@ -22,7 +22,8 @@ impl LazyRegex {
     /// As [`regex`](fn@super::pattern::regex).
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
-        if !surely_compiles(pattern, ignore_case) {
+        let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
+        if !parsed.is_ok_and(|hir| surely_compiles(&hir)) {
             let _ = compiled.set(Some(regex(pattern, ignore_case)?));
         }
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
@@ -50,9 +51,8 @@ const MARGIN: usize = 4;
 
 /// Whether an expression's syntax alone shows that it compiles. Beside bad syntax only size makes
 /// compiling fail.
-fn surely_compiles(pattern: &str, ignore_case: bool) -> bool {
-    let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
-    parsed.is_ok_and(|hir| states(&hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN)
+pub fn surely_compiles(hir: &Hir) -> bool {
+    states(hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN
 }
 
 /// How much memory an expression takes once compiled, in bytes: an estimate from above.
@@ -132,7 +132,9 @@ mod tests {
             r"[查-订]",
         ] {
             let repeated = |times: usize| format!("(?:{part}){{{times}}}");
-            let waits = |times: usize| surely_compiles(&repeated(times), false);
+            let waits = |times: usize| {
+                regex_syntax::parse(&repeated(times)).is_ok_and(|hir| surely_compiles(&hir))
+            };
             assert!(waits(1), "{part}");
             // The estimate grows with the repetition, so halving finds the largest that waits.
             let (mut largest, mut refused) = (1, 20_000);

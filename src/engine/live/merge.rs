@@ -10,8 +10,8 @@ use crate::diag::Code;
 use crate::engine::{CompileError, Compiler};
 use crate::loader::{self, Loader};
 use crate::sema::check::{Allows, Known, check_counting};
-use crate::syntax::Threads;
 use crate::syntax::ast::StatementKind;
+use crate::threads::Threads;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(super) fn compile(
     let allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.finish(loaded, program, found, &allows)?;
+    let rules = compiler.finish(loaded, program, found, &allows, threads)?;
     Ok(Compiled { base: Base::new(rules, places), declarations, known })
 }
 

@@ -8,24 +8,20 @@
 use super::Rule;
 use super::tree::Tree;
 
-/// Reads a statement, or leaves it to pest.
-pub(super) fn read(rule: Rule, codes: &str) -> Option<Tree> {
-    if !matches!(
+/// Reads a statement into a tree, or leaves it to pest.
+pub(super) fn read(rule: Rule, codes: &str, tree: &mut Tree) -> bool {
+    tree.clear();
+    let is_frequent = matches!(
         rule,
         Rule::route_statement | Rule::default_statement | Rule::let_statement | Rule::list_statement
-    ) {
-        return None;
-    }
-    let codes = codes.as_bytes();
-    let mut direct = Direct { codes, at: 0, tree: Tree::with_capacity(codes.len() * 2) };
-    direct.statement(rule)?;
-    Some(direct.tree)
+    );
+    is_frequent && Direct { codes: codes.as_bytes(), at: 0, tree }.statement(rule).is_some()
 }
 
 struct Direct<'c> {
     codes: &'c [u8],
     at: usize,
-    tree: Tree,
+    tree: &'c mut Tree,
 }
 
 fn is_name(code: u8) -> bool {

@@ -22,26 +22,25 @@ struct Node {
 }
 
 impl Tree {
-    /// No node yet.
-    pub(super) fn with_capacity(nodes: usize) -> Tree {
-        Tree { nodes: Vec::with_capacity(nodes) }
+    /// Takes all nodes out; their room stays for those of the next statement.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
     }
 
-    /// What pest has read.
-    pub(super) fn of(read: Read<'_, Rule>) -> Tree {
-        let mut tree = Tree::default();
+    /// Takes over what pest has read.
+    pub(super) fn take_over(&mut self, read: Read<'_, Rule>) {
+        self.clear();
         let mut open = Vec::new();
         for token in read.tokens() {
             match token {
-                Token::Start { rule, pos } => open.push(tree.open(rule, pos.pos())),
+                Token::Start { rule, pos } => open.push(self.open(rule, pos.pos())),
                 Token::End { pos, .. } => {
                     if let Some(node) = open.pop() {
-                        tree.close(node, pos.pos());
+                        self.close(node, pos.pos());
                     }
                 }
             }
         }
-        tree
     }
 
     /// Begins a node, within those that are open.

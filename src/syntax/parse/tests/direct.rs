@@ -36,9 +36,15 @@ fn statements(text: &str) -> Vec<(Rule, String)> {
 
 /// What is read directly, which must be what pest reads.
 fn agreed(rule: Rule, codes: &str) -> bool {
-    let Some(tree) = direct::read(rule, codes) else { return false };
-    let read = Grammar::parse(rule, codes).unwrap_or_else(|error| panic!("pest refuses {codes:?}: {error}"));
-    assert_eq!(tree, Tree::of(read), "{codes:?}");
+    let (mut direct, mut by_pest) = (Tree::default(), Tree::default());
+    if !direct::read(rule, codes, &mut direct) {
+        return false;
+    }
+    match Grammar::parse(rule, codes) {
+        Ok(pairs) => by_pest.take_over(pairs),
+        Err(error) => panic!("pest refuses {codes:?}: {error}"),
+    }
+    assert_eq!(direct, by_pest, "{codes:?}");
     true
 }
 
