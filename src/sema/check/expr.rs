@@ -1,6 +1,7 @@
 //! Expressions: names, paths into the message, literals, logic and quantifiers.
 
 use super::constant::{constant, list, literal_json, nested_size};
+use super::fields::Reason;
 use super::path::Path;
 use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported, Shape};
 use crate::diag::{Code, Diagnostic};
@@ -10,7 +11,6 @@ use crate::span::Span;
 use crate::syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};
 use crate::ty::{KindSet, Ty};
 use serde_json::Value as Json;
-use std::fmt::Display;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
             let diagnostic = self.with_origin(diagnostic, &value);
             return self.report(diagnostic);
         }
-        self.constrain(&value, KindSet::BOOL, &"a condition");
+        self.constrain(&value, KindSet::BOOL, &Reason::Fixed("a condition"));
         let test = Predicate {
             op: None,
             negated: false,
@@ -249,7 +249,7 @@ impl<'a> Checker<'a> {
             let diagnostic = self.with_origin(diagnostic, &list);
             return self.report(diagnostic);
         }
-        self.constrain(&list, KindSet::LIST, &"a list, since its elements are looked at");
+        self.constrain(&list, KindSet::LIST, &Reason::Fixed("a list, since its elements are looked at"));
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
         let id = VarId(self.vars);
         self.vars += 1;
@@ -274,7 +274,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Lets a use narrow the undeclared field an expression reads.
-    pub(super) fn constrain(&mut self, expr: &Expr, kinds: KindSet, reason: &dyn Display) {
+    pub(super) fn constrain(&mut self, expr: &Expr, kinds: KindSet, reason: &Reason) {
         if !self.fields.narrows() {
             return;
         }

@@ -1,6 +1,7 @@
 //! Operators: which form of a row of [`crate::ops::TABLE`] a use takes, and what to say when none
 //! fits.
 
+use super::fields::Reason;
 use super::read::read;
 use super::{Checked, Checker};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
@@ -216,8 +217,8 @@ impl<'a> Checker<'a> {
         let right_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (_, right)| all.union(*right));
         if self.fields.narrows() {
             let operator = row.spelling;
-            self.constrain(&left, left_kinds, &format_args!("{left_kinds}, left of `{operator}`"));
-            self.constrain(&right, right_kinds, &format_args!("{right_kinds}, right of `{operator}`"));
+            self.constrain(&left, left_kinds, &Reason::Side(left_kinds, "left", operator));
+            self.constrain(&right, right_kinds, &Reason::Side(right_kinds, "right", operator));
         }
         // An element of a list is looked for only among values of its own family.
         let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
@@ -271,9 +272,9 @@ impl<'a> Checker<'a> {
         let lefts = fitting.iter().fold(KindSet::EMPTY, |all, (_, left, _)| all.union(*left));
         let rights = fitting.iter().fold(KindSet::EMPTY, |all, (.., right)| all.union(*right));
         let operator = row.spelling;
-        self.constrain(&left, lefts, &format_args!("{lefts}, an operand of `{operator}`"));
+        self.constrain(&left, lefts, &Reason::Operand(lefts, operator));
         if let Some(right) = &right {
-            self.constrain(right, rights, &format_args!("{rights}, an operand of `{operator}`"));
+            self.constrain(right, rights, &Reason::Operand(rights, operator));
         }
         let mut ty: Option<Ty> = None;
         for (form, ..) in &fitting {
