@@ -48,10 +48,7 @@ impl Bytecode {
     ///
     /// # Errors
     /// An invalid regular expression, or an automaton over its limits.
-    pub fn with_known(
-        chunk: Chunk,
-        known: impl Fn(&Arc<str>, bool) -> bool,
-    ) -> Result<Bytecode, LowerError> {
+    pub fn with_known(chunk: Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Bytecode, LowerError> {
         let pools = Pools::build(&chunk, known)?;
         Ok(Bytecode { chunk, pools })
     }

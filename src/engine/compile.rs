@@ -15,6 +15,7 @@ use crate::sema::check;
 use crate::sema::hir::Program;
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
+use crate::text;
 use crate::threads::Threads;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,6 +133,10 @@ impl Compiler {
     /// # Errors
     /// Every error and warning found, when one is an error.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
+        text::keeping_parsed(|| self.compile_loaded(loader, path))
+    }
+
+    fn compile_loaded(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         let threads = Threads::All;
         let mut loaded = loader::load_on(threads, loader, path);
         let (program, found) = check::check(&loaded);

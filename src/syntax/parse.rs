@@ -91,11 +91,7 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
 
 /// Reads the statements of a large file on several threads, since no statement depends on another.
 /// The parts come back in order.
-fn in_parts(
-    threads: Threads,
-    mut cuts: Vec<Cut>,
-    read: impl Fn(Vec<Cut>) -> Parsed + Sync,
-) -> Vec<Parsed> {
+fn in_parts(threads: Threads, mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec<Parsed> {
     let length = cuts.len().div_ceil(threads.for_statements(cuts.len())).max(1);
     let read = &read;
     std::thread::scope(|scope| {

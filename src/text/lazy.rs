@@ -1,6 +1,7 @@
 //! Regular expressions that are compiled when they are first asked. Most of the time and memory of
 //! loading a large rule set would go into compiling expressions, of which a message tries few.
 
+use super::parsed::parsed;
 use super::pattern::{REGEX_SIZE_LIMIT, regex};
 use regex::Regex;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -22,8 +23,7 @@ impl LazyRegex {
     /// As [`regex`](fn@super::pattern::regex).
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
-        let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
-        if !parsed.is_ok_and(|hir| surely_compiles(&hir)) {
+        if !parsed(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
             let _ = compiled.set(Some(regex(pattern, ignore_case)?));
         }
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
@@ -57,8 +57,7 @@ pub fn surely_compiles(hir: &Hir) -> bool {
 
 /// How much memory an expression takes once compiled, in bytes: an estimate from above.
 pub(super) fn size_estimate(pattern: &str, ignore_case: bool) -> usize {
-    let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
-    let states = parsed.map_or(0, |hir| states(&hir));
+    let states = parsed(pattern, ignore_case).map_or(0, |hir| states(&hir));
     pattern.len() + states.saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
 }
 
@@ -132,9 +131,8 @@ mod tests {
             r"[查-订]",
         ] {
             let repeated = |times: usize| format!("(?:{part}){{{times}}}");
-            let waits = |times: usize| {
-                regex_syntax::parse(&repeated(times)).is_ok_and(|hir| surely_compiles(&hir))
-            };
+            let waits =
+                |times: usize| regex_syntax::parse(&repeated(times)).is_ok_and(|hir| surely_compiles(&hir));
             assert!(waits(1), "{part}");
             // The estimate grows with the repetition, so halving finds the largest that waits.
             let (mut largest, mut refused) = (1, 20_000);

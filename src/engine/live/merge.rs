@@ -8,9 +8,10 @@ use super::view::Base;
 use super::writer::Writer;
 use crate::diag::Code;
 use crate::engine::{CompileError, Compiler};
-use crate::loader::{self, Loader};
+use crate::loader::{self, Loaded, Loader};
 use crate::sema::check::{Allows, Known, check_counting};
 use crate::syntax::ast::StatementKind;
+use crate::text;
 use crate::threads::Threads;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
@@ -40,6 +41,14 @@ pub(super) fn compile(
             unit.statements.retain(|statement| !matches!(statement.kind, StatementKind::Test(_)));
         }
     }
+    text::keeping_parsed(|| compile_loaded(compiler, loaded, threads))
+}
+
+fn compile_loaded(
+    compiler: &Compiler,
+    mut loaded: Loaded,
+    threads: Threads,
+) -> Result<Compiled, CompileError> {
     let (program, found, known) = check_counting(&loaded);
     let allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);

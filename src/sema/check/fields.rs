@@ -152,7 +152,12 @@ impl Fields {
             },
             None => {
                 for end in 1..path.len() {
-                    self.narrow(&path[..end], KindSet::DICT, span, &Reason::Fixed("a record, since a field of it is read"));
+                    self.narrow(
+                        &path[..end],
+                        KindSet::DICT,
+                        span,
+                        &Reason::Fixed("a record, since a field of it is read"),
+                    );
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.

@@ -55,8 +55,7 @@ impl<'a> Checker<'a> {
         if self.program.patterns.contains_key(&key) {
             return Ok(());
         }
-        let parsed = regex_syntax::ParserBuilder::new().case_insensitive(fold).build().parse(pattern);
-        let error = match parsed {
+        let error = match text::parsed(pattern, fold) {
             Ok(hir) => {
                 let known = Pattern { place: span, surely_compiles: text::surely_compiles(&hir) };
                 self.program.patterns.insert(key, known);
@@ -64,7 +63,7 @@ impl<'a> Checker<'a> {
             }
             Err(error) => error,
         };
-        let (kind, at) = match &error {
+        let (kind, at) = match &*error {
             regex_syntax::Error::Parse(error) => {
                 use regex_syntax::ast::ErrorKind;
                 let unsupported = matches!(

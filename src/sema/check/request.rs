@@ -20,7 +20,7 @@ use crate::text;
 use crate::ty::{Field, KindSet, Record, Ty};
 use crate::value::Value;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The word that stands for the analysis.
 pub(super) const REQUEST: &str = "request";
@@ -69,8 +69,12 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY).is_none() {
-            let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
-            self.program.analysis.lexicons.push(Lexicon { name: URGENCY.into(), entries });
+            /// Shared by all programs: routes that come later are checked one by one.
+            static BUILT_IN: LazyLock<Lexicon> = LazyLock::new(|| {
+                let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
+                Lexicon { name: URGENCY.into(), entries }
+            });
+            self.program.analysis.lexicons.push(BUILT_IN.clone());
         }
     }
 
@@ -332,7 +336,12 @@ impl<'a> Checker<'a> {
         let found = self.fields.find(&path, span).ok();
         self.fields.read(&path);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
-            self.fields.narrow(&path, KindSet::STRING, span, &Reason::Fixed("the text that `request` is about"));
+            self.fields.narrow(
+                &path,
+                KindSet::STRING,
+                span,
+                &Reason::Fixed("the text that `request` is about"),
+            );
             let slot = self.fields.slot(&path, KindSet::STRING, found.private);
             let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
             return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });

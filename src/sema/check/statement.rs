@@ -22,7 +22,7 @@ impl<'a> Checker<'a> {
             order: Vec::new(),
             default: None,
             span: None,
-            docs: "".into(),
+            docs: Arc::default(),
         });
         for symbol in symbols.tables.iter() {
             if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
                 order: Vec::new(),
                 default: None,
                 span: Some(symbol.name.span),
-                docs: symbol.node.docs.into(),
+                docs: shared(symbol.node.docs),
             });
         }
         self.table(TableId(0), self.main_statements());
@@ -162,7 +162,8 @@ impl<'a> Checker<'a> {
                     [] => Ok(self.no_metadata.clone()),
                     entries => self.metadata(entries).map(Arc::new),
                 };
-                let name = self.handler_names.get_or_insert_with(name.node.as_str(), |name| name.into()).clone();
+                let name =
+                    self.handler_names.get_or_insert_with(name.node.as_str(), |name| name.into()).clone();
                 Ok(Outcome::Handler { name, args: args?, metadata: metadata? })
             }
         }
@@ -304,6 +305,9 @@ impl<'a> Checker<'a> {
                     places.entry((at, to.index())).or_insert(*span);
                 }
             }
+        }
+        if places.is_empty() {
+            return;
         }
         let (order, circles) = sorted(&jumps);
         for circle in &circles {

@@ -1,8 +1,8 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
 use super::cut::{self, Sig};
-use super::{Reader, Rule, decide, expr, literal, operand, request, scan};
 use super::tree::Pair;
+use super::{Reader, Rule, decide, expr, literal, operand, request, scan};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{
@@ -132,12 +132,7 @@ impl<'a> Cx<'a> {
         self.report(diagnostic)
     }
 
-    fn literal<T>(
-        &mut self,
-        pair: &Pair<'_>,
-        code: Code,
-        value: Result<T, literal::BadLiteral>,
-    ) -> Built<T> {
+    fn literal<T>(&mut self, pair: &Pair<'_>, code: Code, value: Result<T, literal::BadLiteral>) -> Built<T> {
         value.map_err(|bad| {
             let start = self.span(pair).start as usize;
             let span = Span::new(self.file, start + bad.place.start, start + bad.place.end);

@@ -1,8 +1,8 @@
 //! From the grammar's pairs to the syntax tree: the statements beside routes that decide.
 
 use super::build::{Built, Cx, Failed, child};
-use super::{Rule, expr};
 use super::tree::Pair;
+use super::{Rule, expr};
 use crate::span::Spanned;
 use crate::syntax::ast::{Branch, Choice, Expr, ExprKind, Flow, Ident, Router, RouterCase, Trigger};
 

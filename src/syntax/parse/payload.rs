@@ -3,8 +3,8 @@
 
 use super::build::{self, Built, Cx, Failed, child};
 use super::cut::Cut;
-use super::{Reader, Rule, expr};
 use super::tree::Pair;
+use super::{Reader, Rule, expr};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{

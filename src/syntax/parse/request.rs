@@ -1,8 +1,8 @@
 //! From the grammar's pairs to the syntax tree: the statements of request analysis.
 
 use super::build::{Built, Cx, Failed, child};
-use super::{Rule, decide};
 use super::tree::Pair;
+use super::{Rule, decide};
 use crate::span::Spanned;
 use crate::syntax::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
 

@@ -64,7 +64,8 @@ fn routes_are_read_without_pest() {
 #[test]
 fn mutilated_statements_are_read_as_pest_reads_them() {
     let statements = statements(&format!("{SUPPORT}{SHAPES}"));
-    let alphabet: Vec<char> = ('\x01'..='\x1C').chain("ABCDEKLTVewqx0\"/=<+-|?()[]{},;:.@p".chars()).collect();
+    let alphabet: Vec<char> =
+        ('\x01'..='\x1C').chain("ABCDEKLTVewqx0\"/=<+-|?()[]{},;:.@p".chars()).collect();
     let mut random = Random(0x5EED_0FC0_DE5A_11AD);
     let mut read = 0;
     for _ in 0..40_000 {
