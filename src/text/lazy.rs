@@ -62,7 +62,7 @@ pub(super) fn size_estimate(pattern: &str, ignore_case: bool) -> usize {
 }
 
 /// A number of states that the expression's automaton surely stays below.
-fn states(hir: &Hir) -> usize {
+pub(super) fn states(hir: &Hir) -> usize {
     let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 2,

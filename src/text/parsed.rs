@@ -1,16 +1,22 @@
 //! The syntax of regular expressions, read once where several ask for it: the checker whether it is right, the
 //! index which literals it requires. Reading one takes as long as a whole route otherwise does.
 
+use super::lazy::states;
 use hashbrown::{Equivalent, HashMap};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// More expressions are not kept: those with classes of Unicode take some kilobytes each.
-const MOST: usize = 16_384;
+/// How much is kept, in states of automata: of classes, which take the most room, some 64 MB.
+const ROOM: usize = 128 << 20;
 
-type Kept = HashMap<(Box<str>, bool), Arc<Hir>, foldhash::fast::FixedState>;
+#[derive(Default)]
+struct Kept {
+    known: HashMap<(Box<str>, bool), Arc<Hir>, foldhash::fast::FixedState>,
+    /// The states of all.
+    size: usize,
+}
 
 thread_local! {
     /// What is kept, while somebody wants that.
@@ -31,15 +37,18 @@ impl Equivalent<(Box<str>, bool)> for Key<'_> {
 /// # Errors
 /// Invalid syntax, or a feature that is not supported.
 pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
-    let known = KEPT.with_borrow(|kept| kept.as_ref()?.get(&Key(pattern, ignore_case)).cloned());
+    let known = KEPT.with_borrow(|kept| kept.as_ref()?.known.get(&Key(pattern, ignore_case)).cloned());
     if let Some(known) = known {
         return Ok(known);
     }
     let hir = ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
     let hir = Arc::new(hir.map_err(Box::new)?);
     KEPT.with_borrow_mut(|kept| {
-        if let Some(kept) = kept.as_mut().filter(|kept| kept.len() < MOST) {
-            kept.insert((pattern.into(), ignore_case), Arc::clone(&hir));
+        let Some(kept) = kept else { return };
+        let size = states(&hir);
+        if size <= ROOM.saturating_sub(kept.size) {
+            kept.size += size;
+            kept.known.insert((pattern.into(), ignore_case), Arc::clone(&hir));
         }
     });
     Ok(hir)

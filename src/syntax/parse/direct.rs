@@ -97,11 +97,12 @@ impl Direct<'_> {
         })
     }
 
-    /// `name ~ equals ~ expression`
+    /// `name ~ equals ~ expression`; a list from a file is rare.
     fn definition(&mut self) -> Option<()> {
         self.name()?;
         self.expect(b'=', Rule::equals)?;
-        self.expression()
+        let from_file = self.code() == b'S' && self.ahead(1) == b'"';
+        if from_file { None } else { self.expression() }
     }
 
     fn route(&mut self) -> Option<()> {
