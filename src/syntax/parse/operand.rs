@@ -48,7 +48,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
             match piece.rule {
                 Rule::member if place => {
-                    let key = build::child(piece.pair.clone(), Rule::key)?;
+                    let key = build::child(piece.pair, Rule::key)?;
                     let name = self.cx.ident(&key);
                     let height = node.height + 1;
                     node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;

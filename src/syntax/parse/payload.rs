@@ -253,7 +253,7 @@ fn value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
 }
 
 fn place(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Place> {
-    let dotted = pair.clone().into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
+    let dotted = pair.into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
     Ok(Place { path: value(cx, pair)?, dotted })
 }
 
