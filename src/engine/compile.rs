@@ -143,7 +143,7 @@ impl Compiler {
         let allows = check::Allows::of(&loaded);
         // The trees are large and no longer needed.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
-        let finish = || self.finish(loaded, program, found, &allows, threads);
+        let finish = || self.finish(loaded, program, found, &allows);
         threads.both(statements, || drop(trees), finish).1
     }
 
@@ -159,7 +159,6 @@ impl Compiler {
         program: Program,
         found: Vec<Diagnostic>,
         allows: &check::Allows,
-        threads: Threads,
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);
@@ -173,17 +172,12 @@ impl Compiler {
         diagnostics.dedup();
         match compiled {
             Some((normal, bytecode, hosts)) if !fails(&diagnostics) => {
+                // The index is built before anything is taken down: in one piece it is walked faster.
+                let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
                 // What remains is what deciding needs; the rest is there again when it is asked for.
-                let (statements, files) = (program.rules.len(), loaded.sources.len());
-                let pack = move || {
-                    let mut program = program;
-                    program.pack(files);
-                    program
-                };
-                let (program, index) = threads.both(statements, pack, || {
-                    Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()))
-                });
                 drop(normal);
+                let mut program = program;
+                program.pack(loaded.sources.len());
                 Ok(self.assemble(Parts {
                     program,
                     sources: loaded.sources,

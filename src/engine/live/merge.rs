@@ -41,19 +41,15 @@ pub(super) fn compile(
             unit.statements.retain(|statement| !matches!(statement.kind, StatementKind::Test(_)));
         }
     }
-    text::keeping_parsed(|| compile_loaded(compiler, loaded, threads))
+    text::keeping_parsed(|| compile_loaded(compiler, loaded))
 }
 
-fn compile_loaded(
-    compiler: &Compiler,
-    mut loaded: Loaded,
-    threads: Threads,
-) -> Result<Compiled, CompileError> {
+fn compile_loaded(compiler: &Compiler, mut loaded: Loaded) -> Result<Compiled, CompileError> {
     let (program, found, known) = check_counting(&loaded);
     let allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.finish(loaded, program, found, &allows, threads)?;
+    let rules = compiler.finish(loaded, program, found, &allows)?;
     Ok(Compiled { base: Base::new(rules, places), declarations, known })
 }
 
