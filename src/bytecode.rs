@@ -26,6 +26,8 @@ pub use lower::{LowerError, lower};
 pub use pools::Pools;
 pub use verify::{VerifyError, verify};
 
+use std::sync::Arc;
+
 /// A rule set, ready to run once [`verify`](fn@verify) has accepted it.
 #[derive(Debug)]
 pub struct Bytecode {
@@ -39,7 +41,15 @@ impl Bytecode {
     /// # Errors
     /// An invalid regular expression, or an automaton over its limits.
     pub fn new(chunk: Chunk) -> Result<Bytecode, LowerError> {
-        let pools = Pools::build(&chunk, true)?;
+        Bytecode::with_known(chunk, |_, _| false)
+    }
+
+    /// The same where some regular expressions are `known` to compile, given with whether they ignore case.
+    ///
+    /// # Errors
+    /// An invalid regular expression, or an automaton over its limits.
+    pub fn with_known(chunk: Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Bytecode, LowerError> {
+        let pools = Pools::build(&chunk, known)?;
         Ok(Bytecode { chunk, pools })
     }
 
@@ -49,8 +59,7 @@ impl Bytecode {
     /// # Errors
     /// An automaton over its limits.
     pub fn reload(chunk: Chunk) -> Result<Bytecode, LowerError> {
-        let pools = Pools::build(&chunk, false)?;
-        Ok(Bytecode { chunk, pools })
+        Bytecode::with_known(chunk, |_, _| true)
     }
 
     /// The plain data.

@@ -69,6 +69,7 @@ pub mod span;
 pub mod syntax;
 pub mod systems;
 pub mod text;
+pub mod threads;
 pub mod trace;
 pub mod ty;
 pub mod value;

@@ -5,7 +5,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Statement, StatementKind};
-use crate::syntax::parse;
+use crate::syntax::parse_on;
+use crate::threads::Threads;
 use std::collections::HashMap;
 
 /// The most bytes a source or list file may have: 64 MiB.
@@ -96,7 +97,13 @@ pub struct Loaded {
 
 /// Loads and parses the file at `path` and all it imports.
 pub fn load(loader: &dyn Loader, path: &str) -> Loaded {
-    let mut work = Loading { loader, loaded: Loaded::default(), state: HashMap::new(), chain: Vec::new() };
+    load_on(Threads::All, loader, path)
+}
+
+/// The same, on these threads.
+pub fn load_on(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
+    let (state, chain) = (HashMap::new(), Vec::new());
+    let mut work = Loading { threads, loader, loaded: Loaded::default(), state, chain };
     match loader.load(path) {
         Ok(bytes) => {
             work.file(path, bytes);
@@ -120,6 +127,7 @@ enum State {
 }
 
 struct Loading<'a> {
+    threads: Threads,
     loader: &'a dyn Loader,
     loaded: Loaded,
     state: HashMap<String, State>,
@@ -150,7 +158,7 @@ impl Loading<'_> {
             }
         };
         let file = self.loaded.sources.add(path, text);
-        let parsed = parse(file, &self.loaded.sources.file(file).text);
+        let parsed = parse_on(self.threads, file, &self.loaded.sources.file(file).text);
         self.loaded.diagnostics.extend(parsed.diagnostics);
         self.state.insert(path.to_owned(), State::Open);
         self.chain.push(path.to_owned());

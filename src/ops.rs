@@ -300,14 +300,15 @@ impl Op {
 
     /// The infix or postfix operator of that spelling (the first word, for those of two).
     pub fn infix(spelling: &str) -> Option<Op> {
-        static SPELLINGS: LazyLock<HashMap<&'static str, Op>> = LazyLock::new(|| {
-            TABLE
-                .iter()
-                .rev()
-                .filter(|row| row.fixity != Fixity::Prefix)
-                .map(|row| (row.spelling, row.op))
-                .collect()
-        });
+        static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
+            LazyLock::new(|| {
+                TABLE
+                    .iter()
+                    .rev()
+                    .filter(|row| row.fixity != Fixity::Prefix)
+                    .map(|row| (row.spelling, row.op))
+                    .collect()
+            });
         SPELLINGS.get(spelling).copied()
     }
 

@@ -197,6 +197,8 @@ fn compare(
 
 /// Runs random programs through random edits.
 fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally) {
+    // Compiling the text anew takes longest; where that is quick more is asked.
+    let asked = if size < 100 { 12 } else { 6 };
     for seed in seeds {
         let mut random = Random::new(seed);
         let (program, spares) = Generator::with_spares(&mut random, size + 12);
@@ -222,7 +224,7 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
                 live.merge().unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", text.source()));
                 tally.merges += 1;
             }
-            let messages: Vec<Json> = (0..6).map(|_| message(&mut random)).collect();
+            let messages: Vec<Json> = (0..asked).map(|_| message(&mut random)).collect();
             compare(&live, &text, &program.entries, &messages, &format!("seed {seed}, step {step}"), tally);
         }
         live.wait_for_merge();
@@ -254,7 +256,7 @@ fn after_any_edits_live_rules_answer_like_the_edited_text() {
     run(2000..2008, 300, 6, &mut tally);
     run(3000..3002, 2000, 3, &mut tally);
     println!("{tally:?}");
-    assert!(tally.decided > 20_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
+    assert!(tally.decided > 100_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
     assert!(tally.edits > 3_000 && tally.refused * 3 < tally.edits && tally.merges > 100, "{tally:?}");
 }
 

@@ -3,7 +3,7 @@
 use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
 use crate::codec::stored;
 use crate::ops::TestMode;
-use crate::sema::hir::{Const, SlotId};
+use crate::sema::hir::{Const, RuleId, SlotId};
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
 use crate::ty::KindSet;
@@ -251,6 +251,16 @@ impl Chunk {
     /// How many memo cells a decision needs: one a predicate, shared condition and table.
     pub fn memo_len(&self) -> usize {
         self.preds.len() + self.shared.len() + self.tables.len()
+    }
+
+    /// The rules of a table that can hold, in the order they are tried.
+    pub fn order(&self, table: usize) -> impl Iterator<Item = RuleId> {
+        let routes = self.tables.get(table).map_or(&[][..], |table| table.routes.as_slice());
+        // The verifier lets no rule end otherwise.
+        routes.iter().filter_map(|code| match self.instrs.get((code.end as usize).checked_sub(1)?)? {
+            Instr::Choose { route } | Instr::Goto { route, .. } => Some(*route),
+            _ => None,
+        })
     }
 }
 

@@ -16,9 +16,10 @@ use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{Block, BlockKind, Chunk, NONE, RuleCode, Shared, TableCode};
 use crate::bytecode::instr::{BlockId, Instr, On, Pc};
 use crate::sema::hir::{Outcome, Program, TableId};
-use crate::sema::normal::{CondId, Normal};
+use crate::sema::normal::{CondId, NCond, Normal};
 use hashbrown::HashMap;
 pub(in crate::bytecode) use slots::MAX_SHARED_DEPTH;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use survey::{Node, Survey};
 use thiserror::Error;
@@ -57,6 +58,8 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
         strings: HashMap::new(),
         texts: HashMap::new(),
     };
+    // Most predicates are tested once, and end in a jump.
+    lowering.chunk.instrs.reserve(normal.preds.len() + 2 * program.rules.len());
     slots::lower(program, &mut lowering.chunk)?;
     lowering.chunk.externs = index(program.externs.len(), "host functions")?;
     lowering.reserve_preds();
@@ -66,7 +69,10 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     for (table, routes) in normal.tables.iter().enumerate() {
         lowering.table(program, TableId(index(table, "tables")?), routes)?;
     }
-    Bytecode::new(lowering.chunk)
+    let chunk = lowering.chunk;
+    Bytecode::with_known(chunk, |pattern, fold| {
+        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
+    })
 }
 
 /// A number as an index of the bytecode.
@@ -75,9 +81,9 @@ fn index(number: usize, what: &'static str) -> Result<u32, LowerError> {
 }
 
 /// A place in the code that is not known yet: the jumps to be patched when it is.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Label {
-    jumps: Vec<Pc>,
+    jumps: SmallVec<[Pc; 6]>,
 }
 
 /// The state of lowering.
@@ -200,9 +206,8 @@ impl Lowering<'_> {
 
     /// Gives a condition that is worth it a block of its own.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
-        use crate::sema::normal::NCond;
         let id = CondId(cond);
-        if let NCond::Each { all, list, kinds, body, level } = self.cond(id)? {
+        if let NCond::Each { all, list, kinds, body, level } = known_cond(self.normal, id)? {
             let (all, list, kinds, body, level) = (*all, *list, *kinds, *body, *level);
             self.add_loop(Node::Cond(cond), list, kinds, body, level, all)?;
         }
@@ -215,8 +220,9 @@ impl Lowering<'_> {
         }
         Ok(())
     }
+}
 
-    fn cond(&self, id: CondId) -> Result<&'_ crate::sema::normal::NCond, LowerError> {
-        self.normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
-    }
+/// The condition of that number.
+fn known_cond(normal: &Normal, id: CondId) -> Result<&NCond, LowerError> {
+    normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
 }

@@ -30,11 +30,12 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Builds them; regular expressions are checked unless they are known to compile.
+    /// Builds them; regular expressions are checked unless they, with whether they ignore case, are `known`
+    /// to compile.
     ///
     /// # Errors
     /// An invalid regular expression, or an automaton over its limits.
-    pub fn build(chunk: &Chunk, check: bool) -> Result<Pools, LowerError> {
+    pub fn build(chunk: &Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Pools, LowerError> {
         let member_set = |members: &crate::bytecode::chunk::Members| {
             let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
             MemberSet::new(list, members.mode)
@@ -43,7 +44,7 @@ impl Pools {
             keywords: chunk
                 .keywords
                 .iter()
-                .map(|words| Matcher::new(words, check))
+                .map(|words| Matcher::new(words, &known))
                 .collect::<Result<_, _>>()?,
             members: chunk.members.iter().map(member_set).collect(),
             similar: chunk.similar.iter().map(|text| Similarity::new(text)).collect(),
@@ -118,7 +119,7 @@ fn quantify<T>(items: &[T], all: bool, holds: impl FnMut(&T) -> bool) -> bool {
 }
 
 impl Matcher {
-    fn new(keywords: &Keywords, check: bool) -> Result<Matcher, LowerError> {
+    fn new(keywords: &Keywords, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Matcher, LowerError> {
         let Keywords { search, word, all, mode, words } = keywords;
         let prepared = || words.iter().map(|word| mode.prepare(word));
         let boxed = || prepared().map(|word| Box::from(&*word)).collect();
@@ -152,7 +153,7 @@ impl Matcher {
             }
             Search::Matches => {
                 let compile = |pattern: &Arc<str>| {
-                    if !check {
+                    if known(pattern, mode.fold) {
                         return Ok(LazyRegex::known(pattern, mode.fold));
                     }
                     LazyRegex::new(pattern, mode.fold)
@@ -279,7 +280,7 @@ mod tests {
                 mode: TextMode::PLAIN,
                 words: words.into(),
             };
-            let matcher = Matcher::new(&keywords, true).unwrap();
+            let matcher = Matcher::new(&keywords, |_, _| false).unwrap();
             assert!(matcher.holds("xa a a") && !matcher.holds("xa ax"), "{matcher:?}");
         }
     }

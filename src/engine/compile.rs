@@ -15,6 +15,8 @@ use crate::sema::check;
 use crate::sema::hir::Program;
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
+use crate::text;
+use crate::threads::Threads;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -131,12 +133,18 @@ impl Compiler {
     /// # Errors
     /// Every error and warning found, when one is an error.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        let mut loaded = loader::load(loader, path);
+        text::keeping_parsed(|| self.compile_loaded(loader, path))
+    }
+
+    fn compile_loaded(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
+        let threads = Threads::All;
+        let mut loaded = loader::load_on(threads, loader, path);
         let (program, found) = check::check(&loaded);
         let allows = check::Allows::of(&loaded);
-        // The trees are large and no longer needed; what follows takes their room.
-        loaded.units = Vec::new();
-        self.finish(loaded, program, found, &allows)
+        // The trees are large and no longer needed.
+        let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
+        let finish = || self.finish(loaded, program, found, &allows);
+        threads.both(statements, || drop(trees), finish).1
     }
 
     /// The host functions that a program declares.
@@ -164,6 +172,7 @@ impl Compiler {
         diagnostics.dedup();
         match compiled {
             Some((normal, bytecode, hosts)) if !fails(&diagnostics) => {
+                // The index is built before anything is taken down: in one piece it is walked faster.
                 let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
                 // What remains is what deciding needs; the rest is there again when it is asked for.
                 drop(normal);
@@ -250,7 +259,7 @@ fn within(root: &Path, path: &Path) -> Option<PathBuf> {
 fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
     let place = match error {
         LowerError::Regex(pattern, _) => {
-            program.patterns.iter().find(|((known, _), _)| known == pattern).map(|(_, place)| *place)
+            program.patterns.iter().find(|((known, _), _)| known == pattern).map(|(_, known)| known.place)
         }
         _ => None,
     };

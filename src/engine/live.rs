@@ -34,6 +34,7 @@ use super::{CompileError, Compiler, Rules, UnknownEntry};
 use crate::explain::Explanation;
 use crate::loader::{Loader, MemoryLoader};
 use crate::sema::hir::{ROUTES, TableId, TableKind};
+use crate::threads::Threads;
 use arc_swap::ArcSwap;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -98,7 +99,7 @@ impl LiveRules {
     /// Every error and warning found, when one is an error.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
         let recorder = texts::Recorder::new(loader);
-        let compiled = merge::compile(&compiler, &recorder, path, true)?;
+        let compiled = merge::compile(&compiler, &recorder, path, true, Threads::All)?;
         let files = recorder.finish(path, compiled.base.rules.sources());
         let (view, writer) = Writer::new(compiled);
         Ok(LiveRules {
@@ -318,7 +319,7 @@ impl Shared {
     /// Compiles a new base with these changes while no other edit is made.
     fn rebuild(&self, writer: &mut Writer, changes: &Changes) -> Result<(), CompileError> {
         let texts = self.files.with(changes.apply(&writer.view.base));
-        let compiled = merge::compile(&self.compiler, &texts, &self.files.main, false)?;
+        let compiled = merge::compile(&self.compiler, &texts, &self.files.main, false, Threads::All)?;
         let (view, fresh) = Writer::new(compiled);
         // A merge that still runs finds that it comes too late.
         let merging = writer.merging;

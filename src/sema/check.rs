@@ -35,6 +35,7 @@ use crate::text::Form;
 use crate::ty::{Record, Ty};
 use fields::Fields;
 use hashbrown::{HashMap, HashSet};
+use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 /// The finding has been reported already; whoever meets it gives up quietly.
@@ -89,7 +90,8 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
         checker.fields.settle(&mut checker.diagnostics);
         checker.diagnostics.retain(|diagnostic| diagnostic.code == Code::ConflictingUses);
         let conflicts = std::mem::take(&mut checker.diagnostics);
-        checker.program = input;
+        let patterns = std::mem::take(&mut checker.program.patterns);
+        checker.program = Program { patterns, ..input };
         checker.forget_pass();
         checker.pass(&order);
         // A contradiction was reported with both of its uses; what follows from it was not meant.
@@ -176,6 +178,11 @@ struct Checker<'a> {
     analysed: request::Analysed<'a>,
     /// What must be true for the names met in the rule at hand to be of their declared types.
     noted: Vec<hir::Cond>,
+    /// The fields of the message met so far, by the names that lead there.
+    reads: HashMap<path::Parts<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
+    /// The names of handlers met so far, and what is said of one without any metadata.
+    handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
+    no_metadata: Arc<Map<String, Json>>,
 }
 
 /// A name bound by a quantifier, a `def` or a payload.
@@ -216,6 +223,9 @@ impl<'a> Checker<'a> {
             alias: None,
             analysed: request::Analysed::default(),
             noted: Vec::new(),
+            reads: HashMap::default(),
+            handler_names: HashSet::default(),
+            no_metadata: Arc::default(),
         }
     }
 
@@ -235,6 +245,7 @@ impl<'a> Checker<'a> {
         self.noted.clear();
         self.let_measures.clear();
         self.analysed = request::Analysed::default();
+        self.reads.clear();
         self.fields.forget_slots();
     }
 

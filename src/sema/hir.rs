@@ -84,8 +84,8 @@ pub struct Program {
     pub payloads: Vec<Payload>,
     /// Their requirements, in the order of their rules.
     pub requirements: Vec<Requirement>,
-    /// The regular expressions, with whether they ignore case, and where each was first written.
-    pub patterns: HashMap<(Arc<str>, bool), Span>,
+    /// The regular expressions, with whether they ignore case.
+    pub patterns: HashMap<(Arc<str>, bool), Pattern>,
     /// What `request` gives.
     pub analysis: Analysis,
 }
@@ -224,6 +224,15 @@ pub enum TableKind {
     Router,
     /// Requirements of a `payload`: their conditions say when each is violated, and all are asked.
     Requirements,
+}
+
+/// What the checker knows of a regular expression.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    /// Where it was first written.
+    pub place: Span,
+    /// Whether its syntax alone shows that it compiles.
+    pub surely_compiles: bool,
 }
 
 /// A rule: a condition and where it leads. Routes, the branches of a choice, the patterns of flows

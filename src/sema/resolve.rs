@@ -259,6 +259,9 @@ impl<'a> Symbols<'a> {
     /// The `let`s and `def`s in an order in which each stands behind those it uses. Circles are
     /// reported; their members are left out.
     pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
+        if self.definitions.is_empty() {
+            return Vec::new();
+        }
         let uses: Vec<Vec<usize>> = self
             .definitions
             .iter()

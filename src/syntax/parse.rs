@@ -6,6 +6,7 @@ mod build;
 mod code;
 mod cut;
 mod decide;
+mod direct;
 mod expr;
 mod fail;
 mod literal;
@@ -17,19 +18,21 @@ mod request;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{Allow, Ident, Statement, StatementKind};
 use crate::syntax::lex::{self, TokenKind};
+use crate::threads::{Threads, finished};
 use build::{Built, Cx};
 use cut::{Cut, Sig, Significant};
 use pest::Parser;
-use pest::iterators::Pair;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use tree::{Pair, Tree};
 
 /// The parser that pest derives from the grammar, with its `Rule`s.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
@@ -54,6 +57,11 @@ pub struct Parsed {
 
 /// Reads a file. Never fails as a whole: what cannot be read is reported and left out.
 pub fn parse(file: FileId, text: &str) -> Parsed {
+    parse_on(Threads::All, file, text)
+}
+
+/// The same, on these threads.
+pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
     let significant = cut::significant(text, |token, slice| characters.look(token, slice));
@@ -68,11 +76,11 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     let cuts = cut::cut(file, text, &significant, &mut parsed.diagnostics);
     let read = |cuts: Vec<Cut>| {
         let Significant { sigs, codes } = &significant;
-        let mut reader = Reader { file, text, sigs, codes, parsed: Parsed::default() };
+        let mut reader = Reader { file, text, sigs, codes, tree: Tree::default(), parsed: Parsed::default() };
         reader.statements(cuts);
         reader.parsed
     };
-    for part in in_parts(cuts, read) {
+    for part in in_parts(threads, cuts, read) {
         parsed.statements.extend(part.statements);
         parsed.broken.extend(part.broken);
         parsed.diagnostics.extend(part.diagnostics);
@@ -81,18 +89,10 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     parsed
 }
 
-/// Statements that make a thread of its own worth while: some milliseconds of work.
-const THREAD_FROM: usize = 500;
-
 /// Reads the statements of a large file on several threads, since no statement depends on another.
 /// The parts come back in order.
-fn in_parts(mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec<Parsed> {
-    let mut threads = (cuts.len() / THREAD_FROM).clamp(1, 16);
-    if threads > 1 {
-        // Asking for the number of cores may read files of the system, which takes as long as a few routes.
-        threads = threads.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
-    }
-    let length = cuts.len().div_ceil(threads).max(1);
+fn in_parts(threads: Threads, mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec<Parsed> {
+    let length = cuts.len().div_ceil(threads.for_statements(cuts.len())).max(1);
     let read = &read;
     std::thread::scope(|scope| {
         let mut others = Vec::new();
@@ -101,10 +101,7 @@ fn in_parts(mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec
             others.push(scope.spawn(move || read(last)));
         }
         let mut parts = vec![read(cuts)];
-        parts.extend(others.into_iter().rev().map(|thread| match thread.join() {
-            Ok(part) => part,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }));
+        parts.extend(others.into_iter().rev().map(|thread| finished(thread.join())));
         parts
     })
 }
@@ -115,6 +112,8 @@ struct Reader<'a> {
     sigs: &'a [Sig],
     /// The code of each.
     codes: &'a str,
+    /// Kept for its room.
+    tree: Tree,
     parsed: Parsed,
 }
 
@@ -214,19 +213,25 @@ impl Reader<'_> {
         &mut self,
         rule: Rule,
         tokens: Range<usize>,
-        build: impl FnOnce(&mut Cx<'_>, Pair<'_, Rule>) -> Built<T>,
+        build: impl FnOnce(&mut Cx<'_>, Pair<'_>) -> Built<T>,
     ) -> Option<T> {
         let codes = &self.codes[tokens.clone()];
-        allow_calls(codes.len());
+        let mut tree = std::mem::take(&mut self.tree);
         let mut cx = Cx::new(self, tokens);
-        match Grammar::parse(rule, codes) {
-            Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
-            Err(error) => {
-                let diagnostic = fail::diagnose(&cx, rule, &error);
-                cx.diagnostics.push(diagnostic);
-                None
+        if !direct::read(rule, codes, &mut tree) {
+            allow_calls(codes.len());
+            match Grammar::parse(rule, codes) {
+                Ok(pairs) => tree.take_over(pairs),
+                Err(error) => {
+                    let diagnostic = fail::diagnose(&cx, rule, &error);
+                    cx.diagnostics.push(diagnostic);
+                    return None;
+                }
             }
         }
+        let built = tree.roots().next().and_then(|pair| build(&mut cx, pair).ok());
+        self.tree = tree;
+        built
     }
 
     fn broken(&mut self, cut: &Cut) {

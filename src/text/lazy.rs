@@ -1,6 +1,7 @@
 //! Regular expressions that are compiled when they are first asked. Most of the time and memory of
 //! loading a large rule set would go into compiling expressions, of which a message tries few.
 
+use super::parsed::parsed;
 use super::pattern::{REGEX_SIZE_LIMIT, regex};
 use regex::Regex;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -22,7 +23,7 @@ impl LazyRegex {
     /// As [`regex`](fn@super::pattern::regex).
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
-        if !surely_compiles(pattern, ignore_case) {
+        if !parsed(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
             let _ = compiled.set(Some(regex(pattern, ignore_case)?));
         }
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
@@ -50,20 +51,18 @@ const MARGIN: usize = 4;
 
 /// Whether an expression's syntax alone shows that it compiles. Beside bad syntax only size makes
 /// compiling fail.
-fn surely_compiles(pattern: &str, ignore_case: bool) -> bool {
-    let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
-    parsed.is_ok_and(|hir| states(&hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN)
+pub fn surely_compiles(hir: &Hir) -> bool {
+    states(hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN
 }
 
 /// How much memory an expression takes once compiled, in bytes: an estimate from above.
 pub(super) fn size_estimate(pattern: &str, ignore_case: bool) -> usize {
-    let parsed = regex_syntax::ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
-    let states = parsed.map_or(0, |hir| states(&hir));
+    let states = parsed(pattern, ignore_case).map_or(0, |hir| states(&hir));
     pattern.len() + states.saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
 }
 
 /// A number of states that the expression's automaton surely stays below.
-fn states(hir: &Hir) -> usize {
+pub(super) fn states(hir: &Hir) -> usize {
     let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 2,
@@ -132,7 +131,8 @@ mod tests {
             r"[查-订]",
         ] {
             let repeated = |times: usize| format!("(?:{part}){{{times}}}");
-            let waits = |times: usize| surely_compiles(&repeated(times), false);
+            let waits =
+                |times: usize| regex_syntax::parse(&repeated(times)).is_ok_and(|hir| surely_compiles(&hir));
             assert!(waits(1), "{part}");
             // The estimate grows with the repetition, so halving finds the largest that waits.
             let (mut largest, mut refused) = (1, 20_000);

@@ -1,14 +1,16 @@
 //! Conditions: chains of tests that jump.
 
-use super::{Label, LowerError, Lowering, index};
+use super::{Label, LowerError, Lowering, index, known_cond};
 use crate::bytecode::chunk::{Check, Loop, Operand, Pred};
 use crate::bytecode::instr::{CmpJump, Instr, On};
 use crate::sema::normal::{CondId, ExprId, NCond, PredId};
 use crate::ty::KindSet;
+use smallvec::SmallVec;
 
 use super::survey::Node;
 
 /// What is left to emit.
+#[derive(Clone)]
 enum Task {
     /// A condition, that jumps to a label `when` it holds or does not, and else falls through.
     Emit { cond: CondId, when: bool, label: usize },
@@ -16,11 +18,16 @@ enum Task {
     Bind(usize),
 }
 
+/// Enough for most conditions.
+type Tasks = SmallVec<[Task; 8]>;
+type Labels = SmallVec<[Label; 2]>;
+
 impl Lowering<'_> {
     /// Emits a condition that falls through when it holds, and returns where it goes when not.
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
-        let mut labels = vec![Label::default()];
-        let mut tasks = vec![Task::Emit { cond: root, when: false, label: 0 }];
+        let normal = self.normal;
+        let mut labels = Labels::from_elem(Label::default(), 1);
+        let mut tasks = Tasks::from_elem(Task::Emit { cond: root, when: false, label: 0 }, 1);
         while let Some(task) = tasks.pop() {
             let (cond, when, label) = match task {
                 Task::Emit { cond, when, label } => (cond, when, label),
@@ -35,18 +42,18 @@ impl Lowering<'_> {
                 self.emit_jump(Instr::Shared { on, to: 0, shared }, &mut labels[label])?;
                 continue;
             }
-            match self.cond(cond)?.clone() {
-                NCond::Const(holds) if holds == when => {
+            match known_cond(normal, cond)? {
+                NCond::Const(holds) if *holds == when => {
                     self.emit_jump(Instr::Jump { to: 0 }, &mut labels[label])?;
                 }
                 NCond::Const(_) => {}
-                NCond::Test { pred, want } => self.emit_test(pred, want, when, &mut labels[label])?,
+                NCond::Test { pred, want } => self.emit_test(*pred, *want, when, &mut labels[label])?,
                 NCond::Each { .. } => {
                     let each = self.loop_of(Node::Cond(cond.0))?;
                     self.emit_jump(Instr::Each { on, to: 0, each }, &mut labels[label])?;
                 }
-                NCond::And(parts) => spread(&parts, false, when, label, &mut tasks, &mut labels),
-                NCond::Or(parts) => spread(&parts, true, when, label, &mut tasks, &mut labels),
+                NCond::And(parts) => spread(parts, false, when, label, &mut tasks, &mut labels),
+                NCond::Or(parts) => spread(parts, true, when, label, &mut tasks, &mut labels),
             }
         }
         Ok(std::mem::take(&mut labels[0]))
@@ -92,8 +99,8 @@ fn spread(
     decisive: bool,
     when: bool,
     label: usize,
-    tasks: &mut Vec<Task>,
-    labels: &mut Vec<Label>,
+    tasks: &mut Tasks,
+    labels: &mut Labels,
 ) {
     if when == decisive {
         tasks.extend(parts.iter().rev().map(|cond| Task::Emit { cond: *cond, when, label }));

@@ -2,46 +2,55 @@
 
 use super::{LowerError, index};
 use crate::bytecode::chunk::{Chunk, NONE, PathNode, SlotCode};
-use crate::sema::hir::Program;
+use crate::sema::hir::{Program, Slot};
 use hashbrown::HashMap;
-use std::sync::Arc;
 
 /// Objects are shared down to this depth; what lies deeper is walked to by each slot.
 pub(in crate::bytecode) const MAX_SHARED_DEPTH: usize = 32;
 
+/// An object of the message that a slot lies in or behind.
+struct Object {
+    /// How many slots do.
+    users: u32,
+    /// Its number in the chunk, once it has one.
+    node: u32,
+}
+
 /// Lowers the slots of a program.
 pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
-    // How many slots lie in or behind each object.
-    let mut users: HashMap<&[Arc<str>], u32> = HashMap::new();
-    for slot in program.slots.iter().filter(|slot| slot.root.is_none()) {
-        for depth in 1..=slot.path.len().min(MAX_SHARED_DEPTH) {
-            *users.entry(&slot.path[..depth]).or_default() += 1;
+    let mut objects: Vec<Object> = Vec::with_capacity(2 * program.slots.len());
+    // By the object around and the name there.
+    let mut by_name: HashMap<(u32, &str), u32> = HashMap::with_capacity(2 * program.slots.len());
+    // What is rooted in a binding is read from that, not from the message.
+    let shared = |slot: &Slot| if slot.root.is_none() { slot.path.len().min(MAX_SHARED_DEPTH) } else { 0 };
+    for slot in &program.slots {
+        let mut at = NONE;
+        for name in &slot.path[..shared(slot)] {
+            at = *by_name.entry((at, &**name)).or_insert_with(|| {
+                objects.push(Object { users: 0, node: NONE });
+                objects.len() as u32 - 1
+            });
+            objects[at as usize].users += 1;
         }
     }
-    let mut nodes: HashMap<&[Arc<str>], u32> = HashMap::new();
+    chunk.slots.reserve(program.slots.len());
     for slot in &program.slots {
-        let (mut node, mut shared) = (NONE, 0);
-        // What is rooted in a binding is read from that, not from the message.
-        let depths = if slot.root.is_none() { slot.path.len().min(MAX_SHARED_DEPTH) } else { 0 };
-        for depth in 1..=depths {
-            let path = &slot.path[..depth];
-            if users.get(path).is_none_or(|users| *users < 2) {
+        let (mut node, mut at, mut depth) = (NONE, NONE, 0);
+        for name in &slot.path[..shared(slot)] {
+            let Some(inside) = by_name.get(&(at, &**name)) else { break };
+            let object = &mut objects[*inside as usize];
+            if object.users < 2 {
                 break;
             }
-            node = match nodes.get(path) {
-                Some(node) => *node,
-                None => {
-                    let id = index(chunk.nodes.len(), "fields")?;
-                    chunk.nodes.push(PathNode { parent: node, key: slot.path[depth - 1].clone() });
-                    nodes.insert(path, id);
-                    id
-                }
-            };
-            shared = depth;
+            if object.node == NONE {
+                object.node = index(chunk.nodes.len(), "fields")?;
+                chunk.nodes.push(PathNode { parent: node, key: name.clone() });
+            }
+            (node, at, depth) = (object.node, *inside, depth + 1);
         }
         chunk.slots.push(SlotCode {
             node,
-            rest: slot.path[shared..].into(),
+            rest: slot.path[depth..].into(),
             kinds: slot.kinds,
             name: slot.name().into(),
         });

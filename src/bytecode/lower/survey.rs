@@ -19,7 +19,7 @@ pub(super) enum Node {
 /// What is known of a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
-    /// How many parts use it, as often as they do.
+    /// How many parts use it, as often as they do; 0 when no route needs it.
     pub uses: u32,
     /// How many places in the code ask for it.
     pub asks: u32,
@@ -35,6 +35,9 @@ pub(super) struct Info {
 }
 
 impl Info {
+    /// Of what no route needs.
+    const NOTHING: Info = Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 };
+
     /// Whether it has the same value all over the decision.
     pub fn is_closed(&self) -> bool {
         self.free == 0
@@ -50,7 +53,7 @@ const SHARED_SIZE: u32 = 4;
 pub(super) struct Survey {
     /// Every part that a route needs, operands before users.
     pub order: Vec<Node>,
-    infos: Vec<Option<Info>>,
+    infos: Vec<Info>,
     own: Vec<bool>,
     exprs: usize,
     preds: usize,
@@ -70,8 +73,8 @@ impl Survey {
         let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
         let total = exprs + preds + normal.conds.len();
         super::index(total, "parts of conditions")?;
-        let mut survey =
-            Survey { order: Vec::new(), infos: vec![None; total], own: vec![false; total], exprs, preds };
+        let (infos, own) = (vec![Info::NOTHING; total], vec![false; total]);
+        let mut survey = Survey { order: Vec::with_capacity(total), infos, own, exprs, preds };
         survey.sort(normal)?;
         survey.measure(normal);
         survey.count_asks(normal);
@@ -88,8 +91,7 @@ impl Survey {
 
     /// What is known of a part. Of one that no route needs, nothing much.
     pub fn info(&self, node: Node) -> Info {
-        let nothing = Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 };
-        self.infos.get(self.at(node)).copied().flatten().unwrap_or(nothing)
+        self.infos.get(self.at(node)).copied().unwrap_or(Info::NOTHING)
     }
 
     /// Whether a condition gets a block of its own.
@@ -111,12 +113,12 @@ impl Survey {
             Done,
         }
         let mut state = vec![State::New; self.infos.len()];
-        let mut uses = vec![0u32; self.infos.len()];
-        let mut stack: Vec<Node> = Vec::new();
-        let mut children = Vec::new();
+        let mut stack: Vec<Node> = Vec::with_capacity(16);
+        let mut children = Vec::with_capacity(8);
         for route in normal.tables.iter().flatten() {
             let root = Node::Cond(route.cond.0);
-            *uses.get_mut(self.at(root)).ok_or(LowerError::Malformed("unknown condition"))? += 1;
+            let at = self.at(root);
+            self.infos.get_mut(at).ok_or(LowerError::Malformed("unknown condition"))?.uses += 1;
             stack.push(root);
             while let Some(node) = stack.last().copied() {
                 let at = self.at(node);
@@ -134,7 +136,7 @@ impl Survey {
                                 Some(State::Open) => return Err(LowerError::Malformed("a part of itself")),
                                 None => return Err(LowerError::Malformed("unknown part")),
                             }
-                            uses[at] = uses[at].saturating_add(1);
+                            self.infos[at].uses = self.infos[at].uses.saturating_add(1);
                         }
                     }
                     Some(State::Open) => {
@@ -148,40 +150,32 @@ impl Survey {
                 }
             }
         }
-        for (info, uses) in self.infos.iter_mut().zip(uses) {
-            if uses > 0 {
-                *info = Some(Info { uses, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 });
-            }
-        }
         Ok(())
     }
 
     /// Counts the places, users first: what a block of its own uses is asked for in one place.
     fn count_asks(&mut self, normal: &Normal) {
-        let mut asks = vec![0u32; self.infos.len()];
         for route in normal.tables.iter().flatten() {
-            if let Some(asks) = asks.get_mut(self.at(Node::Cond(route.cond.0))) {
-                *asks += 1;
+            let at = self.at(Node::Cond(route.cond.0));
+            if let Some(info) = self.infos.get_mut(at) {
+                info.asks += 1;
             }
         }
-        for node in self.order.iter().rev() {
-            let at = self.at(*node);
-            let places = if self.own[at] { 1 } else { asks[at] };
-            let _ = each_child(normal, *node, &mut |child| {
+        for at in (0..self.order.len()).rev() {
+            let node = self.order[at];
+            let at = self.at(node);
+            let places = if self.own[at] { 1 } else { self.infos[at].asks };
+            let _ = each_child(normal, node, &mut |child| {
                 let at = self.at(child);
-                asks[at] = asks[at].saturating_add(places);
+                self.infos[at].asks = self.infos[at].asks.saturating_add(places);
             });
-        }
-        for (info, asks) in self.infos.iter_mut().zip(asks) {
-            if let Some(info) = info {
-                info.asks = asks;
-            }
         }
     }
 
     /// Computes the rest, operands first.
     fn measure(&mut self, normal: &Normal) {
-        for node in self.order.clone() {
+        for at in 0..self.order.len() {
+            let node = self.order[at];
             let mut sum = Info { cost: own_cost(normal, node), ..self.info(node) };
             let mut visit = |child: Node| {
                 let info = self.info(child);
@@ -210,7 +204,7 @@ impl Survey {
             }
             let at = self.at(node);
             self.own[at] = wants_block(normal, node, &sum);
-            self.infos[at] = Some(sum);
+            self.infos[at] = sum;
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::host::Host;
 use crate::loader::{Loaded, Unit};
-use crate::sema::check::{Known, check_route};
+use crate::sema::check::{Known, RouteUses, check_route};
 use crate::sema::hir::{Outcome, Program, TableId};
 use crate::sema::resolve::names_in;
 use crate::source::SourceMap;
@@ -214,6 +214,24 @@ impl Declarations {
         Some(settings)
     }
 
+    /// How a route of the base uses the fields of the message.
+    pub fn uses(&mut self, base: &Rules, table: TableId, draft: Draft, known: Known) -> RouteUses {
+        self.check_in(base, table, draft, known).0.uses
+    }
+
+    /// Checks a route that is to stand in a table, or outside any.
+    fn check_in(&mut self, base: &Rules, table: TableId, draft: Draft, known: Known) -> (Checked, Draft) {
+        let name = (table != TableId(0)).then(|| &*base.program().tables[table.index()].name);
+        let needed = draft.route().map(|route| self.needed(route)).unwrap_or_default();
+        let (checked, draft) = self.check(draft, name, &needed, known.clone());
+        if !fails(&checked.diagnostics) {
+            return (checked, draft);
+        }
+        // What was left out may be what the author meant.
+        let all: Vec<u32> = (0..self.statements.len() as u32).collect();
+        self.check(draft, name, &all, known)
+    }
+
     /// Compiles a route alone, to stand in a table or outside any, given what is known of the fields of
     /// the message.
     ///
@@ -227,14 +245,7 @@ impl Declarations {
         draft: Draft,
         known: Known,
     ) -> Result<Route, CompileError> {
-        let name = (table != TableId(0)).then(|| &*base.program().tables[table.index()].name);
-        let needed = draft.route().map(|route| self.needed(route)).unwrap_or_default();
-        let (mut checked, mut draft) = self.check(draft, name, &needed, known.clone());
-        if fails(&checked.diagnostics) {
-            // What was left out may be what the author meant.
-            let all: Vec<u32> = (0..self.statements.len() as u32).collect();
-            (checked, draft) = self.check(draft, name, &all, known);
-        }
+        let (checked, draft) = self.check_in(base, table, draft, known);
         let Checked { program, mut diagnostics, uses } = checked;
         let mut compiled = None;
         if !fails(&diagnostics) {
@@ -280,7 +291,7 @@ impl Declarations {
 struct Checked {
     program: Program,
     diagnostics: Vec<Diagnostic>,
-    uses: crate::sema::check::RouteUses,
+    uses: RouteUses,
 }
 
 /// What stands where a statement should; nothing is compiled from it.

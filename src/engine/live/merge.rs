@@ -8,9 +8,11 @@ use super::view::Base;
 use super::writer::Writer;
 use crate::diag::Code;
 use crate::engine::{CompileError, Compiler};
-use crate::loader::{self, Loader};
+use crate::loader::{self, Loaded, Loader};
 use crate::sema::check::{Allows, Known, check_counting};
 use crate::syntax::ast::StatementKind;
+use crate::text;
+use crate::threads::Threads;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -30,21 +32,25 @@ pub(super) fn compile(
     loader: &dyn Loader,
     path: &str,
     first: bool,
+    threads: Threads,
 ) -> Result<Compiled, CompileError> {
-    let mut loaded = loader::load(loader, path);
+    let mut loaded = loader::load_on(threads, loader, path);
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
     if !first {
         for unit in &mut loaded.units {
             unit.statements.retain(|statement| !matches!(statement.kind, StatementKind::Test(_)));
         }
     }
+    text::keeping_parsed(|| compile_loaded(compiler, loaded))
+}
+
+fn compile_loaded(compiler: &Compiler, mut loaded: Loaded) -> Result<Compiled, CompileError> {
     let (program, found, known) = check_counting(&loaded);
     let allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
     let rules = compiler.finish(loaded, program, found, &allows)?;
-    let base = Base { names: Base::names_of(&rules), rules, places };
-    Ok(Compiled { base, declarations, known })
+    Ok(Compiled { base: Base::new(rules, places), declarations, known })
 }
 
 /// So many edits are worth a merge, whatever the number of routes …
@@ -92,7 +98,8 @@ impl Shared {
 
         let merging = Merging(self);
         let texts = self.files.with(changes.apply(&old.base));
-        let compiled = compile(&self.compiler, &texts, &self.files.main, false);
+        // Whoever decides meanwhile needs the other cores.
+        let compiled = compile(&self.compiler, &texts, &self.files.main, false, Threads::One);
 
         let mut writer = self.lock();
         std::mem::forget(merging);

@@ -1,6 +1,7 @@
 //! Live rules, rule by rule; `tests/live.rs` holds them against the reference evaluator.
 
 use super::{EditError, LiveRules};
+use crate::diag::Code;
 use crate::engine::Compiler;
 use crate::loader::MemoryLoader;
 use serde_json::{Value as Json, json};
@@ -339,4 +340,44 @@ fn merges_start_by_themselves() {
     assert!(rules.merge_error().is_none());
     assert!(rules.rules().program().rules.len() > 100, "{rules:?}");
     assert!((0..200).all(|n| target(&rules, &json!({"n": n})) == "r"));
+}
+
+/// Edits are checked before they are accepted, so their texts compile; here the main file is no longer
+/// found under its name.
+#[test]
+fn a_merge_that_fails_leaves_everything_as_it_was() {
+    fn name_main(rules: &mut LiveRules, name: &str) {
+        Arc::get_mut(&mut rules.shared).expect("nobody else has the rules").files.main = name.to_owned();
+    }
+    let mut rules = live("route a when n > 1 -> a\ndefault -> h");
+    name_main(&mut rules, "gone.rules");
+    rules.insert("route b priority 1 when n > 2 -> b").expect("it fits");
+    let error = rules.merge().expect_err("there is no main file");
+    assert_eq!(error.diagnostics()[0].code, Code::FileUnreadable);
+    assert_eq!(rules.merge_error().map(|error| error.to_string()), Some(error.to_string()));
+    let check = |rules: &LiveRules, expected: [&str; 3]| {
+        assert_eq!([1, 2, 3].map(|n| target(rules, &json!({"n": n}))), expected);
+    };
+    check(&rules, ["h", "a", "b"]);
+    assert_eq!(rules.pending(), 1);
+    rules.remove("a").expect("it is there");
+    rules.replace("route b when n > 2 -> c").expect("it is there");
+    check(&rules, ["h", "h", "c"]);
+    rules.insert("route a when n > 1 -> d").expect("its name is free");
+    check(&rules, ["h", "d", "c"]);
+    // In the background it is not tried again before as many edits more.
+    let mut rules = rules.merge_after(1);
+    for at in 0..4 {
+        rules.insert(&format!("route x{at} when n > {} -> x", 10 + at)).expect("it fits");
+        rules.wait_for_merge();
+        assert_eq!((rules.pending(), rules.merge_error().is_some()), (5 + at, true));
+    }
+    check(&rules, ["h", "d", "c"]);
+    while Arc::strong_count(&rules.shared) > 1 {
+        std::thread::yield_now();
+    }
+    name_main(&mut rules, "<text>");
+    rules.merge().expect("the main file is there again");
+    check(&rules, ["h", "d", "c"]);
+    assert_eq!((rules.pending(), rules.merge_error().is_none()), (0, true));
 }

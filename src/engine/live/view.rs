@@ -18,6 +18,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 /// A compiled rule set with what is needed to edit it.
 pub(super) struct Base {
     pub rules: Rules,
+    /// The routes of each table that can hold, in the order they are tried.
+    pub orders: Vec<Vec<RuleId>>,
     /// The routes of each table by name, disabled ones included.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     /// Where the routes stand in the texts.
@@ -84,25 +86,32 @@ pub(super) struct Found<'v> {
 }
 
 impl Base {
+    /// A base of compiled rules.
+    pub fn new(rules: Rules, places: Places) -> Base {
+        let chunk = rules.bytecode().chunk();
+        let orders = (0..chunk.tables.len()).map(|table| chunk.order(table).collect()).collect();
+        Base { names: Base::names_of(&rules), orders, rules, places }
+    }
+
     /// How many base routes that can hold stand before a route of that priority and place.
     pub fn before(&self, table: TableId, priority: i64, place: Place) -> u32 {
         let program = self.rules.program();
-        let routes = self.rules.normal().tables.get(table.index()).map_or(&[][..], Vec::as_slice);
+        let routes = self.orders.get(table.index()).map_or(&[][..], Vec::as_slice);
         let key = (Reverse(priority), place);
         let order = |id: RuleId| (Reverse(program.rules[id.index()].priority), Place::from(id.0));
-        routes.partition_point(|route| order(route.route) < key) as u32
+        routes.partition_point(|route| order(*route) < key) as u32
     }
 
     /// A route's rank in its table; `None` when it can never hold.
     pub fn rank(&self, id: RuleId) -> Option<u32> {
         let rule = self.rules.program().rules.get(id.index())?;
         let rank = self.before(rule.table, rule.priority, Place::from(id.0));
-        let routes = self.rules.normal().tables.get(rule.table.index())?;
-        (routes.get(rank as usize)?.route == id).then_some(rank)
+        let routes = self.orders.get(rule.table.index())?;
+        (*routes.get(rank as usize)? == id).then_some(rank)
     }
 
     /// The routes of each table by name.
-    pub fn names_of(rules: &Rules) -> Vec<HashMap<Arc<str>, RuleId>> {
+    fn names_of(rules: &Rules) -> Vec<HashMap<Arc<str>, RuleId>> {
         let program = rules.program();
         let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];
         for (at, rule) in program.rules.iter().enumerate() {
@@ -116,7 +125,7 @@ impl Base {
 
 impl View {
     pub fn new(base: Base) -> View {
-        let removed = Removed::new(base.rules.normal().tables.iter().map(Vec::len));
+        let removed = Removed::new(base.orders.iter().map(Vec::len));
         View {
             base,
             removed,

@@ -16,6 +16,7 @@ use crate::source::SourceMap;
 use crate::span::FileId;
 use crate::syntax::ast::StatementKind;
 use crate::syntax::parse;
+use crate::text;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -167,7 +168,7 @@ impl Writer {
         };
         // What the rules are without the old route.
         let used = match old {
-            Some(old) if matches!(self.known, Known::Uses(_)) => self.uses_of(compiler, old)?,
+            Some(old) if matches!(self.known, Known::Uses(_)) => self.uses_of(old)?,
             _ => RouteUses::default(),
         };
         let same = self.uses().is_none_or(|uses| uses.remove(&used));
@@ -222,7 +223,8 @@ impl Writer {
         old_jump: Option<(TableId, TableId)>,
     ) -> Result<Route, CompileError> {
         let base = &self.view.base.rules;
-        let route = self.declarations.compile(compiler, base, table, draft, self.known.clone())?;
+        let (declarations, known) = (&mut self.declarations, self.known.clone());
+        let route = text::keeping_parsed(|| declarations.compile(compiler, base, table, draft, known))?;
         if let Some((to, span)) = route.goto
             && let Some(wrong) = self.jump_fault(table, to, old_jump)
         {
@@ -236,8 +238,8 @@ impl Writer {
         Ok(route)
     }
 
-    /// How a route uses the fields of the message. One of the base is compiled as if it came now.
-    fn uses_of(&mut self, compiler: &Compiler, route: Where) -> Result<RouteUses, EditError> {
+    /// How a route uses the fields of the message. One of the base is checked as if it came now.
+    fn uses_of(&mut self, route: Where) -> Result<RouteUses, EditError> {
         match route {
             Where::Entry(at) => {
                 Ok(self.view.entry(at).map(|entry| entry.route.uses.clone()).unwrap_or_default())
@@ -246,8 +248,7 @@ impl Writer {
                 let base = &self.view.base.rules;
                 let rule = &base.program().rules[id.index()];
                 let draft = draft(base.sources().slice(rule.span), base.sources())?;
-                let known = self.known.clone();
-                Ok(self.declarations.compile(compiler, base, rule.table, draft, known)?.uses)
+                Ok(self.declarations.uses(base, rule.table, draft, self.known.clone()))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Calls: built-in functions, host functions, and `def`s, whose body is put in place of the call.
 
+use super::fields::Reason;
 use super::measure::measure;
 use super::read::{accepted, read};
 use super::{Checked, Checker, Declared, Def, MAX_NODES, Reported};
@@ -237,7 +238,10 @@ impl<'a> Checker<'a> {
             }
             return self.report(diagnostic);
         }
-        self.constrain(&arg, accepted, &format!("{wanted}, the argument `{param}` of `{function}`"));
+        if self.fields.narrows() {
+            let reason = Reason::Argument(wanted.clone(), param.into(), function.into());
+            self.constrain(&arg, accepted, &reason);
+        }
         Ok(read(arg, wanted))
     }
 }

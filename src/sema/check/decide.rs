@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
             condition: condition.into(),
             outcome,
             span,
-            docs: "".into(),
+            docs: Arc::default(),
         });
         self.program.tables[table.index()].order.push(id);
     }

@@ -1,6 +1,7 @@
 //! Expressions: names, paths into the message, literals, logic and quantifiers.
 
 use super::constant::{constant, list, literal_json, nested_size};
+use super::fields::Reason;
 use super::path::Path;
 use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported, Shape};
 use crate::diag::{Code, Diagnostic};
@@ -22,7 +23,17 @@ impl<'a> Checker<'a> {
                     .help("write `x is missing` or `x is present`; a null field counts as missing"),
             ),
             ast::ExprKind::Literal(literal) => Ok(Term::Expr(constant(literal_json(literal), span))),
-            ast::ExprKind::Name(name) => self.name(name, span),
+            ast::ExprKind::Name(name) => {
+                let parts = self.plain_parts(expr);
+                if let Some(known) = self.known_read(parts.as_ref(), span) {
+                    return Ok(Term::Expr(known));
+                }
+                let named = self.name(name, span)?;
+                if let Term::Expr(read) = &named {
+                    self.remember_read(parts, read);
+                }
+                Ok(named)
+            }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.path(expr).map(Term::Expr),
             ast::ExprKind::List(items) => {
                 let mut elements = Vec::new();
@@ -128,7 +139,7 @@ impl<'a> Checker<'a> {
             let diagnostic = self.with_origin(diagnostic, &value);
             return self.report(diagnostic);
         }
-        self.constrain(&value, KindSet::BOOL, "a condition");
+        self.constrain(&value, KindSet::BOOL, &Reason::Fixed("a condition"));
         let test = Predicate {
             op: None,
             negated: false,
@@ -141,8 +152,15 @@ impl<'a> Checker<'a> {
 
     /// Every part is looked at, so that one run reports the faults of all.
     fn conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
-        let checked: Vec<Checked<Cond>> = parts.iter().map(|part| self.cond(part)).collect();
-        checked.into_iter().collect()
+        let mut checked = Vec::with_capacity(parts.len());
+        let mut all = true;
+        for part in parts {
+            match self.cond(part) {
+                Ok(cond) => checked.push(cond),
+                Err(Reported) => all = false,
+            }
+        }
+        if all { Ok(checked) } else { Err(Reported) }
     }
 
     /// An expression that must be a value; a condition becomes true, false or missing.
@@ -231,7 +249,7 @@ impl<'a> Checker<'a> {
             let diagnostic = self.with_origin(diagnostic, &list);
             return self.report(diagnostic);
         }
-        self.constrain(&list, KindSet::LIST, "a list, since its elements are looked at");
+        self.constrain(&list, KindSet::LIST, &Reason::Fixed("a list, since its elements are looked at"));
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
         let id = VarId(self.vars);
         self.vars += 1;
@@ -256,8 +274,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Lets a use narrow the undeclared field an expression reads.
-    pub(super) fn constrain(&mut self, expr: &Expr, kinds: KindSet, reason: &str) {
-        if !self.fields.inferred() {
+    pub(super) fn constrain(&mut self, expr: &Expr, kinds: KindSet, reason: &Reason) {
+        if !self.fields.narrows() {
             return;
         }
         match &expr.kind {

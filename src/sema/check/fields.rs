@@ -7,11 +7,37 @@ use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Inner, KindSet, Record, Ty};
-use hashbrown::{HashMap, HashSet, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::{Equivalent, HashMap, HashSet, HashTable};
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 pub(super) type Path = Vec<Arc<str>>;
+
+/// A name of a path, kept or still in the syntax tree.
+pub(super) trait Name: AsRef<str> + Hash {}
+impl<T: AsRef<str> + Hash> Name for T {}
+
+/// Looks a path up without making one.
+#[derive(Hash)]
+pub(super) struct Names<'p, N>(pub(super) &'p [N]);
+
+impl<N: Name> Equivalent<Path> for Names<'_, N> {
+    fn equivalent(&self, key: &Path) -> bool {
+        same_path(key, self.0)
+    }
+}
+
+pub(super) fn same_path(path: &[Arc<str>], names: &[impl Name]) -> bool {
+    path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
+}
+
+/// A path to keep.
+impl<N: Name> From<&Names<'_, N>> for Path {
+    fn from(names: &Names<'_, N>) -> Path {
+        names.0.iter().map(|name| Arc::from(name.as_ref())).collect()
+    }
+}
 
 /// A field as found by its path.
 pub(super) struct Found {
@@ -51,10 +77,34 @@ pub(super) struct Fields {
     pub(super) implicit: Option<&'static str>,
 }
 
+/// Why a use narrows a field, in the words of a diagnostic once it is shown.
+#[derive(Clone)]
+pub(super) enum Reason {
+    Fixed(&'static str),
+    /// Which side of which operator.
+    Side(KindSet, &'static str, &'static str),
+    Operand(KindSet, &'static str),
+    /// Which argument of which function.
+    Argument(Ty, Arc<str>, Arc<str>),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Fixed(words) => f.write_str(words),
+            Reason::Side(kinds, side, operator) => write!(f, "{kinds}, {side} of `{operator}`"),
+            Reason::Operand(kinds, operator) => write!(f, "{kinds}, an operand of `{operator}`"),
+            Reason::Argument(wanted, name, function) => {
+                write!(f, "{wanted}, the argument `{name}` of `{function}`")
+            }
+        }
+    }
+}
+
 /// What the uses of an undeclared field say about it.
 struct Inferred {
     kinds: KindSet,
-    uses: Vec<(KindSet, Span, String)>,
+    uses: Vec<(KindSet, Span, Reason)>,
 }
 
 impl Fields {
@@ -67,33 +117,47 @@ impl Fields {
         self.input.is_none()
     }
 
+    /// Whether uses still narrow them.
+    pub(super) fn narrows(&self) -> bool {
+        self.inferred() && !self.settled
+    }
+
     /// The names a message's fields may have, when they are declared.
     pub(super) fn roots(&self) -> Option<&Record> {
         self.input.as_ref().map(|input| &input.record)
     }
 
     /// Whether an undeclared name is met for the first time.
-    pub(super) fn first_look(&mut self, name: &Arc<str>) -> bool {
-        self.looked_at.insert(name.clone())
+    pub(super) fn first_look(&mut self, name: &str) -> bool {
+        let known = self.looked_at.contains(name);
+        if !known {
+            self.looked_at.insert(name.into());
+        }
+        !known
     }
 
     /// Where a declared field stands.
-    pub(super) fn declared_at(&self, path: &[Arc<str>]) -> Option<Span> {
-        self.input.as_ref()?.places.get(path).copied()
+    pub(super) fn declared_at(&self, path: &[impl Name]) -> Option<Span> {
+        self.input.as_ref()?.places.get(&Names(path)).copied()
     }
 
     /// The type of the field at a path.
-    pub(super) fn find(&mut self, path: &[Arc<str>], span: Span) -> Result<Found, Lost> {
+    pub(super) fn find(&mut self, path: &[impl Name], span: Span) -> Result<Found, Lost> {
         match &self.input {
             Some(input) => match find_declared(&input.record, path) {
-                Err(Lost::UnknownField { at: 0, .. }) if self.implicit == Some(&*path[0]) => {
+                Err(Lost::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
                     Ok(Found { ty: Ty::ANY, optional: true, private: false })
                 }
                 found => found,
             },
             None => {
                 for end in 1..path.len() {
-                    self.narrow(&path[..end], KindSet::DICT, span, "a record, since a field of it is read");
+                    self.narrow(
+                        &path[..end],
+                        KindSet::DICT,
+                        span,
+                        &Reason::Fixed("a record, since a field of it is read"),
+                    );
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.
@@ -105,8 +169,8 @@ impl Fields {
     }
 
     /// The kinds an undeclared field may still have. `text` is a string by convention.
-    fn kinds(&self, path: &[Arc<str>]) -> KindSet {
-        match self.uses.get(path) {
+    fn kinds(&self, path: &[impl Name]) -> KindSet {
+        match self.uses.get(&Names(path)) {
             Some(inferred) => inferred.kinds,
             None => match self.known.as_ref().and_then(|known| known.kinds(path)) {
                 Some(kinds) => kinds,
@@ -146,12 +210,12 @@ impl Fields {
     }
 
     /// An undeclared field is read, at whatever kinds all uses leave over.
-    pub(super) fn read(&mut self, path: &[Arc<str>]) {
+    pub(super) fn read(&mut self, path: &[impl Name]) {
         self.note(path, KindSet::ALL);
     }
 
-    fn note(&mut self, path: &[Arc<str>], kinds: KindSet) {
-        if self.input.is_some() || self.settled {
+    fn note(&mut self, path: &[impl Name], kinds: KindSet) {
+        if !self.narrows() {
             return;
         }
         match (&mut self.route, &mut self.counted) {
@@ -162,17 +226,22 @@ impl Fields {
     }
 
     /// A use of an undeclared field that works only for these kinds.
-    pub(super) fn narrow(&mut self, path: &[Arc<str>], kinds: KindSet, span: Span, reason: &str) {
-        if self.input.is_some() || self.settled || kinds == KindSet::ALL {
+    pub(super) fn narrow(&mut self, path: &[impl Name], kinds: KindSet, span: Span, reason: &Reason) {
+        if !self.narrows() || kinds == KindSet::ALL {
             return;
         }
         self.note(path, kinds);
         let before = self.kinds(path);
-        let inferred =
-            self.uses.entry(path.to_vec()).or_insert_with(|| Inferred { kinds: before, uses: Vec::new() });
+        let inferred = match self.uses.get_mut(&Names(path)) {
+            Some(inferred) => inferred,
+            None => self
+                .uses
+                .entry((&Names(path)).into())
+                .or_insert_with(|| Inferred { kinds: before, uses: Vec::new() }),
+        };
         let left = inferred.kinds.intersect(kinds);
         if left.is_empty() {
-            let name = path.join(".");
+            let name = dotted(path);
             let earlier = inferred.uses.iter().find(|(other, ..)| !other.overlaps(kinds));
             let mut diagnostic = Diagnostic::new(
                 Code::ConflictingUses,
@@ -198,7 +267,7 @@ impl Fields {
         }
         let known = self.known.as_ref().and_then(|known| known.kinds(path));
         if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
-            let name = path.join(".");
+            let name = dotted(path);
             let message = format!(
                 "the other rules read `{name}` as {}, and this works for {} only",
                 Ty::plain(known).with_article(),
@@ -215,7 +284,7 @@ impl Fields {
         }
         inferred.kinds = left;
         if inferred.uses.len() < 8 {
-            inferred.uses.push((kinds, span, reason.to_owned()));
+            inferred.uses.push((kinds, span, reason.clone()));
         }
     }
 
@@ -226,12 +295,12 @@ impl Fields {
     }
 
     /// A use that fixed an undeclared field's type, to show beside an error.
-    pub(super) fn first_use(&self, path: &[Arc<str>]) -> Option<(Span, &str)> {
-        self.uses.get(path)?.uses.first().map(|(_, span, reason)| (*span, reason.as_str()))
+    pub(super) fn first_use(&self, path: &[impl Name]) -> Option<(Span, &Reason)> {
+        self.uses.get(&Names(path))?.uses.first().map(|(_, span, reason)| (*span, reason))
     }
 
     /// The slot that reads a path at these kinds.
-    pub(super) fn slot(&mut self, path: &[Arc<str>], kinds: KindSet, private: bool) -> SlotId {
+    pub(super) fn slot(&mut self, path: &[impl Name], kinds: KindSet, private: bool) -> SlotId {
         self.rooted_slot(None, path, kinds, private)
     }
 
@@ -239,26 +308,27 @@ impl Fields {
     pub(super) fn rooted_slot(
         &mut self,
         root: Option<&Root>,
-        path: &[Arc<str>],
+        path: &[impl Name],
         kinds: KindSet,
         private: bool,
     ) -> SlotId {
         let Fields { slots, slot_ids, hasher, .. } = self;
-        let hash =
-            |root: Option<&Root>, path: &[Arc<str>], kinds: KindSet| hasher.hash_one((root, path, kinds));
+        fn hash(hasher: &impl BuildHasher, root: Option<&Root>, path: &[impl Name], kinds: KindSet) -> u64 {
+            hasher.hash_one((root, path, kinds))
+        }
         let same = |id: &SlotId| {
             let slot = &slots[id.index()];
-            slot.root.as_ref() == root && slot.path == path && slot.kinds == kinds
+            slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
         };
-        let key = hash(root, path, kinds);
+        let key = hash(hasher, root, path, kinds);
         if let Some(id) = slot_ids.find(key, same) {
             return *id;
         }
         let id = SlotId(slots.len() as u32);
-        slots.push(Slot { root: root.cloned(), path: path.to_vec(), kinds, private });
+        slots.push(Slot { root: root.cloned(), path: (&Names(path)).into(), kinds, private });
         slot_ids.insert_unique(key, id, |id| {
             let slot = &slots[id.index()];
-            hash(slot.root.as_ref(), &slot.path, slot.kinds)
+            hash(hasher, slot.root.as_ref(), &slot.path, slot.kinds)
         });
         id
     }
@@ -279,11 +349,17 @@ impl Fields {
     }
 }
 
-pub(super) fn is_text(path: &[Arc<str>]) -> bool {
-    matches!(path, [name] if &**name == "text")
+pub(super) fn is_text(path: &[impl Name]) -> bool {
+    matches!(path, [name] if name.as_ref() == "text")
 }
 
-fn find_declared(record: &Record, path: &[Arc<str>]) -> Result<Found, Lost> {
+/// The names of a path with dots between.
+fn dotted(path: &[impl Name]) -> String {
+    let names: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+    names.join(".")
+}
+
+fn find_declared(record: &Record, path: &[impl Name]) -> Result<Found, Lost> {
     // What the part at hand is looked up in: the input itself, then what was found before.
     let any = Ty::ANY;
     let (mut input, mut ty) = (Some(record), &any);
@@ -302,7 +378,7 @@ fn find_declared(record: &Record, path: &[Arc<str>]) -> Result<Found, Lost> {
             }
             _ => return Err(Lost::NoFields { at, ty: ty.clone() }),
         };
-        let Some(field) = record.get(name) else {
+        let Some(field) = record.get(name.as_ref()) else {
             return Err(Lost::UnknownField { at, record: record.clone() });
         };
         optional |= field.optional;

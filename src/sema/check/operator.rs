@@ -1,6 +1,7 @@
 //! Operators: which form of a row of [`crate::ops::TABLE`] a use takes, and what to say when none
 //! fits.
 
+use super::fields::Reason;
 use super::read::read;
 use super::{Checked, Checker};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
@@ -10,6 +11,7 @@ use crate::span::{Span, Spanned};
 use crate::syntax::ast;
 use crate::text::TextMode;
 use crate::ty::{KindSet, Ty};
+use smallvec::SmallVec;
 
 impl<'a> Checker<'a> {
     /// `a OP b`
@@ -186,7 +188,7 @@ impl<'a> Checker<'a> {
             }
             _ => (left, right),
         };
-        let fitting: Vec<(KindSet, KindSet)> = row
+        let fitting: SmallVec<[(KindSet, KindSet); 8]> = row
             .forms
             .iter()
             .filter(|form| left.ty.kinds.overlaps(form.left))
@@ -213,10 +215,10 @@ impl<'a> Checker<'a> {
         }
         let left_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (left, _)| all.union(*left));
         let right_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (_, right)| all.union(*right));
-        if self.fields.inferred() {
-            let reason = |kinds: KindSet, side: &str| format!("{kinds}, {side} of `{}`", row.spelling);
-            self.constrain(&left, left_kinds, &reason(left_kinds, "left"));
-            self.constrain(&right, right_kinds, &reason(right_kinds, "right"));
+        if self.fields.narrows() {
+            let operator = row.spelling;
+            self.constrain(&left, left_kinds, &Reason::Side(left_kinds, "left", operator));
+            self.constrain(&right, right_kinds, &Reason::Side(right_kinds, "right", operator));
         }
         // An element of a list is looked for only among values of its own family.
         let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
@@ -269,10 +271,10 @@ impl<'a> Checker<'a> {
         }
         let lefts = fitting.iter().fold(KindSet::EMPTY, |all, (_, left, _)| all.union(*left));
         let rights = fitting.iter().fold(KindSet::EMPTY, |all, (.., right)| all.union(*right));
-        let reason = |kinds: KindSet| format!("{kinds}, an operand of `{}`", row.spelling);
-        self.constrain(&left, lefts, &reason(lefts));
+        let operator = row.spelling;
+        self.constrain(&left, lefts, &Reason::Operand(lefts, operator));
         if let Some(right) = &right {
-            self.constrain(right, rights, &reason(rights));
+            self.constrain(right, rights, &Reason::Operand(rights, operator));
         }
         let mut ty: Option<Ty> = None;
         for (form, ..) in &fitting {

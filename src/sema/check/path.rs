@@ -1,7 +1,8 @@
 //! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
-use super::fields::Lost;
+use super::fields::{Lost, Reason};
 use super::read::{accepted, read};
+use super::request::REQUEST;
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
@@ -10,13 +11,22 @@ use crate::sema::resolve::Definition;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
 use crate::ty::{Inner, Kind, KindSet, Ty};
-use std::sync::Arc;
+use smallvec::SmallVec;
+
+/// The names of a way into the message, the last one first.
+pub(super) type Parts<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
     /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
     pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
+        let parts = self.plain_parts(expr);
+        if let Some(known) = self.known_read(parts.as_ref(), expr.span) {
+            return Ok(known);
+        }
         if let Some(path) = self.constant_path(expr) {
-            return self.message_path(&path, expr.span);
+            let read = self.message_path(&path, expr.span)?;
+            self.remember_read(parts, &read);
+            return Ok(read);
         }
         match &expr.kind {
             ast::ExprKind::Field(base, name) => {
@@ -31,8 +41,57 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The names that lead to a field of the message, the last one first, when what is read there depends on
+    /// them alone.
+    pub(super) fn plain_parts(&self, expr: &'a ast::Expr) -> Option<Parts<'a>> {
+        if self.fields.narrows() || self.fields.implicit.is_some() || self.alias.is_some() {
+            return None;
+        }
+        let mut parts = Parts::new();
+        let mut at = expr;
+        loop {
+            match &at.kind {
+                ast::ExprKind::Field(base, name) => {
+                    parts.push(&name.node);
+                    at = base;
+                }
+                ast::ExprKind::Index(base, index) => match &index.kind {
+                    ast::ExprKind::Literal(Literal::String(key)) => {
+                        parts.push(key);
+                        at = base;
+                    }
+                    _ => return None,
+                },
+                ast::ExprKind::Name(name) => {
+                    parts.push(name);
+                    let other = name == REQUEST || self.is_bound(at.span, name);
+                    return (!other).then_some(parts);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn is_bound(&self, span: Span, name: &str) -> bool {
+        self.scope.iter().any(|binding| *binding.name == *name)
+            || self.symbols.definition(span.file, name).is_some()
+    }
+
+    /// What was read there before.
+    pub(super) fn known_read(&self, parts: Option<&Parts<'a>>, span: Span) -> Option<Expr> {
+        let (slot, ty, optional) = self.reads.get(parts?)?;
+        Some(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span })
+    }
+
+    /// Keeps what is read there.
+    pub(super) fn remember_read(&mut self, parts: Option<Parts<'a>>, read: &Expr) {
+        if let (Some(parts), ExprKind::Slot(slot)) = (parts, &read.kind) {
+            self.reads.insert(parts, (*slot, read.ty.clone(), read.optional));
+        }
+    }
+
     /// The path, when the expression is a field of the message reached by constant names.
-    fn constant_path(&self, expr: &ast::Expr) -> Option<Path> {
+    fn constant_path(&self, expr: &'a ast::Expr) -> Option<Path<'a>> {
         let mut path = Path::default();
         let mut at = expr;
         loop {
@@ -49,9 +108,7 @@ impl<'a> Checker<'a> {
                     _ => return None,
                 },
                 ast::ExprKind::Name(name) => {
-                    let bound = self.scope.iter().any(|binding| *binding.name == **name)
-                        || self.symbols.definition(at.span.file, name).is_some();
-                    if bound {
+                    if self.is_bound(at.span, name) {
                         return None;
                     }
                     let alias = self.alias.filter(|(written, _)| written == name);
@@ -65,16 +122,16 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn message_path(&mut self, path: &Path, span: Span) -> Checked<Expr> {
+    pub(super) fn message_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
         if self.is_request(path) {
             return self.request_path(path, span);
         }
-        let names = &path.names;
-        let declared = self.fields.roots().is_some_and(|roots| roots.get(&names[0]).is_some());
-        if self.symbols.is_broken(&names[0]) && !declared {
+        let names = path.names.as_slice();
+        let declared = self.fields.roots().is_some_and(|roots| roots.get(names[0]).is_some());
+        if self.symbols.is_broken(names[0]) && !declared {
             return Err(Reported);
         }
-        let hidden = self.symbols.definitions.get(&names[0]).map(|symbol| symbol.name.span);
+        let hidden = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
         if let (Some(hidden), false) = (hidden, declared) {
             let message = format!("`{}` is not declared in this file or in what it imports", names[0]);
             return self.report(
@@ -87,18 +144,18 @@ impl<'a> Checker<'a> {
             Ok(found) => {
                 self.fields.read(names);
                 if names.len() == 1 && self.fields.inferred() {
-                    self.warn_of_near_name(&names[0], span);
+                    self.warn_of_near_name(names[0], span);
                 }
                 let slot = self.fields.slot(names, found.ty.kinds, found.private);
                 Ok(Expr { kind: ExprKind::Slot(slot), ty: found.ty, optional: found.optional, span })
             }
             Err(Lost::UnknownField { at: 0, record }) => {
-                self.unknown_root(&names[0], path.places[0].0, &record)
+                self.unknown_root(names[0], path.places[0].0, &record)
             }
             Err(Lost::UnknownField { at, record }) => {
                 let message = format!("`{}` has no field `{}`", names[..at].join("."), names[at]);
                 let declared = self.fields.declared_at(&names[..at]);
-                self.unknown_field(message, &names[at], &record, declared, path.places[at])
+                self.unknown_field(message, names[at], &record, declared, path.places[at])
             }
             Err(Lost::NoFields { at, ty }) => {
                 let parent = names[..at].join(".");
@@ -158,7 +215,7 @@ impl<'a> Checker<'a> {
         self.report(diagnostic)
     }
 
-    fn warn_of_near_name(&mut self, name: &Arc<str>, span: Span) {
+    fn warn_of_near_name(&mut self, name: &str, span: Span) {
         // Once a name: looking through all definitions at every use would cost their product.
         if !self.fields.first_look(name) {
             return;
@@ -171,7 +228,7 @@ impl<'a> Checker<'a> {
                 .filter(|symbol| !matches!(symbol.node, Definition::Def { .. } | Definition::Extern { .. }))
                 .map(|symbol| symbol.name.node.as_str()),
         );
-        let word = reserved_words().find(|word| **word != **name && word.eq_ignore_ascii_case(name));
+        let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
         let (near, what) = match (word, near) {
             (Some(word), _) => (word.to_owned(), "a word of the language"),
             (None, Some(near)) => (near.to_owned(), "a definition"),
@@ -202,7 +259,7 @@ impl<'a> Checker<'a> {
                 return self.report(diagnostic);
             }
         };
-        self.constrain(&base, KindSet::DICT, "a record, since a field of it is read");
+        self.constrain(&base, KindSet::DICT, &Reason::Fixed("a record, since a field of it is read"));
         if let Some(slot) = self.slot_inside(&base, &name.node, &ty) {
             return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span });
         }
@@ -246,8 +303,8 @@ impl<'a> Checker<'a> {
                 return self.report(diagnostic);
             }
         };
-        self.constrain(&base, container, "something that is indexed");
-        self.constrain(&index, key, "an index");
+        self.constrain(&base, container, &Reason::Fixed("something that is indexed"));
+        self.constrain(&index, key, &Reason::Fixed("an index"));
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
             Inner::Fields(_) | Inner::Unknown => Ty::ANY,
@@ -319,19 +376,21 @@ impl<'a> Checker<'a> {
 
 /// A way into the message: each part's name, and where it stands with whether it is a plain name.
 #[derive(Default)]
-pub(super) struct Path {
-    names: Vec<Arc<str>>,
-    places: Vec<(Span, bool)>,
+pub(super) struct Path<'p> {
+    names: SmallVec<[&'p str; 4]>,
+    places: SmallVec<[(Span, bool); 4]>,
 }
 
-impl Path {
-    pub(super) fn of(name: &str, span: Span) -> Path {
-        Path { names: vec![name.into()], places: vec![(span, true)] }
+impl<'p> Path<'p> {
+    pub(super) fn of(name: &'p str, span: Span) -> Path<'p> {
+        let mut path = Path::default();
+        path.push(name, span, true);
+        path
     }
 
     /// The first name.
     pub(super) fn root(&self) -> &str {
-        self.names.first().map_or("", |name| name)
+        self.names.first().copied().unwrap_or("")
     }
 
     /// Where the first name stands.
@@ -341,11 +400,11 @@ impl Path {
 
     /// The name at an index and where it stands.
     pub(super) fn part(&self, at: usize) -> Option<(&str, Span)> {
-        self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (&**name, *place))
+        self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (*name, *place))
     }
 
-    fn push(&mut self, name: &str, span: Span, plain: bool) {
-        self.names.push(name.into());
+    fn push(&mut self, name: &'p str, span: Span, plain: bool) {
+        self.names.push(name);
         self.places.push((span, plain));
     }
 }

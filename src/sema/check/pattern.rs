@@ -4,8 +4,9 @@
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
-use crate::sema::hir::Expr;
+use crate::sema::hir::{Expr, Pattern};
 use crate::span::Span;
+use crate::text;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -54,12 +55,15 @@ impl<'a> Checker<'a> {
         if self.program.patterns.contains_key(&key) {
             return Ok(());
         }
-        let parsed = regex_syntax::ParserBuilder::new().case_insensitive(fold).build().parse(pattern);
-        let Err(error) = parsed else {
-            self.program.patterns.insert(key, span);
-            return Ok(());
+        let error = match text::parsed(pattern, fold) {
+            Ok(hir) => {
+                let known = Pattern { place: span, surely_compiles: text::surely_compiles(&hir) };
+                self.program.patterns.insert(key, known);
+                return Ok(());
+            }
+            Err(error) => error,
         };
-        let (kind, at) = match &error {
+        let (kind, at) = match &*error {
             regex_syntax::Error::Parse(error) => {
                 use regex_syntax::ast::ErrorKind;
                 let unsupported = matches!(

@@ -178,7 +178,7 @@ impl<'a> Checker<'a> {
     /// The expression that reads a binding.
     fn bound(&mut self, id: BindingId, name: &str, ty: Ty, span: Span) -> Expr {
         let root = Root { id, name: name.into() };
-        let slot = self.fields.rooted_slot(Some(&root), &[], ty.kinds, false);
+        let slot = self.fields.rooted_slot(Some(&root), &[""; 0], ty.kinds, false);
         Expr { kind: ExprKind::Slot(slot), ty, optional: true, span }
     }
 

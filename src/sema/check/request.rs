@@ -2,6 +2,7 @@
 //! use becomes a call of a function that the engine offers, with the message's text as argument, so
 //! that it costs, is remembered and is explained as any host function is.
 
+use super::fields::Reason;
 use super::path::Path;
 use super::pattern::regex_too_large;
 use super::read::read;
@@ -19,10 +20,10 @@ use crate::text;
 use crate::ty::{Field, KindSet, Record, Ty};
 use crate::value::Value;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The word that stands for the analysis.
-const REQUEST: &str = "request";
+pub(super) const REQUEST: &str = "request";
 /// The field of the message that is analysed.
 const TEXT: &str = "text";
 /// The `let` behind `request.context_score`.
@@ -68,8 +69,12 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY).is_none() {
-            let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
-            self.program.analysis.lexicons.push(Lexicon { name: URGENCY.into(), entries });
+            /// Shared by all programs: routes that come later are checked one by one.
+            static BUILT_IN: LazyLock<Lexicon> = LazyLock::new(|| {
+                let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
+                Lexicon { name: URGENCY.into(), entries }
+            });
+            self.program.analysis.lexicons.push(BUILT_IN.clone());
         }
     }
 
@@ -104,7 +109,7 @@ impl<'a> Checker<'a> {
         let entities = symbols.entities.iter().map(|symbol| symbol.name.span);
         let lexicons = symbols.lexicons.iter().map(|symbol| symbol.name.span);
         let Some(first) = intents.chain(entities).chain(lexicons).next() else { return };
-        let input = if self.analyses() { None } else { self.fields.declared_at(&[REQUEST.into()]) };
+        let input = if self.analyses() { None } else { self.fields.declared_at(&[REQUEST]) };
         let definition = symbols.definitions.get(REQUEST).map(|symbol| symbol.name.span);
         if let Some(place) = input.or(definition) {
             self.diagnostics.push(
@@ -274,12 +279,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether the path leads into the analysis rather than into the message.
-    pub(super) fn is_request(&self, path: &Path) -> bool {
+    pub(super) fn is_request(&self, path: &Path<'_>) -> bool {
         path.root() == REQUEST && self.analyses()
     }
 
     /// `request.intent`, `request.entities.order.id`
-    pub(super) fn request_path(&mut self, path: &Path, span: Span) -> Checked<Expr> {
+    pub(super) fn request_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
         let Some((name, place)) = path.part(1) else {
             let help = format!("its fields are {}", self.request_fields(span).join(", "));
             return self.report(
@@ -331,7 +336,12 @@ impl<'a> Checker<'a> {
         let found = self.fields.find(&path, span).ok();
         self.fields.read(&path);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
-            self.fields.narrow(&path, KindSet::STRING, span, "the text that `request` is about");
+            self.fields.narrow(
+                &path,
+                KindSet::STRING,
+                span,
+                &Reason::Fixed("the text that `request` is about"),
+            );
             let slot = self.fields.slot(&path, KindSet::STRING, found.private);
             let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
             return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
@@ -362,7 +372,7 @@ impl<'a> Checker<'a> {
         self.field(base, &Spanned::new(field.to_owned(), span), span)
     }
 
-    fn entity_value(&mut self, path: &Path, span: Span) -> Checked<Expr> {
+    fn entity_value(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
         let names: Vec<&'a str> =
             self.symbols.entities.iter().map(|symbol| symbol.name.node.as_str()).collect();
         if names.is_empty() {
@@ -442,7 +452,7 @@ impl<'a> Checker<'a> {
         let declared = symbol.name.span;
         match self.name(CONTEXT_SCORE, span)? {
             Term::Expr(value) if value.ty.kinds.overlaps(KindSet::NUMBER) => {
-                self.constrain(&value, KindSet::NUMBER, "a number, the context score");
+                self.constrain(&value, KindSet::NUMBER, &Reason::Fixed("a number, the context score"));
                 Ok(read(value, &Ty::NUMBER))
             }
             other => {

@@ -8,6 +8,7 @@ use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use crate::ty::Record;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ impl<'a> Checker<'a> {
             order: Vec::new(),
             default: None,
             span: None,
-            docs: "".into(),
+            docs: Arc::default(),
         });
         for symbol in symbols.tables.iter() {
             if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
@@ -38,7 +39,7 @@ impl<'a> Checker<'a> {
                 order: Vec::new(),
                 default: None,
                 span: Some(symbol.name.span),
-                docs: symbol.node.docs.into(),
+                docs: shared(symbol.node.docs),
             });
         }
         self.table(TableId(0), self.main_statements());
@@ -49,14 +50,22 @@ impl<'a> Checker<'a> {
     }
 
     fn table(&mut self, table: TableId, statements: &'a [Statement]) {
-        let mut names: HashMap<&str, Span> = HashMap::new();
+        let mut names: HashMap<&str, Span, foldhash::fast::RandomState> = HashMap::default();
+        names.reserve(statements.len());
+        self.program.rules.reserve(statements.len());
         let mut default: Option<Span> = None;
         let mut order = Vec::new();
         for statement in statements {
             match &statement.kind {
                 StatementKind::Route(route) => {
-                    if let Some(first) = names.get(route.name.node.as_str()) {
-                        self.diagnostics.push(duplicate("route", &route.name.node, *first, route.name.span));
+                    match names.entry(route.name.node.as_str()) {
+                        Entry::Occupied(first) => {
+                            let found = duplicate("route", &route.name.node, *first.get(), route.name.span);
+                            self.diagnostics.push(found);
+                        }
+                        Entry::Vacant(free) => {
+                            free.insert(route.name.span);
+                        }
                     }
                     if route.name.node == "default" || route.name.node == "none" {
                         let message = format!("a route cannot be named `{}`", route.name.node);
@@ -65,7 +74,6 @@ impl<'a> Checker<'a> {
                                 .help("decisions and tests use the word for their own; choose another name"),
                         );
                     }
-                    names.entry(&route.name.node).or_insert(route.name.span);
                     match self.route(route, statement, table) {
                         Ok(route) => {
                             let id = RuleId(self.program.rules.len() as u32);
@@ -117,7 +125,7 @@ impl<'a> Checker<'a> {
             condition: condition.into(),
             outcome,
             span: statement.span,
-            docs: statement.docs.as_str().into(),
+            docs: shared(&statement.docs),
         })
     }
 
@@ -150,12 +158,13 @@ impl<'a> Checker<'a> {
             Target::Handler { name, args, metadata, .. } => {
                 let params = self.handler_params(name)?;
                 let args = self.handler_args(name, args, params.as_ref());
-                let metadata = self.metadata(metadata);
-                Ok(Outcome::Handler {
-                    name: name.node.as_str().into(),
-                    args: args?,
-                    metadata: Arc::new(metadata?),
-                })
+                let metadata = match metadata.as_slice() {
+                    [] => Ok(self.no_metadata.clone()),
+                    entries => self.metadata(entries).map(Arc::new),
+                };
+                let name =
+                    self.handler_names.get_or_insert_with(name.node.as_str(), |name| name.into()).clone();
+                Ok(Outcome::Handler { name, args: args?, metadata: metadata? })
             }
         }
     }
@@ -297,6 +306,9 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+        if places.is_empty() {
+            return;
+        }
         let (order, circles) = sorted(&jumps);
         for circle in &circles {
             let name = |index: usize| self.program.tables[index].name.to_string();
@@ -334,4 +346,9 @@ impl<'a> Checker<'a> {
             }
         }
     }
+}
+
+/// A text that many share when it is empty.
+fn shared(text: &str) -> Arc<str> {
+    if text.is_empty() { Arc::default() } else { text.into() }
 }

@@ -1,7 +1,7 @@
 //! Who uses which field of the message as what, where no `input` declares them: what has to be kept
 //! to check a further route later, and to see what the removal of one changes.
 
-use super::fields::{Path, is_text};
+use super::fields::{Name, Names, Path, is_text, same_path};
 use crate::ty::KindSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -13,10 +13,10 @@ pub(crate) struct RouteUses(Vec<(Path, KindSet)>);
 
 impl RouteUses {
     /// A further use.
-    pub(super) fn note(&mut self, path: &[Arc<str>], kinds: KindSet) {
-        match self.0.iter_mut().find(|(known, _)| known == path) {
+    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
+        match self.0.iter_mut().find(|(known, _)| same_path(known, path)) {
             Some((_, left)) => *left = left.intersect(kinds),
-            None => self.0.push((path.to_vec(), kinds)),
+            None => self.0.push(((&Names(path)).into(), kinds)),
         }
     }
 }
@@ -36,7 +36,7 @@ struct FieldUse {
 }
 
 impl FieldUse {
-    fn kinds(&self, path: &[Arc<str>]) -> KindSet {
+    fn kinds(&self, path: &[impl Name]) -> KindSet {
         let start = if is_text(path) { KindSet::STRING } else { KindSet::ALL };
         let start = start.intersect(self.fixed.unwrap_or(KindSet::ALL));
         self.routes.iter().fold(start, |left, (kinds, _)| left.intersect(*kinds))
@@ -45,13 +45,13 @@ impl FieldUse {
 
 impl FieldUses {
     /// The kinds that a field is read at; `None` when nothing uses it.
-    pub(crate) fn kinds(&self, path: &[Arc<str>]) -> Option<KindSet> {
-        Some(self.fields.get(path)?.kinds(path))
+    pub(super) fn kinds(&self, path: &[impl Name]) -> Option<KindSet> {
+        Some(self.fields.get(&Names(path))?.kinds(path))
     }
 
     /// A use that is none of a route.
-    pub(super) fn fix(&mut self, path: &[Arc<str>], kinds: KindSet) {
-        let field = self.field(path);
+    pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet) {
+        let field = self.field(&Path::from(&Names(path)));
         field.fixed = Some(field.fixed.unwrap_or(KindSet::ALL).intersect(kinds));
     }
 

@@ -1,6 +1,7 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
 use super::cut::{self, Sig};
+use super::tree::Pair;
 use super::{Reader, Rule, decide, expr, literal, operand, request, scan};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
@@ -8,7 +9,6 @@ use crate::syntax::ast::{
     Expr, ExprKind, Field, Ident, ListSource, Literal, Route, StatementKind, Target, Test, TypeExpr, TypeKind,
 };
 use crate::syntax::lex::{Token, TokenKind};
-use pest::iterators::Pair;
 use std::ops::Range;
 
 /// The statement has no meaning; why has been reported.
@@ -47,16 +47,15 @@ impl<'a> Cx<'a> {
     }
 
     /// Where a pair stands: from its first token to its last.
-    pub(super) fn span(&self, pair: &Pair<'_, Rule>) -> Span {
-        let span = pair.as_span();
+    pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
         let token = |index: usize| self.sigs.get(self.tokens.start + index).map(|sig| sig.token);
-        let start = token(span.start()).map_or(self.span.end, |first| first.start);
-        let end = token(span.end().max(span.start() + 1) - 1).map_or(start, |last| last.end);
+        let start = token(pair.start()).map_or(self.span.end, |first| first.start);
+        let end = token(pair.end().max(pair.start() + 1) - 1).map_or(start, |last| last.end);
         Span { file: self.file, start, end }
     }
 
     /// The author's text of a pair.
-    pub(super) fn text(&self, pair: &Pair<'_, Rule>) -> &'a str {
+    pub(super) fn text(&self, pair: &Pair<'_>) -> &'a str {
         &self.text[self.span(pair).range()]
     }
 
@@ -114,12 +113,12 @@ impl<'a> Cx<'a> {
     }
 
     /// A name where every word will do.
-    pub(super) fn ident(&self, pair: &Pair<'_, Rule>) -> Ident {
+    pub(super) fn ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
     /// A name of a declaration or reference; the words of operators must be quoted.
-    pub(super) fn declared(&mut self, pair: &Pair<'_, Rule>) -> Built<Ident> {
+    pub(super) fn declared(&mut self, pair: &Pair<'_>) -> Built<Ident> {
         let text = self.text(pair);
         if crate::ops::is_reserved_word(text) {
             let span = self.span(pair);
@@ -133,12 +132,7 @@ impl<'a> Cx<'a> {
         self.report(diagnostic)
     }
 
-    fn literal<T>(
-        &mut self,
-        pair: &Pair<'_, Rule>,
-        code: Code,
-        value: Result<T, literal::BadLiteral>,
-    ) -> Built<T> {
+    fn literal<T>(&mut self, pair: &Pair<'_>, code: Code, value: Result<T, literal::BadLiteral>) -> Built<T> {
         value.map_err(|bad| {
             let start = self.span(pair).start as usize;
             let span = Span::new(self.file, start + bad.place.start, start + bad.place.end);
@@ -146,20 +140,20 @@ impl<'a> Cx<'a> {
         })
     }
 
-    pub(super) fn string(&mut self, pair: &Pair<'_, Rule>) -> Built<String> {
+    pub(super) fn string(&mut self, pair: &Pair<'_>) -> Built<String> {
         self.literal(pair, Code::BadEscape, literal::string(self.text(pair)))
     }
 
-    pub(super) fn number(&mut self, pair: &Pair<'_, Rule>, negative: bool) -> Built<Literal> {
+    pub(super) fn number(&mut self, pair: &Pair<'_>, negative: bool) -> Built<Literal> {
         self.literal(pair, Code::NumberOutOfRange, literal::number(self.text(pair), negative))
     }
 
-    pub(super) fn spanned_string(&mut self, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
+    pub(super) fn spanned_string(&mut self, pair: &Pair<'_>) -> Built<Spanned<String>> {
         Ok(Spanned::new(self.string(pair)?, self.span(pair)))
     }
 
     /// Reports a token that was read as the one meant.
-    pub(super) fn exact(&mut self, pair: &Pair<'_, Rule>, wanted: &str, what: &str) {
+    pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: &str) {
         if self.text(pair) != wanted {
             let span = self.span(pair);
             self.report(scan::slip(span, format!("{what} is written `{wanted}`"), wanted));
@@ -186,7 +180,7 @@ pub(super) fn unquote(text: &str) -> &str {
 }
 
 /// The child of that rule. The grammar always has one; a missing one fails the statement only.
-pub(super) fn child(pair: Pair<'_, Rule>, rule: Rule) -> Built<Pair<'_, Rule>> {
+pub(super) fn child(pair: Pair<'_>, rule: Rule) -> Built<Pair<'_>> {
     pair.into_inner().find(|child| child.as_rule() == rule).ok_or(Failed)
 }
 
@@ -210,7 +204,7 @@ struct Parts {
 }
 
 /// Reads a statement. Goes on after a part that fails, so that each part's errors are reported.
-pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<StatementKind> {
+pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
     let rule = pair.as_rule();
     match rule {
         Rule::choice_statement => return decide::choice(cx, pair).map(StatementKind::Choice),
@@ -229,7 +223,7 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Statemen
     if failed { Err(Failed) } else { assemble(rule, parts).ok_or(Failed) }
 }
 
-fn part(cx: &mut Cx<'_>, parts: &mut Parts, pair: Pair<'_, Rule>) -> Built<()> {
+fn part(cx: &mut Cx<'_>, parts: &mut Parts, pair: Pair<'_>) -> Built<()> {
     match pair.as_rule() {
         Rule::name => parts.name = Some(cx.declared(&pair)?),
         Rule::string => parts.string = Some(cx.spanned_string(&pair)?),
@@ -322,16 +316,16 @@ fn assemble(rule: Rule, parts: Parts) -> Option<StatementKind> {
     })
 }
 
-fn keys(cx: &Cx<'_>, pair: Pair<'_, Rule>) -> Vec<Ident> {
+fn keys(cx: &Cx<'_>, pair: Pair<'_>) -> Vec<Ident> {
     pair.into_inner().filter(|pair| pair.as_rule() == Rule::key).map(|pair| cx.ident(&pair)).collect()
 }
 
 /// The fields of `fields` or `params`.
-pub(super) fn fields(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Field>> {
+pub(super) fn fields(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
     pair.into_inner().filter(|pair| pair.as_rule() == Rule::field).map(|pair| field(cx, pair)).collect()
 }
 
-fn field(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Field> {
+fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Field> {
     let (mut name, mut ty, mut optional, mut private) = (None, None, false, false);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -347,7 +341,7 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Field> {
 }
 
 /// Reads a type.
-pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<TypeExpr> {
+pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
     let span = cx.span(&pair);
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let kind = match inner.as_rule() {
@@ -359,14 +353,14 @@ pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<TypeExpr
     Ok(TypeExpr { kind, span })
 }
 
-fn element(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Option<Box<TypeExpr>>> {
+fn element(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Option<Box<TypeExpr>>> {
     match child(pair, Rule::type_expr) {
         Ok(pair) => Ok(Some(Box::new(type_expr(cx, pair)?))),
         Err(Failed) => Ok(None),
     }
 }
 
-fn setting(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Expr)> {
+fn setting(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     let (mut name, mut value) = (None, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -378,7 +372,7 @@ fn setting(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Expr)> {
     name.zip(value).ok_or(Failed)
 }
 
-fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     let kind = match (pair.as_rule(), cx.text(&pair)) {
         (Rule::string, _) => ExprKind::Literal(Literal::String(cx.string(&pair)?)),
         (Rule::number, _) => ExprKind::Literal(cx.number(&pair, false)?),
@@ -388,7 +382,7 @@ fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
     Ok(Expr { kind, span: cx.span(&pair) })
 }
 
-pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Spanned<i64>> {
+pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
     let mut negative = None;
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -409,7 +403,7 @@ pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Spanned<i
     Err(Failed)
 }
 
-fn target(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Target> {
+fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);
     if inner.as_rule() == Rule::goto_target {
@@ -428,7 +422,7 @@ fn target(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Target> {
     Ok(Target::Handler { name: name.ok_or(Failed)?, args, metadata, span })
 }
 
-fn entries(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, rule: Rule) -> Built<Vec<(Ident, Expr)>> {
+fn entries(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<Vec<(Ident, Expr)>> {
     pair.into_inner().filter(|pair| pair.as_rule() == rule).map(|pair| operand::entry(cx, pair)).collect()
 }
 

@@ -1,13 +1,13 @@
 //! From the grammar's pairs to the syntax tree: the statements beside routes that decide.
 
 use super::build::{Built, Cx, Failed, child};
+use super::tree::Pair;
 use super::{Rule, expr};
 use crate::span::Spanned;
 use crate::syntax::ast::{Branch, Choice, Expr, ExprKind, Flow, Ident, Router, RouterCase, Trigger};
-use pest::iterators::Pair;
 
 /// Reads a `choice_statement`.
-pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Choice> {
+pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Choice> {
     let (mut name, mut question, mut branches) = (None, None, Vec::new());
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -20,7 +20,7 @@ pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Choice> {
     Ok(Choice { name: name.ok_or(Failed)?, question, branches })
 }
 
-fn branch(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Branch> {
+fn branch(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Branch> {
     let span = cx.span(&pair);
     let (mut id, mut default, mut meaning, mut any, mut conditions) = (None, None, None, false, None);
     for pair in pair.into_inner() {
@@ -46,7 +46,7 @@ fn branch(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Branch> {
 }
 
 /// Reads a `flow_statement`.
-pub(super) fn flow(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Flow> {
+pub(super) fn flow(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Flow> {
     let (mut name, mut description, mut trigger, mut id) = (None, None, None, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -86,7 +86,7 @@ pub(super) fn flow(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Flow> {
 }
 
 /// Reads a `router_statement`.
-pub(super) fn router(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Router> {
+pub(super) fn router(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Router> {
     let (mut names, mut cases) = (Vec::new(), Vec::new());
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -100,7 +100,7 @@ pub(super) fn router(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Router> {
     Ok(Router { name, param, cases })
 }
 
-fn router_case(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<RouterCase> {
+fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
     let span = cx.span(&pair);
     let (mut condition, mut destinations, mut loopback) = (None, Vec::new(), None);
     for pair in pair.into_inner() {
@@ -125,7 +125,7 @@ fn router_case(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<RouterCase> {
 }
 
 /// A name, or a string in its place.
-fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Ident> {
+fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Ident> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     match inner.as_rule() {
         Rule::string => cx.spanned_string(&inner),
@@ -134,7 +134,7 @@ fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Ident> {
 }
 
 /// A list in place, or the name of one.
-pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);
     match inner.as_rule() {
@@ -146,7 +146,7 @@ pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
     }
 }
 
-pub(super) fn expressions(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Expr>> {
+pub(super) fn expressions(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<Expr>> {
     pair.into_inner()
         .filter(|pair| pair.as_rule() == Rule::expression)
         .map(|pair| expr::expression(cx, pair))

@@ -4,12 +4,12 @@
 use super::build::{Built, Cx, Failed};
 use super::operators::{is_test, meant_operator, slipped_operator};
 use super::scan::slip;
+use super::tree::Pair;
 use super::{Rule, cut};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{Binary, Expr, ExprKind};
-use pest::iterators::Pair;
 
 /// An expression and the height of its tree.
 pub(super) struct Node {
@@ -24,11 +24,11 @@ pub(super) struct Node {
 pub(super) const MAX_HEIGHT: usize = 500;
 
 /// Reads an `expression`.
-pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     Ok(node(cx, pair)?.expr)
 }
 
-pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
+pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Node> {
     let mut climb = Climb::over(cx, pair);
     let node = climb.climb(0)?;
     match climb.peek() {
@@ -38,7 +38,7 @@ pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Node> {
 }
 
 /// Reads what stands right of `in`, where a range may stand too.
-pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     let mut climb = Climb::over(cx, pair);
     let mut node = climb.climb(Op::In.info().precedence + 1)?;
     if climb.spelling(0).is_some_and(|word| word.starts_with("..")) {
@@ -53,7 +53,7 @@ pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Buil
 /// A piece, with what the climb asks of it again and again.
 #[derive(Clone)]
 pub(super) struct Piece<'cx, 'p> {
-    pub(super) pair: Pair<'p, Rule>,
+    pub(super) pair: Pair<'p>,
     pub(super) rule: Rule,
     pub(super) span: Span,
     /// As written.
@@ -70,10 +70,10 @@ pub(super) struct Climb<'c, 'cx, 'p> {
 
 impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     /// Over the pieces of a pair.
-    fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p, Rule>) -> Self {
+    fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
         let end = cx.span(&pair).end;
         let inner = pair.into_inner();
-        let mut pieces = Vec::with_capacity(inner.len());
+        let mut pieces = Vec::with_capacity(inner.clone().count());
         pieces.extend(inner.map(|pair| {
             let span = cx.span(&pair);
             Piece { rule: pair.as_rule(), span, text: &cx.text[span.range()], pair }

@@ -6,11 +6,11 @@ use super::build::{self, Built, Cx, Failed};
 use super::expr::{Climb, Node, Piece, node};
 use super::operators::slipped_operator;
 use super::scan::slip;
+use super::tree::Pair;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Op};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
-use pest::iterators::Pair;
 
 impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// An operand with the prefixes before it.
@@ -48,7 +48,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
             match piece.rule {
                 Rule::member if place => {
-                    let key = build::child(piece.pair.clone(), Rule::key)?;
+                    let key = build::child(piece.pair, Rule::key)?;
                     let name = self.cx.ident(&key);
                     let height = node.height + 1;
                     node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
@@ -210,7 +210,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.report(Diagnostic::new(Code::Unexpected, span, message))
     }
 
-    fn block(&mut self, kind: BlockKind, piece: Pair<'p, Rule>, word: Span) -> Built<Node> {
+    fn block(&mut self, kind: BlockKind, piece: Pair<'p>, word: Span) -> Built<Node> {
         let span = word.to(self.cx.span(&piece));
         let mut conditions = Vec::new();
         let mut height = 0;
@@ -242,7 +242,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.node(ExprKind::Block(kind, conditions), span, height + 1)
     }
 
-    fn quantified(&mut self, piece: Pair<'p, Rule>, span: Span) -> Built<Node> {
+    fn quantified(&mut self, piece: Pair<'p>, span: Span) -> Built<Node> {
         let mut kind = QuantifierKind::Any;
         let mut var = None;
         let mut parts = Vec::with_capacity(2);
@@ -268,12 +268,12 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 }
 
 /// The expressions of a list, an index, parentheses or arguments.
-fn elements(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Vec<Node>> {
+fn elements(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<Node>> {
     pair.into_inner().filter(|pair| pair.as_rule() == Rule::expression).map(|pair| node(cx, pair)).collect()
 }
 
 /// `{ key: value }` and the height of its tree.
-fn record(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Vec<(Ident, Expr)>, usize)> {
+fn record(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<(Ident, Expr)>, usize)> {
     let mut entries = Vec::new();
     let mut height = 0;
     for part in pair.into_inner() {
@@ -298,7 +298,7 @@ fn record(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Vec<(Ident, Expr)>, u
     Ok((entries, height + 1))
 }
 
-fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Node)> {
+fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {
     let mut key = None;
     let mut value = None;
     for part in pair.into_inner() {
@@ -313,6 +313,6 @@ fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Node)> {
 }
 
 /// An entry of metadata or of a record, or a named argument.
-pub(super) fn entry(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<(Ident, Expr)> {
+pub(super) fn entry(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     entry_node(cx, pair).map(|(key, value)| (key, value.expr))
 }

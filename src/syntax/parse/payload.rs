@@ -3,6 +3,7 @@
 
 use super::build::{self, Built, Cx, Failed, child};
 use super::cut::Cut;
+use super::tree::Pair;
 use super::{Reader, Rule, expr};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{Span, Spanned};
@@ -11,7 +12,6 @@ use crate::syntax::ast::{
     Payload, Place, RuleItem, StatementKind,
 };
 use crate::syntax::lex::TokenKind;
-use pest::iterators::Pair;
 use std::ops::Range;
 
 /// Words that begin an item where one may begin.
@@ -142,7 +142,7 @@ impl Reader<'_> {
     }
 }
 
-fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, rule: Rule) -> Built<StatementKind> {
+fn statement(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind> {
     let (mut name, mut params) = (None, Vec::new());
     let (mut rank, mut fallback) = (None, None);
     let (mut interrupts, mut suspends, mut internal) = (false, false, false);
@@ -179,7 +179,7 @@ fn statement(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, rule: Rule) -> Built<Stateme
     })
 }
 
-fn field(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     let (mut name, mut ty, mut optional, mut nullable) = (None, None, false, false);
     let (mut not_blank, mut limits) = (None, None);
     let mut notice = Notice::default();
@@ -204,7 +204,7 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
     Ok(ItemKind::Field(FieldItem { name, optional, ty, nullable, not_blank, limits, notice }))
 }
 
-fn one_of(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Limits> {
+fn one_of(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Limits> {
     let (mut values, mut clamp) = (None, false);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -217,7 +217,7 @@ fn one_of(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Limits> {
 }
 
 /// Reads `else`, `repair`, `default`, `clamp` and `remove`.
-fn said(cx: &mut Cx<'_>, clause: Pair<'_, Rule>, notice: &mut Notice) -> Built<()> {
+fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
         Rule::message => {
@@ -242,26 +242,26 @@ fn said(cx: &mut Cx<'_>, clause: Pair<'_, Rule>, notice: &mut Notice) -> Built<(
     Ok(())
 }
 
-fn outcome(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, notice: &mut Notice) -> Built<()> {
+fn outcome(cx: &mut Cx<'_>, pair: Pair<'_>, notice: &mut Notice) -> Built<()> {
     said(cx, pair.into_inner().next().ok_or(Failed)?, notice)
 }
 
 /// The expression in a clause.
-fn value(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
-    let is_value = |pair: &Pair<'_, Rule>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
+fn value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
+    let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
     expr::expression(cx, pair.into_inner().find(is_value).ok_or(Failed)?)
 }
 
-fn place(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Place> {
-    let dotted = pair.clone().into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
+fn place(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Place> {
+    let dotted = pair.into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
     Ok(Place { path: value(cx, pair)?, dotted })
 }
 
-fn string(cx: &mut Cx<'_>, pair: &Pair<'_, Rule>) -> Built<Spanned<String>> {
+fn string(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Spanned<String>> {
     Ok(Spanned::new(cx.string(pair)?, cx.span(pair)))
 }
 
-fn rule(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, forbid: bool) -> Built<ItemKind> {
+fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, forbid: bool) -> Built<ItemKind> {
     let (mut id, mut at, mut guard, mut condition) = (None, None, None, None);
     let mut notice = Notice::default();
     for pair in pair.into_inner() {
@@ -278,7 +278,7 @@ fn rule(cx: &mut Cx<'_>, pair: Pair<'_, Rule>, forbid: bool) -> Built<ItemKind> 
     Ok(ItemKind::Rule(RuleItem { id, place: at, guard, condition, forbid, notice }))
 }
 
-fn closed(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+fn closed(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     let (mut id, mut notice) = (None, Notice::default());
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -290,7 +290,7 @@ fn closed(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
     Ok(ItemKind::Closed { id, notice })
 }
 
-fn local(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+fn local(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     let (mut name, mut bound) = (None, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -303,7 +303,7 @@ fn local(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
     Ok(ItemKind::Let { name, value })
 }
 
-fn include(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
+fn include(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     let (mut group, mut args, mut renamed, mut guard) = (None, Vec::new(), None, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -321,7 +321,7 @@ fn include(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<ItemKind> {
     Ok(ItemKind::Include(IncludeItem { group: group.ok_or(Failed)?, args, renamed, guard }))
 }
 
-fn include_arg(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<IncludeArg> {
+fn include_arg(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<IncludeArg> {
     let (mut name, mut given, mut at) = (None, None, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -335,7 +335,7 @@ fn include_arg(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<IncludeArg> {
     Ok(IncludeArg { name, value, place: at })
 }
 
-fn each(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<EachItem> {
+fn each(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<EachItem> {
     let (mut names, mut list, mut guard) = (Vec::new(), None, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {

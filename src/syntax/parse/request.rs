@@ -1,13 +1,13 @@
 //! From the grammar's pairs to the syntax tree: the statements of request analysis.
 
 use super::build::{Built, Cx, Failed, child};
+use super::tree::Pair;
 use super::{Rule, decide};
 use crate::span::Spanned;
 use crate::syntax::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
-use pest::iterators::Pair;
 
 /// Reads an `intent_statement`.
-pub(super) fn intent(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Intent> {
+pub(super) fn intent(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Intent> {
     let (mut name, mut description, mut keywords, mut examples) = (None, None, Vec::new(), Vec::new());
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -22,7 +22,7 @@ pub(super) fn intent(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Intent> {
 }
 
 /// Reads an `entity_statement`.
-pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Entity> {
+pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Entity> {
     let (mut name, mut patterns, mut ignoring_case) = (None, Vec::new(), None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -40,7 +40,7 @@ pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Entity> {
 }
 
 /// Reads a `lexicon_statement`.
-pub(super) fn lexicon(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Lexicon> {
+pub(super) fn lexicon(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Lexicon> {
     let (mut name, mut entries) = (None, Vec::new());
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -52,7 +52,7 @@ pub(super) fn lexicon(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Lexicon> {
     Ok(Lexicon { name: name.ok_or(Failed)?, entries })
 }
 
-fn weight(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Weight> {
+fn weight(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Weight> {
     let (mut word, mut weight, mut minus) = (None, None, None);
     for pair in pair.into_inner() {
         match pair.as_rule() {
@@ -75,6 +75,6 @@ fn weight(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Weight> {
 }
 
 /// The list after `keywords` or `examples`.
-fn words(cx: &mut Cx<'_>, pair: Pair<'_, Rule>) -> Built<Expr> {
+fn words(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     decide::words(cx, child(pair, Rule::words)?)
 }

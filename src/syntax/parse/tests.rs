@@ -1,6 +1,7 @@
 //! Tests of the whole way from text to statements.
 
 mod codes;
+mod direct;
 mod errors;
 mod random;
 

@@ -1,0 +1,95 @@
+//! The syntax of regular expressions, read once where several ask for it: the checker whether it is right, the
+//! index which literals it requires. Reading one takes as long as a whole route otherwise does.
+
+use super::lazy::states;
+use hashbrown::{Equivalent, HashMap};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// How much is kept, in states of automata: of classes, which take the most room, some 64 MB.
+const ROOM: usize = 128 << 20;
+
+#[derive(Default)]
+struct Kept {
+    known: HashMap<(Box<str>, bool), Arc<Hir>, foldhash::fast::FixedState>,
+    /// The states of all.
+    size: usize,
+}
+
+thread_local! {
+    /// What is kept, while somebody wants that.
+    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+}
+
+#[derive(Hash)]
+struct Key<'p>(&'p str, bool);
+
+impl Equivalent<(Box<str>, bool)> for Key<'_> {
+    fn equivalent(&self, (pattern, ignore_case): &(Box<str>, bool)) -> bool {
+        (self.0, self.1) == (&**pattern, *ignore_case)
+    }
+}
+
+/// What an expression says, as if it began with `(?i)` when `ignore_case`.
+///
+/// # Errors
+/// Invalid syntax, or a feature that is not supported.
+pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
+    let known = KEPT.with_borrow(|kept| kept.as_ref()?.known.get(&Key(pattern, ignore_case)).cloned());
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let hir = ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern);
+    let hir = Arc::new(hir.map_err(Box::new)?);
+    KEPT.with_borrow_mut(|kept| {
+        let Some(kept) = kept else { return };
+        let size = states(&hir);
+        if size <= ROOM.saturating_sub(kept.size) {
+            kept.size += size;
+            kept.known.insert((pattern.into(), ignore_case), Arc::clone(&hir));
+        }
+    });
+    Ok(hir)
+}
+
+/// Does work on this thread during which every expression is read once.
+pub fn keeping_parsed<T>(work: impl FnOnce() -> T) -> T {
+    /// Lets go of what was kept, whatever becomes of the work.
+    struct Outermost(bool);
+    impl Drop for Outermost {
+        fn drop(&mut self) {
+            if self.0 {
+                KEPT.with_borrow_mut(|kept| *kept = None);
+            }
+        }
+    }
+    let _outermost = Outermost(KEPT.with_borrow_mut(|kept| match kept {
+        Some(_) => false,
+        None => {
+            *kept = Some(Kept::default());
+            true
+        }
+    }));
+    work()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_kept_while_somebody_wants_that() {
+        let read = || parsed("a+", true).expect("it is right");
+        assert!(!Arc::ptr_eq(&read(), &read()));
+        let inside = keeping_parsed(|| {
+            let first = read();
+            assert!(Arc::ptr_eq(&keeping_parsed(read), &first) && Arc::ptr_eq(&read(), &first));
+            assert_ne!(parsed("a+", false).ok(), Some(first.clone()));
+            assert!(parsed("(", false).is_err());
+            first
+        });
+        assert!(!Arc::ptr_eq(&inside, &read()));
+    }
+}
