@@ -243,8 +243,8 @@ mod tests {
              route long when len(s) > 3 or s in [\"x\", \"yy\"] -> c\n",
         );
         let reference = rules.with_tier(Tier::Reference);
-        let messages: Vec<_> =
-            (0..40).map(|n| json!({ "n": n, "s": ["abc", "x", "long one", ""][n % 4] })).collect();
+        let texts = ["abc", "x", "long one", ""];
+        let messages: Vec<_> = (0..40).map(|n| json!({ "n": n, "s": texts[n % 4] })).collect();
         let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
         let mut scratch = Scratch::new();
         let expected: Vec<_> =

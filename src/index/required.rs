@@ -6,7 +6,6 @@
 
 use crate::bytecode::chunk::{Keywords, Search};
 use crate::text::{self, Glob};
-use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
 
 /// Alternatives of which a text must hold one.
@@ -93,7 +92,7 @@ fn minimal(mut literals: Vec<String>) -> Option<Vec<String>> {
 
 /// What an expression requires. Expressions that ignore case are read in folded texts.
 fn of_regex(pattern: &str, ignore_case: bool) -> Option<Required> {
-    let hir = ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern).ok()?;
+    let hir = text::parsed(pattern, ignore_case).ok()?;
     let find = |folded: bool| {
         let literals = minimal(Reader { folded }.read(&hir).required()?)?;
         Some(Required { literals, folded, exact: false })
