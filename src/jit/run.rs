@@ -8,7 +8,7 @@ use crate::decision::Choice;
 use crate::host::Host;
 use crate::sema::hir::{RuleId, TableId};
 use crate::value::Value;
-use crate::vm::compiled::{Begun, End, follow_from};
+use crate::vm::compiled::{Begun, End, follow};
 use crate::vm::{JsonMessage, Message, Record, Scratch};
 use serde_json::Value as Json;
 
@@ -57,14 +57,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     #[inline]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let (chunk, answers) = (self.code.bytecode().chunk(), self.answers());
-        // Nearly all decisions end in the first part of the first table.
-        let end = match self.enter(0, entry.index(), 0, false).map(Answer::unpack) {
-            Some(Answer::Choose(route)) => End::Choose(route),
-            Some(Answer::Default(table)) => End::Default(table),
-            Some(Answer::Nothing) | None => End::Nothing,
-            Some(answer) => self.beyond(entry, 0, answer),
-        };
-        follow_from(self, chunk, &answers, end, |_, table| (table, 0), Machine::search)
+        follow(self, chunk, &answers, entry, |_, table| (table, 0), Machine::search)
     }
 
     /// Every route of the table whose condition holds, in the order they are tried.
@@ -100,32 +93,22 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     #[inline]
     fn search(&mut self, (table, from): Place) -> End<Place> {
         let segments = self.code.segments(table.index());
-        let at = match from {
+        let mut at = match from {
             0 => 0,
             _ => segments.partition_point(|segment| segment.first <= from).saturating_sub(1),
         };
-        let from = from - segments.get(at).map_or(from, |segment| segment.first);
-        let Some(packed) = self.enter(at, table.index(), from as usize, false) else {
-            return End::Nothing;
-        };
-        self.beyond(table, at, Answer::unpack(packed))
-    }
-
-    /// Where a search leads whose segment ended so.
-    #[inline(never)]
-    fn beyond(&mut self, table: TableId, mut at: usize, mut answer: Answer) -> End<Place> {
+        let mut from = from - segments.get(at).map_or(from, |segment| segment.first);
         loop {
-            match answer {
+            let Some(packed) = self.enter(at, table.index(), from as usize, false) else {
+                return End::Nothing;
+            };
+            match Answer::unpack(packed) {
                 Answer::Choose(route) => return End::Choose(route),
                 Answer::Default(table) => return End::Default(table),
                 Answer::Continue(table) => return End::Continue(table),
                 Answer::Nothing => return End::Nothing,
                 Answer::Goto(position) => return self.jump(table, position),
-                Answer::Next => at += 1,
-            }
-            match self.enter(at, table.index(), 0, false) {
-                Some(packed) => answer = Answer::unpack(packed),
-                None => return End::Nothing,
+                Answer::Next => (at, from) = (at + 1, 0),
             }
         }
     }

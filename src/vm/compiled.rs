@@ -8,7 +8,7 @@ use crate::host::{Host, HostCalls};
 use serde_json::Value as Json;
 
 pub(crate) use super::End;
-pub(crate) use super::follow::{Memo, follow_from};
+pub(crate) use super::follow::{Memo, follow};
 pub(crate) use super::scratch::Cells;
 
 /// A decision begun under a new number.

@@ -67,43 +67,11 @@ pub(crate) fn follow<S, P>(
     start: impl Fn(&S, TableId) -> P,
     mut run: impl FnMut(&mut S, P) -> End<P>,
 ) -> Choice {
-    let place = start(searcher, entry);
-    let end = run(searcher, place);
-    follow_from(searcher, chunk, memo, end, start, run)
-}
-
-/// The same, once the first table has been searched: most decisions end there.
-#[inline]
-pub(crate) fn follow_from<S, P>(
-    searcher: &mut S,
-    chunk: &Chunk,
-    memo: &Memo<'_>,
-    end: End<P>,
-    start: impl Fn(&S, TableId) -> P,
-    run: impl FnMut(&mut S, P) -> End<P>,
-) -> Choice {
-    match end {
-        End::Choose(route) => Choice { chosen: Some(Chosen::Rule(route)), path: SmallVec::new() },
-        End::Default(table) => Choice { chosen: Some(Chosen::Default(table)), path: SmallVec::new() },
-        End::Nothing | End::Answer(_) => Choice::nothing(),
-        end => follow_on(searcher, chunk, memo, end, start, run),
-    }
-}
-
-/// Goes on where a table ended in another one.
-#[inline(never)]
-fn follow_on<S, P>(
-    searcher: &mut S,
-    chunk: &Chunk,
-    memo: &Memo<'_>,
-    mut end: End<P>,
-    start: impl Fn(&S, TableId) -> P,
-    mut run: impl FnMut(&mut S, P) -> End<P>,
-) -> Choice {
     let mut path = SmallVec::<[RuleId; 4]>::new();
     let mut frames = SmallVec::<[Frame<P>; 8]>::new();
+    let mut place = start(searcher, entry);
     loop {
-        let next = match end {
+        let next = match run(searcher, place) {
             End::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
             End::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
             End::Goto { route, table, behind } => {
@@ -115,15 +83,14 @@ fn follow_on<S, P>(
             End::Nothing | End::Answer(_) => None,
         };
         // A table that chose nothing once in a decision will choose nothing again.
-        let place = match next {
-            Some(table) if memo.recall(Memo::table(chunk, table)).is_none() => start(searcher, table),
+        match next {
+            Some(table) if memo.recall(Memo::table(chunk, table)).is_none() => place = start(searcher, table),
             _ => {
                 let Some(frame) = frames.pop() else { return Choice::nothing() };
                 memo.keep(Memo::table(chunk, frame.table), Tri::False);
                 path.pop();
-                frame.behind
+                place = frame.behind;
             }
-        };
-        end = run(searcher, place);
+        }
     }
 }

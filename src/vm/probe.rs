@@ -2,10 +2,9 @@
 //! are tried below the best so far, then those that bits leave over.
 
 use super::{End, Message, Vm};
-use crate::bytecode::chunk::Operand;
 use crate::bytecode::instr::Instr;
 use crate::index::block::{Block, CHUNK, MAX_COLUMNS};
-use crate::index::{Index, Posted, Posting, TableIndex};
+use crate::index::{Guard, Index, Posted, Posting, TableIndex};
 use crate::sema::hir::{RuleId, TableId};
 use crate::text::TextMode;
 use crate::value::{Tri, Value};
@@ -207,7 +206,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     #[inline]
     fn is_let_through(&mut self, index: &'a Index, posted: &Posted) -> bool {
         posted.guards.iter().all(|guard| {
-            guard.lens == u32::MAX || (guard.from..guard.to).contains(&self.class(index, guard.lens))
+            guard.lens == Guard::NONE.lens || (guard.from..guard.to).contains(&self.class(index, guard.lens))
         })
     }
 
@@ -474,17 +473,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     #[inline(never)]
     fn look_up_class(&mut self, index: &'a Index, number: u32) -> u32 {
         let Some(lens) = index.lenses.get(number as usize) else { return crate::index::lens::OTHER };
-        let value = match lens.operand {
-            Operand::Slot(slot) => *self.message.slot(slot.index()),
-            operand => self.operand(operand),
-        };
-        let class = match value {
-            Value::Str(text) if !lens.mode.is_plain() => {
-                self.probe.other.clear();
-                lens.mode.prepare_into(text, &mut self.probe.other);
-                lens.classes.of(Value::Str(&self.probe.other))
+        let class = match self.operand(lens.operand) {
+            Value::Str(text) => {
+                let text = self.lens_text(text, lens.mode);
+                lens.classes.of(Value::Str(text.unwrap_or(&self.probe.other)))
             }
-            value => lens.classes.of(value),
+            other => lens.classes.of(other),
         };
         if let Some(cell) = self.probe.classes.get_mut(number as usize) {
             *cell = (self.epoch, class);
