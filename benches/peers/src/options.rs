@@ -23,7 +23,7 @@ pub struct Options {
     #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset")]
     pub variants: Vec<VariantName>,
     /// How many of a text's words rules ask for, and how many rules share a word; a set of tables each.
-    #[arg(long = "density", value_delimiter = ',', default_value = "sparse,dense")]
+    #[arg(long = "density", value_delimiter = ',', default_value = "rare,sparse,dense")]
     pub densities: Vec<DensityName>,
     /// Rounds in which every engine has a turn; the median counts.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
@@ -77,6 +77,7 @@ pub enum VariantName {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum DensityName {
+    Rare,
     Sparse,
     Dense,
 }

@@ -173,8 +173,9 @@ pub fn head(date: &str, facts: &[String]) -> String {
          `straight-line` is Rust generated from the rules and compiled by rustc, `closures` a tree of boxed closures \
          scanned in order, both written to be fast; the `proto-` columns are textbook indexes over another's \
          text scan; `rulec` is what a user gets, `rulec-vm` and `rulec-jit` its engines without the index, \
-         `rulec-index` the index for whatever size. In `sparse` rules most routes have words of their own and a \
-         text has one or two words that rules ask for; in `dense` ones they share words and a text has seven. \
+         `rulec-index` the index for whatever size. In `rare` and `sparse` rules most routes have words of their own; \
+         of words that rules ask for a text has none by chance in `rare` rules, one or two in `sparse` ones and \
+         seven in `dense` ones, which share their words. \
          `subset` rules leave out what wirefilter cannot express.\n\n\
          - date: {date}\n- machine: {}\n- command: `cargo run --release -p rulec-peers{features} -- {}`",
         machine(),

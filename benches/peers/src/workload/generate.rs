@@ -155,8 +155,9 @@ impl Maker<'_> {
             5 => (contains(vec![first, second], Words::Any), (a + b).min(0.9)),
             6 => (contains(vec![first, second], Words::All), (a * b).max(planted)),
             _ => {
-                let density = self.shape.density;
-                let begins = a / density.words_in_text() * density.asked() as f64 / 100.0;
+                // The first word of a text is as likely one of those asked for as any other.
+                let asked = self.shape.density.asked() as f64 / 100.0;
+                let begins = a * asked / self.shape.density.words_in_text().max(1.0);
                 (Term::StartsWith { word: format!("{first}{glue}"), fold }, begins.max(planted))
             }
         }

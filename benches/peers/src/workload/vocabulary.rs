@@ -7,6 +7,9 @@ use std::collections::HashSet;
 /// How many of the words that rules ask for a text has, besides those of a route that it is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Density {
+    /// None. Rules name things that few texts are about, in words unlike those of other texts, as where
+    /// they name products and codes of their own; there are about as many words as routes.
+    Rare,
     /// One or two. Most routes have words of their own, as where rules name products, commands and
     /// errors: there are about as many words as routes.
     Sparse,
@@ -16,32 +19,32 @@ pub enum Density {
 }
 
 impl Density {
-    pub const ALL: [Density; 2] = [Density::Sparse, Density::Dense];
+    pub const ALL: [Density; 3] = [Density::Rare, Density::Sparse, Density::Dense];
 
     pub fn name(self) -> &'static str {
-        ["sparse", "dense"][self as usize]
+        ["rare", "sparse", "dense"][self as usize]
     }
 
     /// Of every hundred words of a text, so many are drawn from those that rules ask for.
     pub fn asked(self) -> usize {
-        [10, 50][self as usize]
+        [0, 10, 50][self as usize]
     }
 
     /// So many are drawn from a thousand or two that no rule asks for; the others are fillers.
     pub fn ordinary(self) -> usize {
-        [40, 0][self as usize]
+        [40, 40, 0][self as usize]
     }
 
     /// How many words of a text are drawn from those that rules ask for, on average.
     pub fn words_in_text(self) -> f64 {
-        [1.5, 7.0][self as usize]
+        [0.0, 1.5, 7.0][self as usize]
     }
 
     /// How many English and Chinese words the rules of so many routes choose from.
     fn words(self, routes: usize) -> (usize, usize) {
         let root = (routes as f64).sqrt();
         match self {
-            Density::Sparse => (60 + routes, 30 + routes / 2),
+            Density::Rare | Density::Sparse => (60 + routes, 30 + routes / 2),
             Density::Dense => (60 + (20.0 * root) as usize, 30 + (5.0 * root) as usize),
         }
     }
@@ -49,7 +52,9 @@ impl Density {
     /// The syllables of the English word at a place: the first are the shortest.
     fn syllables(self, at: usize, random: &mut Random) -> usize {
         match self {
-            Density::Sparse => 2 + usize::from(at > 400) + usize::from(at > 20_000 && random.percent(50)),
+            Density::Rare | Density::Sparse => {
+                2 + usize::from(at > 400) + usize::from(at > 20_000 && random.percent(50))
+            }
             Density::Dense => 2 + usize::from(at > 400 && random.percent(50)),
         }
     }
@@ -57,7 +62,9 @@ impl Density {
     /// The characters of the Chinese word at a place.
     fn characters(self, at: usize, random: &mut Random) -> usize {
         match self {
-            Density::Sparse => 2 + usize::from(at > 100 || random.percent(30)) + usize::from(at > 3_000),
+            Density::Rare | Density::Sparse => {
+                2 + usize::from(at > 100 || random.percent(30)) + usize::from(at > 3_000)
+            }
             Density::Dense => 2 + usize::from(at > 500 || random.percent(30)),
         }
     }
@@ -74,6 +81,13 @@ const ONSETS: &[&str] = &[
 ];
 const VOWELS: &[&str] = &["a", "e", "i", "o", "u", "ai", "ea", "ou"];
 const CODAS: &[&str] = &["", "n", "r", "l", "s", "t", "nd", "ck", "m", "st"];
+/// Syllables of names and codes, unlike those of other words.
+const NAME_ONSETS: &[&str] = &["z", "x", "v", "zh", "kw", "vr", "xy", "kz", "y", "q"];
+const NAME_VOWELS: &[&str] = &["u", "y", "oo", "io", "ua", "eo", "ix", "oz"];
+const NAME_CODAS: &[&str] = &["", "x", "z", "7", "9", "40", "v", "q", "xt", "gz"];
+/// Characters of names, unlike those of other words.
+const NAME_CHINESE: &str = "琥珀麒麟翡翠珊瑚玛瑙蔷薇茉莉芙蓉凤凰鹦鹉蝴蝶蜻蜓葡萄枇杷樱桃杜鹃蔚蓝瀚海澜沧峨嵋\
+                            黛绮霓裳琉璃鲲鹏骐骥璀璨瑶池蓬莱岚雾霄汉朔漠";
 /// Common characters, of which words are made.
 const CHINESE: &str = "查看订单退款发票物流快递地址支付账户密码登录会员优惠商品价格库存售后客服投诉取消修改\
                        确认收货评价积分余额充值提现银行信用卡手机号码邮箱验证失败错误系统网络打开文件下载上传\
@@ -121,6 +135,37 @@ pub const ERRORS: &[&str] = &[
     "Cancelled",
 ];
 
+/// What words are made of.
+struct Language {
+    /// How a syllable begins and goes on, and how a word ends.
+    english: [&'static [&'static str]; 3],
+    chinese: Vec<char>,
+}
+
+impl Language {
+    fn new(english: [&'static [&'static str]; 3], chinese: &str) -> Language {
+        Language { english, chinese: chinese.chars().filter(|c| !c.is_whitespace()).collect() }
+    }
+
+    fn common() -> Language {
+        Language::new([ONSETS, VOWELS, CODAS], CHINESE)
+    }
+
+    fn names() -> Language {
+        Language::new([NAME_ONSETS, NAME_VOWELS, NAME_CODAS], NAME_CHINESE)
+    }
+
+    fn english(&self, random: &mut Random, syllables: usize) -> String {
+        let [onsets, vowels, codas] = self.english;
+        let parts = (0..syllables).flat_map(|_| [random.pick(onsets), random.pick(vowels)]);
+        parts.collect::<String>() + random.pick(codas)
+    }
+
+    fn chinese(&self, random: &mut Random, length: usize) -> String {
+        (0..length).map(|_| self.chinese[random.below(self.chinese.len())]).collect()
+    }
+}
+
 /// The words of a workload.
 #[derive(Clone)]
 pub struct Vocabulary {
@@ -136,26 +181,20 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// The words for so many routes.
     pub fn new(routes: usize, density: Density, random: &mut Random) -> Vocabulary {
-        let characters: Vec<char> = CHINESE.chars().filter(|c| !c.is_whitespace()).collect();
-        let english = |random: &mut Random, syllables: usize| {
-            let parts = (0..syllables).flat_map(|_| [random.pick(ONSETS), random.pick(VOWELS)]);
-            parts.collect::<String>() + random.pick(CODAS)
-        };
-        let han = |random: &mut Random, length: usize| -> String {
-            (0..length).map(|_| characters[random.below(characters.len())]).collect()
-        };
+        let (common, names) = (Language::common(), Language::names());
+        let asked = if density == Density::Rare { &names } else { &common };
         let (many, many_chinese) = density.words(routes);
         let words = distinct(many, random, &[], |random, at| {
             let syllables = density.syllables(at, random);
-            english(random, syllables)
+            asked.english(random, syllables)
         });
         let chinese = distinct(many_chinese, random, &[], |random, at| {
             let length = density.characters(at, random);
-            han(random, length)
+            asked.chinese(random, length)
         });
         let random = &mut Random::new(routes as u64);
-        let ordinary = distinct(2_000, random, &words, |random, _| english(random, 2));
-        let ordinary_chinese = distinct(1_000, random, &chinese, |random, _| han(random, 2));
+        let ordinary = distinct(2_000, random, &words, |random, _| common.english(random, 2));
+        let ordinary_chinese = distinct(1_000, random, &chinese, |random, _| common.chinese(random, 2));
         Vocabulary {
             words,
             chinese,
