@@ -29,6 +29,12 @@ impl Choice {
         Choice::default()
     }
 
+    /// Chosen without a jump.
+    #[inline]
+    pub(crate) fn at_once(chosen: Chosen) -> Choice {
+        Choice { chosen: Some(chosen), path: SmallVec::new() }
+    }
+
     /// The tables walked through from `entry` to the one of the chosen statement, both included.
     pub fn tables(&self, program: &Program, entry: TableId) -> Vec<TableId> {
         let mut tables = vec![entry];

@@ -532,12 +532,14 @@ impl RuleSet {
             }
             Tier::Vm | Tier::Auto | Tier::Jit => Self::with_scratch(|scratch| match slots {
                 Some(slots) => {
-                    let machine = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
-                    finish(&mut self.indexed(machine, how), table)
+                    let mut machine = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
+                    self.lend_index(&mut machine, how);
+                    finish(&mut machine, table)
                 }
                 None => {
-                    let machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
-                    finish(&mut self.indexed(machine, how), table)
+                    let mut machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
+                    self.lend_index(&mut machine, how);
+                    finish(&mut machine, table)
                 }
             }),
         }
@@ -585,14 +587,15 @@ impl RuleSet {
 
     /// Lends a machine the index, when it may use it.
     #[inline]
-    fn indexed<'a, M: vm::Message<'a>>(&'a self, machine: Vm<'a, M>, how: How) -> Vm<'a, M> {
+    fn lend_index<'a, M: vm::Message<'a>>(&'a self, machine: &mut Vm<'a, M>, how: How) {
         match how.indexing {
-            Indexing::Never => machine,
-            Indexing::Auto => match self.index.get() {
-                Some(index) => machine.with_index(index, false),
-                None => machine,
-            },
-            Indexing::Always => machine.with_index(self.index(), true),
+            Indexing::Never => {}
+            Indexing::Auto => {
+                if let Some(index) = self.index.get() {
+                    machine.use_index(index, false);
+                }
+            }
+            Indexing::Always => machine.use_index(self.index(), true),
         }
     }
 
@@ -607,8 +610,9 @@ impl RuleSet {
                 if let Some(code) = self.code(how, table, true) {
                     return code.json(&self.hosts, message, scratch).matched(table);
                 }
-                let machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
-                self.indexed(machine, how).matched(table)
+                let mut machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
+                self.lend_index(&mut machine, how);
+                machine.matched(table)
             }),
         }
     }

@@ -169,19 +169,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Decides with the help of an index over the same rules, where that is faster, or `always`.
-    #[must_use]
     #[inline]
-    pub fn with_index(mut self, index: &'a Index, always: bool) -> Vm<'a, M> {
+    pub fn use_index(&mut self, index: &'a Index, always: bool) {
         self.probe.grow(index);
         (self.index, self.always_index) = (Some(index), always);
-        self
     }
 
     /// Leaves out the routes removed up to a version, where it decides with the index.
-    #[must_use]
-    pub(crate) fn without(mut self, removed: &'a Removed, version: u32) -> Vm<'a, M> {
+    pub(crate) fn leave_out(&mut self, removed: &'a Removed, version: u32) {
         self.removed = Some((removed, version));
-        self
     }
 
     /// The first route of a table at or behind a rank that holds, found by the index.
@@ -196,15 +192,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Decides: the first route of the table that holds, or its default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let memo = self.memo();
+        let (chunk, memo) = (self.chunk, self.memo());
         let start = |vm: &Self, table| (table, vm.table_start(table));
-        follow(self, self.chunk, &memo, entry, start, |vm, (table, at)| {
+        let run = |vm: &mut Self, (table, at)| {
             let end = match vm.index_of(table) {
                 Some(index) => vm.search(index, table, at),
                 None => vm.run::<false>(at, 0),
             };
             end.map(|at| (table, at))
-        })
+        };
+        let place = start(self, entry);
+        let end = run(self, place);
+        follow(self, chunk, &memo, end, start, run)
     }
 
     /// Every route of the table whose condition holds, in the order they are tried.

@@ -203,6 +203,21 @@ pub struct Keywords {
     pub words: Box<[Arc<str>]>,
 }
 
+impl Keywords {
+    /// The text that a list on the left must have among its elements, where these are compared as they
+    /// are; `None` where it takes the operator itself.
+    pub fn element(&self, mode: TestMode) -> Option<&Arc<str>> {
+        match &*self.words {
+            [wanted]
+                if self.search == Search::Contains && self.mode.is_plain() && mode.quantity.is_none() =>
+            {
+                Some(wanted)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What is asked of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {

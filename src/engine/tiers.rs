@@ -51,8 +51,9 @@ impl Entry<'_> {
         if self.how.tier == Tier::Reference {
             return rules.choose(self.how, self.table, record.message, None).0;
         }
-        let machine = Vm::record(&rules.bytecode, &rules.hosts, &record.slots, scratch);
-        rules.indexed(machine, self.how).decide(self.table)
+        let mut machine = Vm::record(&rules.bytecode, &rules.hosts, &record.slots, scratch);
+        rules.lend_index(&mut machine, self.how);
+        machine.decide(self.table)
     }
 }
 
@@ -156,7 +157,7 @@ mod with_jit {
     impl RuleSet {
         /// The machine code to decide by a table; `None` where another engine or the index does it,
         /// or it is not there.
-        #[inline]
+        #[inline(always)]
         pub(in crate::engine) fn code(&self, how: How, table: TableId, json: bool) -> Option<&JitCode> {
             let indexed = match how.indexing {
                 Indexing::Never => false,
@@ -170,7 +171,7 @@ mod with_jit {
         }
 
         /// The machine code, when the tier has it.
-        #[inline]
+        #[inline(always)]
         pub(in crate::engine) fn compiled(&self, tier: Tier) -> Option<&JitCode> {
             match tier {
                 Tier::Auto => match self.tiers.code.get() {

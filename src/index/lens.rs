@@ -215,7 +215,7 @@ impl Classes {
     }
 
     /// The class of a value; of a text when it has been prepared.
-    #[inline]
+    #[inline(always)]
     pub fn of(&self, value: Value<'_>) -> Class {
         match value {
             Value::Missing => MISSING,
@@ -228,7 +228,7 @@ impl Classes {
 
     /// Where a number stands among those of the tests: `2 * i + 1` at the one of that place, even
     /// numbers between them.
-    #[inline]
+    #[inline(always)]
     fn place(&self, value: Value<'_>) -> Class {
         let float = match value {
             Value::Float(float) => Some(float),
@@ -249,7 +249,7 @@ impl Classes {
     }
 
     /// The class of a text that a test names.
-    #[inline]
+    #[inline(always)]
     pub fn of_text(&self, text: &str) -> Option<Class> {
         self.texts.get(text)
     }

@@ -53,7 +53,7 @@ fn hash((first, last): (u64, u64), length: usize) -> usize {
 
 impl Texts {
     /// The number of a text.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, text: &str) -> Option<u32> {
         let Some(key) = words(text.as_bytes()) else { return self.long.get(text).copied() };
         let mask = self.slots.len().wrapping_sub(1);

@@ -4,10 +4,11 @@
 //! A helper never unwinds into compiled code. What panics inside one is caught and kept, the rest of
 //! the decision gets no answers any more, and the panic goes on when the compiled code has returned.
 
+use crate::bytecode::chunk::Pred;
 use crate::bytecode::pools::{Matcher, MemberSet};
 use crate::value::{Tri, Value, compare_int_float};
 use crate::vm::Message;
-use crate::vm::compiled::{Begun, Cells, LateVm, Memo, give_back, lend};
+use crate::vm::compiled::{Basis, Begun, Cells, LateVm, Memo, give_back, has_element, lend};
 use memchr::memmem::Finder;
 use std::any::Any;
 use std::cell::Cell;
@@ -28,7 +29,7 @@ pub struct Machine<'a, M: Message<'a>> {
     /// What [`Helpers::eval`] computed last.
     result: Value<'a>,
     pub(super) code: &'a JitCode,
-    answers: Memo<'a>,
+    basis: Basis<'a>,
     vm: LateVm<'a, M>,
     /// The slots of a message that is read when asked; empty for one that has been read.
     cells: Cells<'a>,
@@ -50,6 +51,10 @@ pub struct Helpers<'a, M: Message<'a>> {
     pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
     /// Whether a slot's text satisfies a text predicate.
     pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
+    /// Whether a slot's text satisfies a text predicate once it is prepared.
+    pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &Matcher, &Value<'a>) -> u64,
+    /// Whether a slot's list has a text.
+    pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Whether a slot's text holds a keyword.
     pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
     /// Whether a slot's text is one of a set.
@@ -63,33 +68,28 @@ pub struct Helpers<'a, M: Message<'a>> {
 }
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    const HELPERS: Helpers<'a, M> = Helpers { load, test, each, eval, holds, find, member, same, order, rem };
+    const HELPERS: Helpers<'a, M> =
+        Helpers { load, test, each, eval, holds, prepared, has, find, member, same, order, rem };
 
-    /// Over slots that have been read, a value for every slot; `None` where some are left out.
+    /// Over slots that have been read, a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
         begun: Begun<'a, M>,
-        values: Option<&'a [Value<'a>]>,
+        values: &'a [Value<'a>],
     ) -> Machine<'a, M> {
-        let mut begun = begun;
-        let cells = if values.is_none() { Self::cells(code, &mut begun) } else { Vec::new() };
-        let slots = values.map_or_else(|| cells.as_ptr().cast(), <[_]>::as_ptr);
-        Machine::new(code, begun, cells, slots)
+        Machine::new(code, begun, Vec::new(), values.as_ptr())
     }
 
     /// Over slots that are read when first asked for.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
-        Machine::over_values(code, begun, None)
+        let cells = lend(begun.home, code.bytecode().chunk().slots.len());
+        let slots = cells.as_ptr().cast();
+        Machine::new(code, begun, cells, slots)
     }
 
-    /// A place for every slot.
-    fn cells(code: &JitCode, begun: &mut Begun<'a, M>) -> Cells<'a> {
-        lend(begun.home, code.bytecode().chunk().slots.len())
-    }
-
-    // Moving a machine copies the room of a VM that is not there: made where it stays.
+    // Moving a machine, or a VM that is yet to be made, copies the room for one: made where it stays.
     #[inline(always)]
     fn new(
         code: &'a JitCode,
@@ -97,16 +97,16 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         cells: Cells<'a>,
         slots: *const Value<'a>,
     ) -> Machine<'a, M> {
-        let Begun { memo, vm, home } = begun;
+        let Begun { basis, message, room, home } = begun;
         Machine {
             slots,
-            memo: memo.cells.as_ptr(),
-            epoch: memo.epoch,
+            memo: basis.memo.cells.as_ptr(),
+            epoch: basis.memo.epoch,
             helpers: &Self::HELPERS,
             result: Value::Missing,
             code,
-            answers: memo,
-            vm,
+            basis,
+            vm: LateVm::new(message, room),
             cells,
             home,
             panic: None,
@@ -115,7 +115,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     #[inline]
     pub(super) fn answers(&self) -> Memo<'a> {
-        self.answers
+        self.basis.memo
     }
 
     /// The host functions' record of this decision; `None` when none was called.
@@ -159,7 +159,8 @@ impl<'a, M: Message<'a>> Drop for Machine<'a, M> {
 const UNKNOWN: u64 = Tri::Unknown as u64;
 
 extern "C" fn load<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, slot: usize) {
-    let value = machine.guarded(Value::Missing, |machine| Some(machine.vm.get()?.slot_value(slot)));
+    let value =
+        machine.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.slot_value(slot)));
     // The place is filled whatever happened: compiled code looks at it again.
     if let Some(cell) = machine.cells.get(slot) {
         cell.set(Some(value));
@@ -167,15 +168,16 @@ extern "C" fn load<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, slot: 
 }
 
 extern "C" fn test<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, pred: usize) -> u64 {
-    machine.guarded(UNKNOWN, |machine| Some(machine.vm.get()?.test(pred) as u64))
+    machine.guarded(UNKNOWN, |machine| Some(machine.vm.get(&machine.basis)?.test(pred) as u64))
 }
 
 extern "C" fn each<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, each: usize) -> u64 {
-    machine.guarded(0, |machine| Some(machine.vm.get()?.each(each as u32).holds().into()))
+    machine.guarded(0, |machine| Some(machine.vm.get(&machine.basis)?.each(each as u32).holds().into()))
 }
 
 extern "C" fn eval<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, block: usize) -> *const Value<'a> {
-    machine.result = machine.guarded(Value::Missing, |machine| Some(machine.vm.get()?.eval(block as u32)));
+    machine.result =
+        machine.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.eval(block as u32)));
     &raw const machine.result
 }
 
@@ -185,6 +187,26 @@ extern "C" fn holds<'a, M: Message<'a> + 'a>(
     value: &Value<'a>,
 ) -> u64 {
     machine.guarded(0, |_| Some(value.as_str().is_some_and(|text| matcher.holds(text)).into()))
+}
+
+extern "C" fn prepared<'a, M: Message<'a> + 'a>(
+    machine: &mut Machine<'a, M>,
+    pred: &Pred,
+    matcher: &Matcher,
+    value: &Value<'a>,
+) -> u64 {
+    machine.guarded(0, |machine| {
+        let text = machine.vm.prepared(&machine.basis, pred, value.as_str()?)?;
+        Some(matcher.holds(text).into())
+    })
+}
+
+extern "C" fn has<'a, M: Message<'a> + 'a>(
+    machine: &mut Machine<'a, M>,
+    text: &Arc<str>,
+    list: &Value<'a>,
+) -> u64 {
+    machine.guarded(UNKNOWN, |_| Some(has_element(*list, text) as u64))
 }
 
 extern "C" fn find<'a, M: Message<'a> + 'a>(

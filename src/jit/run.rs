@@ -23,8 +23,11 @@ impl JitCode {
         scratch: &'a mut Scratch,
     ) -> Machine<'a, Record<'a>> {
         let begun = Begun::over(self.bytecode(), hosts, Record::new(record), scratch);
-        let values = (record.len() >= self.bytecode().chunk().slots.len()).then_some(record);
-        Machine::over_values(self, begun, values)
+        if record.len() >= self.bytecode().chunk().slots.len() {
+            Machine::over_values(self, begun, record)
+        } else {
+            Machine::over_cells(self, begun)
+        }
     }
 
     /// Readies a decision over a JSON message; each field is looked up when first asked for.
@@ -57,7 +60,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     #[inline]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let (chunk, answers) = (self.code.bytecode().chunk(), self.answers());
-        follow(self, chunk, &answers, entry, |_, table| (table, 0), Machine::search)
+        let end = self.begin(entry);
+        follow(self, chunk, &answers, end, |_, table| (table, 0), Machine::search)
     }
 
     /// Every route of the table whose condition holds, in the order they are tried.
@@ -89,27 +93,42 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
+    /// Searches a table from its first route on.
+    #[inline(always)]
+    fn begin(&mut self, table: TableId) -> End<Place> {
+        match self.enter(0, table.index(), 0, false).map(Answer::unpack) {
+            Some(Answer::Choose(route)) => End::Choose(route),
+            Some(Answer::Default(table)) => End::Default(table),
+            Some(answer) => self.go_on(table, 0, answer),
+            None => End::Nothing,
+        }
+    }
+
     /// Searches a table from a route on.
-    #[inline]
     fn search(&mut self, (table, from): Place) -> End<Place> {
         let segments = self.code.segments(table.index());
-        let mut at = match from {
-            0 => 0,
-            _ => segments.partition_point(|segment| segment.first <= from).saturating_sub(1),
-        };
-        let mut from = from - segments.get(at).map_or(from, |segment| segment.first);
+        let at = segments.partition_point(|segment| segment.first <= from).saturating_sub(1);
+        let from = from - segments.get(at).map_or(from, |segment| segment.first);
+        match self.enter(at, table.index(), from as usize, false) {
+            Some(answer) => self.go_on(table, at, Answer::unpack(answer)),
+            None => End::Nothing,
+        }
+    }
+
+    /// Where the answer of a segment leads: often into the next one.
+    #[inline(never)]
+    fn go_on(&mut self, table: TableId, mut segment: usize, mut answer: Answer) -> End<Place> {
         loop {
-            let Some(packed) = self.enter(at, table.index(), from as usize, false) else {
-                return End::Nothing;
-            };
-            match Answer::unpack(packed) {
+            match answer {
                 Answer::Choose(route) => return End::Choose(route),
                 Answer::Default(table) => return End::Default(table),
                 Answer::Continue(table) => return End::Continue(table),
                 Answer::Nothing => return End::Nothing,
                 Answer::Goto(position) => return self.jump(table, position),
-                Answer::Next => (at, from) = (at + 1, 0),
+                Answer::Next => segment += 1,
             }
+            let Some(packed) = self.enter(segment, table.index(), 0, false) else { return End::Nothing };
+            answer = Answer::unpack(packed);
         }
     }
 

@@ -1,31 +1,40 @@
 //! What compiled code needs of the machine: the answers that both keep, a place for each slot, and the
 //! machine itself when something is asked that only it can answer.
 
-use super::scratch::{Parts, Room, Scratch, recycle_cells};
+use super::scratch::{Parts, Scratch, grow, prepared, recycle_cells};
 use super::{JsonMessage, Message, Vm};
 use crate::bytecode::Bytecode;
+use crate::bytecode::chunk::Pred;
 use crate::host::{Host, HostCalls};
 use serde_json::Value as Json;
 
 pub(crate) use super::End;
 pub(crate) use super::follow::{Memo, follow};
-pub(crate) use super::scratch::Cells;
+pub(crate) use super::scratch::{Cells, Room};
+pub(crate) use super::test::has_element;
 
 /// A decision begun under a new number.
 pub(crate) struct Begun<'a, M> {
-    /// Answers kept during the decision.
-    pub memo: Memo<'a>,
-    /// The machine, made when it is first needed: a decision that does not need it is spared its cost.
-    pub vm: LateVm<'a, M>,
+    pub basis: Basis<'a>,
+    /// What gives the slots their values.
+    pub message: M,
+    /// What the machine works in.
+    pub room: &'a mut Room,
     /// Where the room for slots comes from.
     pub home: &'a mut Cells<'static>,
 }
 
-/// A machine that is made when first asked for.
+/// What a decision rests on, whatever its message.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis<'a> {
+    pub code: &'a Bytecode,
+    pub hosts: &'a [Host],
+    /// Answers kept during the decision.
+    pub memo: Memo<'a>,
+}
+
+/// A machine that is made when first asked for: a decision that does not need it is spared its cost.
 pub(crate) struct LateVm<'a, M> {
-    code: &'a Bytecode,
-    hosts: &'a [Host],
-    memo: Memo<'a>,
     seed: Option<(M, &'a mut Room)>,
     made: Option<Vm<'a, M>>,
 }
@@ -40,9 +49,9 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
         scratch: &'a mut Scratch,
     ) -> Begun<'a, JsonMessage<'a>> {
         let Parts { epoch, memo, room, slots, cells } = scratch.begin(code.chunk());
-        let memo = Memo { cells: memo, epoch };
         let message = JsonMessage::new(code.chunk(), message, slots, epoch);
-        Begun { memo, vm: LateVm::new(code, hosts, message, memo, room), home: cells }
+        let memo = Memo { cells: memo, epoch };
+        Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
     }
 }
 
@@ -52,36 +61,41 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
         let Parts { epoch, memo, room, cells, .. } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
-        Begun { memo, vm: LateVm::new(code, hosts, message, memo, room), home: cells }
+        Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
     }
 }
 
 impl<'a, M: Message<'a>> LateVm<'a, M> {
     #[inline(always)]
-    fn new(
-        code: &'a Bytecode,
-        hosts: &'a [Host],
-        message: M,
-        memo: Memo<'a>,
-        room: &'a mut Room,
-    ) -> LateVm<'a, M> {
-        LateVm { code, hosts, memo, seed: Some((message, room)), made: None }
+    pub fn new(message: M, room: &'a mut Room) -> LateVm<'a, M> {
+        LateVm { seed: Some((message, room)), made: None }
     }
 
     /// The machine; `None` only when making it panicked before.
     #[inline]
-    pub fn get(&mut self) -> Option<&mut Vm<'a, M>> {
+    pub fn get(&mut self, basis: &Basis<'a>) -> Option<&mut Vm<'a, M>> {
         if self.made.is_none() {
-            self.make();
+            self.make(basis);
         }
         self.made.as_mut()
     }
 
     #[inline(never)]
-    fn make(&mut self) {
+    fn make(&mut self, basis: &Basis<'a>) {
         let Some((message, room)) = self.seed.take() else { return };
-        let Memo { cells, epoch } = self.memo;
-        self.made = Some(Vm::new(self.code, self.hosts, message, epoch, cells, room));
+        let Basis { code, hosts, memo: Memo { cells, epoch } } = *basis;
+        self.made = Some(Vm::new(code, hosts, message, epoch, cells, room));
+    }
+
+    /// A text as a predicate wants it prepared: the machine's own work, for which it need not be made.
+    pub fn prepared<'t>(&'t mut self, basis: &Basis<'a>, pred: &Pred, text: &'t str) -> Option<&'t str> {
+        let epoch = basis.memo.epoch;
+        if let Some(vm) = &mut self.made {
+            return Some(prepared(vm.texts, vm.buffer, epoch, pred, text));
+        }
+        let (_, room) = self.seed.as_mut()?;
+        grow(&mut room.texts, basis.code.chunk().texts.len());
+        Some(prepared(&mut room.texts, &mut room.buffer, epoch, pred, text))
     }
 
     /// The host functions' record; `None` when none can have been called.

@@ -56,22 +56,38 @@ struct Frame<P> {
     behind: P,
 }
 
-/// Searches a table, and those that it leads to. `start` says where a table's code begins, `run`
+/// Where the search of a table that ended so leads. `start` says where a table's code begins, `run`
 /// searches from a place on.
-#[inline]
+#[inline(always)]
 pub(crate) fn follow<S, P>(
     searcher: &mut S,
     chunk: &Chunk,
     memo: &Memo<'_>,
-    entry: TableId,
+    end: End<P>,
+    start: impl Fn(&S, TableId) -> P,
+    run: impl FnMut(&mut S, P) -> End<P>,
+) -> Choice {
+    // Most searches end in the table they began in, and are not to pay for others.
+    match end {
+        End::Choose(route) => Choice::at_once(Chosen::Rule(route)),
+        End::Default(table) => Choice::at_once(Chosen::Default(table)),
+        end => follow_on(searcher, chunk, memo, end, start, run),
+    }
+}
+
+#[inline(never)]
+fn follow_on<S, P>(
+    searcher: &mut S,
+    chunk: &Chunk,
+    memo: &Memo<'_>,
+    mut end: End<P>,
     start: impl Fn(&S, TableId) -> P,
     mut run: impl FnMut(&mut S, P) -> End<P>,
 ) -> Choice {
     let mut path = SmallVec::<[RuleId; 4]>::new();
     let mut frames = SmallVec::<[Frame<P>; 8]>::new();
-    let mut place = start(searcher, entry);
     loop {
-        let next = match run(searcher, place) {
+        let next = match end {
             End::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
             End::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
             End::Goto { route, table, behind } => {
@@ -83,14 +99,15 @@ pub(crate) fn follow<S, P>(
             End::Nothing | End::Answer(_) => None,
         };
         // A table that chose nothing once in a decision will choose nothing again.
-        match next {
-            Some(table) if memo.recall(Memo::table(chunk, table)).is_none() => place = start(searcher, table),
+        let place = match next {
+            Some(table) if memo.recall(Memo::table(chunk, table)).is_none() => start(searcher, table),
             _ => {
                 let Some(frame) = frames.pop() else { return Choice::nothing() };
                 memo.keep(Memo::table(chunk, frame.table), Tri::False);
                 path.pop();
-                place = frame.behind;
+                frame.behind
             }
-        }
+        };
+        end = run(searcher, place);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::probe::Probe;
 use crate::bytecode::Chunk;
+use crate::bytecode::chunk::{NONE, Pred};
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
 pub(super) use crate::value::recycle;
@@ -22,14 +23,14 @@ pub struct Scratch {
 
 /// What the machine works in beside the memo cells.
 #[derive(Debug, Default)]
-pub(super) struct Room {
-    pub bump: Bump,
-    pub texts: Vec<Prepared>,
-    pub cached: Vec<u32>,
-    pub buffer: String,
-    pub similarity: Similarities,
-    pub values: Vec<Value<'static>>,
-    pub probe: Probe,
+pub(crate) struct Room {
+    pub(super) bump: Bump,
+    pub(super) texts: Vec<Prepared>,
+    pub(super) cached: Vec<u32>,
+    pub(super) buffer: String,
+    pub(super) similarity: Similarities,
+    pub(super) values: Vec<Value<'static>>,
+    pub(super) probe: Probe,
 }
 
 /// A place for the value of each slot, empty until it is read.
@@ -41,6 +42,35 @@ pub(crate) type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
 pub(super) struct Prepared {
     pub epoch: u32,
     pub text: String,
+}
+
+/// A text under a predicate's mode: itself when the mode is plain, else made once a decision when it is a
+/// slot's.
+#[inline]
+pub(super) fn prepared<'t>(
+    texts: &'t mut [Prepared],
+    buffer: &'t mut String,
+    epoch: u32,
+    pred: &Pred,
+    text: &'t str,
+) -> &'t str {
+    let mode = pred.mode.text;
+    if mode.is_plain() {
+        return text;
+    }
+    if pred.text != NONE
+        && let Some(kept) = texts.get_mut(pred.text as usize)
+    {
+        if kept.epoch != epoch {
+            kept.epoch = epoch;
+            kept.text.clear();
+            mode.prepare_into(text, &mut kept.text);
+        }
+        return &kept.text;
+    }
+    buffer.clear();
+    mode.prepare_into(text, buffer);
+    buffer
 }
 
 /// The parts that a [`super::JsonMessage`] borrows: what was read of the message.

@@ -1,8 +1,9 @@
 //! Predicates: the fast checks, and the operators' own functions for the rest.
 
+use super::scratch::prepared;
 use super::{Message, Vm, order_float, order_int};
 use crate::builtins::Function;
-use crate::bytecode::chunk::{Check, Keywords, NONE, Pred, Search};
+use crate::bytecode::chunk::{Check, Keywords, Pred, Search};
 use crate::bytecode::instr::Cmp;
 use crate::meaning;
 use crate::ops::{Meaning, Op, TestMode};
@@ -70,20 +71,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// `contains` where a list turns out to stand on the left.
     fn list_contains(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
-        let mode = keywords.mode;
-        let wanted = match &*keywords.words {
-            [wanted] if mode.is_plain() && pred.mode.quantity.is_none() => wanted,
-            _ => return self.generic(pred, list),
-        };
-        if let Value::JsonList(items) = list {
-            return items.iter().any(|item| item.as_str() == Some(&**wanted)).into();
+        match keywords.element(pred.mode) {
+            Some(wanted) => has_element(list, wanted),
+            None => self.generic(pred, list),
         }
-        let Some(mut elements) = list.elements() else { return Tri::Unknown };
-        let holds = elements.any(|element| match element {
-            Value::Str(text) => text == &**wanted,
-            other => identical(other, Value::Str(wanted)),
-        });
-        holds.into()
     }
 
     fn members(&mut self, pred: &'a Pred, id: u32, left: Value<'a>) -> Tri {
@@ -98,27 +89,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Calls with a text prepared under the predicate's mode: as it is when the mode is plain, else
-    /// made once a decision when it is a slot's.
+    /// Calls with a text [`prepared`] for a predicate.
     #[inline]
     fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
-        let mode = pred.mode.text;
-        if mode.is_plain() {
-            return then(text);
-        }
-        if pred.text != NONE
-            && let Some(kept) = self.texts.get_mut(pred.text as usize)
-        {
-            if kept.epoch != self.epoch {
-                kept.epoch = self.epoch;
-                kept.text.clear();
-                mode.prepare_into(text, &mut kept.text);
-            }
-            return then(&kept.text);
-        }
-        self.buffer.clear();
-        mode.prepare_into(text, self.buffer);
-        then(self.buffer)
+        then(prepared(self.texts, self.buffer, self.epoch, pred, text))
     }
 
     /// The operator's own function, over texts that were prepared without allocating.
@@ -197,6 +171,19 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             }),
         )
     }
+}
+
+/// Whether a list has a text among its elements; of anything else that is unknown.
+pub(crate) fn has_element(list: Value<'_>, wanted: &str) -> Tri {
+    if let Value::JsonList(items) = list {
+        return items.iter().any(|item| item.as_str() == Some(wanted)).into();
+    }
+    let Some(mut elements) = list.elements() else { return Tri::Unknown };
+    let holds = elements.any(|element| match element {
+        Value::Str(text) => text == wanted,
+        other => identical(other, Value::Str(wanted)),
+    });
+    holds.into()
 }
 
 fn has_times(list: Value<'_>) -> bool {

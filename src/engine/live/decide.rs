@@ -48,9 +48,9 @@ pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecisio
         let found = view.find(message, &mut room.found);
         let set = &*rules.set;
         let (picked, tables, calls) = RuleSet::with_scratch(|scratch| {
-            let base = Vm::json(&set.bytecode, &set.hosts, message, scratch)
-                .with_index(set.index(), true)
-                .without(view.removed(), found.version);
+            let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
+            base.use_index(set.index(), true);
+            base.leave_out(view.removed(), found.version);
             let mut search =
                 Search { view, found: &found, message, base, scratch: &mut room.scratch, calls: None };
             let (picked, tables) = search.decide(entry);
@@ -88,10 +88,10 @@ pub(super) fn matched(view: &View, entry: TableId, message: &Json) -> Vec<String
         let found = view.find(message, &mut room.found);
         let set = &*rules.set;
         let ids = RuleSet::with_scratch(|scratch| {
-            Vm::json(&set.bytecode, &set.hosts, message, scratch)
-                .with_index(set.index(), true)
-                .without(view.removed(), found.version)
-                .matched(entry)
+            let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
+            base.use_index(set.index(), true);
+            base.leave_out(view.removed(), found.version);
+            base.matched(entry)
         });
         // Each with the number of base routes before it; a later route stands before the base route
         // of that rank.

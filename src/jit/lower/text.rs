@@ -1,6 +1,6 @@
 //! Tests of a slot's text. Equality, prefixes, suffixes and short lists are comparisons of words in
 //! place; a search is a call with the searcher's address. Texts under a mode other than plain are
-//! prepared by the VM, once a decision.
+//! prepared as the VM prepares them, once a decision.
 
 use super::body::{AnyHelpers, Body, Targets};
 use super::{JitError, malformed};
@@ -166,10 +166,7 @@ impl Body<'_, '_, '_> {
             Check::Keywords(at) => {
                 let keywords = chunk.keywords.get(at as usize).ok_or_else(|| malformed("no keywords"))?;
                 let matcher = pools.keywords.get(at as usize).ok_or_else(|| malformed("no matcher"))?;
-                if !plain && keywords.search != Search::Matches {
-                    return Ok(false);
-                }
-                self.keywords(id, slot, keywords, matcher, targets);
+                self.keywords(id, pred, slot, keywords, matcher, targets);
             }
             Check::Members(at) if plain => return self.members(id, slot, at, targets),
             _ => return Ok(false),
@@ -177,7 +174,15 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    fn keywords(&mut self, id: u32, slot: u32, keywords: &Keywords, matcher: &Matcher, targets: Targets) {
+    fn keywords(
+        &mut self,
+        id: u32,
+        pred: &Pred,
+        slot: u32,
+        keywords: &Keywords,
+        matcher: &Matcher,
+        targets: Targets,
+    ) {
         let source = self.slot(SlotId(slot));
         let lists = [layout::JSON_LIST, layout::LIST];
         // A list may contain a keyword as well.
@@ -188,12 +193,24 @@ impl Body<'_, '_, '_> {
         self.dispatch(source, &[(layout::STR, on_text)], targets.unknown, other);
         if may_be_list {
             self.go(other);
-            self.by_vm(id, targets);
+            match keywords.element(pred.mode) {
+                Some(text) => {
+                    let (text, place) = (self.address(text), self.place(slot));
+                    let answer = self.call(offset_of!(AnyHelpers, has), &[text, place]);
+                    self.branch(answer, targets);
+                }
+                None => self.by_vm(id, targets),
+            }
         }
         if !source.tags.has(layout::STR) {
             return;
         }
         self.go(on_text);
+        if !pred.mode.text.is_plain() && keywords.search != Search::Matches {
+            let args = [self.address(pred), self.address(matcher), self.place(slot)];
+            let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
+            return self.branch_bool(holds, targets);
+        }
         let (words, part) = match matcher {
             Matcher::Starts(words, all) if !all || words.len() == 1 => (&**words, Part::Start),
             Matcher::Ends(words, all) if !all || words.len() == 1 => (&**words, Part::End),
