@@ -2,6 +2,7 @@
 //! are tried below the best so far, then those that bits leave over.
 
 use super::{End, Message, Vm};
+use crate::bytecode::chunk::RuleCode;
 use crate::bytecode::instr::Instr;
 use crate::index::block::{Block, CHUNK, MAX_COLUMNS};
 use crate::index::{Guard, Index, Posted, Posting, TableIndex};
@@ -152,9 +153,26 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         Some(Found { rank, route, goto })
     }
 
-    /// The first route that holds of a table's first ones, tried one by one.
+    /// The first route that holds of a table's first ones.
     fn first_in_order(&mut self, table: TableId, count: u32) -> Option<Found> {
-        (0..count).find_map(|rank| self.try_route(table, rank))
+        if self.removed.is_some() {
+            return (0..count).find_map(|rank| self.try_route(table, rank));
+        }
+        // Their code lies one behind the other: it is run as a whole.
+        let routes = &self.chunk.tables.get(table.index())?.routes;
+        let routes = routes.get(..count as usize).unwrap_or(routes);
+        let (first, last) = (routes.first()?, routes.last()?);
+        let (route, goto) = match self.run::<true>(first.start as usize, last.end as usize) {
+            End::Choose(route) => (route, None),
+            End::Goto { route, table, .. } => (route, Some(table)),
+            _ => return None,
+        };
+        let chosen = |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
+            Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => *other == route,
+            _ => false,
+        };
+        let rank = routes.iter().position(chosen)? as u32;
+        Some(Found { rank, route, goto })
     }
 
     fn first(&mut self, index: &'a Index, info: &'a TableIndex, table: TableId, from: u32) -> Option<Found> {
