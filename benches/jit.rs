@@ -9,7 +9,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rulec::jit::JitCode;
 use rulec::sema::hir::TableId;
 use rulec::vm::{Scratch, Vm};
-use rulec::{Record, Rules, Tier};
+use rulec::{Indexing, Record, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -30,6 +30,7 @@ struct Case {
 impl Case {
     fn new(name: &'static str, source: &str, messages: Vec<Json>) -> Case {
         let rules = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let rules = rules.with_index(Indexing::Never);
         let (vm, jit) = (rules.with_tier(Tier::Vm), rules.with_tier(Tier::Jit));
         jit.ready().expect("the host is supported");
         for message in &messages {

@@ -1,8 +1,9 @@
 //! Answering every line of a stream on several threads, the answers in the order of the lines.
 //!
-//! There is no queue. A worker takes the lines that are there, answers them, waits for its turn and
-//! writes. So memory is bounded by the number of workers, and whoever reads the answers slowly holds
-//! up the reading as well. Before anything waits for more input, what was answered is handed over.
+//! A worker takes the lines that are there, answers them and, when it is their turn, writes the answers;
+//! answers that are early are left for whoever's turn comes before. Few may be ([`EARLY`]), then the worker
+//! waits. So memory is bounded by the number of workers, and whoever reads the answers slowly holds up the
+//! reading as well. Before anything waits for more input, what was answered is handed over.
 
 use super::Stop;
 use super::files;
@@ -12,6 +13,7 @@ use super::term::{Out, Term};
 use rulec::diag::Code;
 use rulec::json::JsonError;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
@@ -19,6 +21,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+/// So many times a worker may be ahead of its turn before it waits for it.
+const EARLY: usize = 2;
 
 /// The stream, its name, and its size when known.
 pub type Input = (Box<dyn Read + Send>, String, Option<u64>);
@@ -114,7 +119,15 @@ pub fn answer<W: Worker>(
             ended: false,
         }),
         taken: AtomicU64::new(0),
-        sink: Mutex::new(Sink { out, turn: 0, failed: None, ended: false }),
+        sink: Mutex::new(Sink {
+            out,
+            turn: 0,
+            early: BTreeMap::new(),
+            most_early: EARLY * workers.len(),
+            spare: Vec::new(),
+            failed: None,
+            ended: false,
+        }),
         turned: Condvar::new(),
     };
     thread::scope(|scope| {
@@ -158,6 +171,11 @@ struct Sink<'o> {
     out: &'o mut Out,
     /// The chunk whose answers come next.
     turn: u64,
+    /// The answers to later chunks.
+    early: BTreeMap<u64, Vec<u8>>,
+    most_early: usize,
+    /// Room for answers.
+    spare: Vec<Vec<u8>>,
     failed: Option<Stop>,
     /// Nobody wants any more answers.
     ended: bool,
@@ -198,7 +216,7 @@ impl Stream<'_> {
                     write_json(&mut answers, &Refused { line: number, error: bad_message(&error) });
                 }
             }
-            if !self.give(turn, &answers) {
+            if !self.give(turn, &mut answers) {
                 break;
             }
         }
@@ -227,26 +245,45 @@ impl Stream<'_> {
         }
     }
 
-    /// Writes answers when it is their turn; whether more are wanted.
-    fn give(&self, turn: u64, answers: &[u8]) -> bool {
+    /// Writes answers when it is their turn, or leaves them to be written then, with other room in their
+    /// place; whether more are wanted.
+    fn give(&self, turn: u64, answers: &mut Vec<u8>) -> bool {
         let mut sink = lock(&self.sink);
-        while sink.turn != turn && !sink.ended {
+        while sink.turn != turn && sink.early.len() >= sink.most_early && !sink.ended {
             sink = self.turned.wait(sink).unwrap_or_else(PoisonError::into_inner);
         }
-        if !sink.ended {
-            let mut written = sink.out.write(answers);
-            if self.taken.load(Ordering::Acquire) == turn + 1 {
-                written = written.and_then(|()| sink.out.flush());
-            }
-            if let Err(stop) = written {
-                (sink.ended, sink.failed) = (true, Some(stop));
-            }
-            sink.ended |= sink.out.is_closed();
+        if sink.turn != turn && !sink.ended {
+            let room = sink.spare.pop().unwrap_or_default();
+            sink.early.insert(turn, std::mem::replace(answers, room));
+            return true;
         }
-        sink.turn += 1;
+        sink.write(answers, &self.taken);
+        let mut next = sink.turn;
+        while let Some(answers) = sink.early.remove(&next) {
+            sink.write(&answers, &self.taken);
+            sink.spare.push(answers);
+            next = sink.turn;
+        }
         let wanted = !sink.ended;
         drop(sink);
         self.turned.notify_all();
         wanted
+    }
+}
+
+impl Sink<'_> {
+    /// Writes the answers whose turn it is; out of `taken` chunks.
+    fn write(&mut self, answers: &[u8], taken: &AtomicU64) {
+        if !self.ended {
+            let mut written = self.out.write(answers);
+            if taken.load(Ordering::Acquire) == self.turn + 1 {
+                written = written.and_then(|()| self.out.flush());
+            }
+            if let Err(stop) = written {
+                (self.ended, self.failed) = (true, Some(stop));
+            }
+            self.ended |= self.out.is_closed();
+        }
+        self.turn += 1;
     }
 }
