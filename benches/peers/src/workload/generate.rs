@@ -304,7 +304,9 @@ mod tests {
     use crate::workload::Message;
 
     /// Routes that are a test of the text and nothing else, with the frequencies aimed at: as many hold
-    /// for a message as the frequencies add up to, within a third.
+    /// for a message as the frequencies add up to, within a third. Of a word the estimate leaves out the
+    /// messages that are made for the route itself: little, but where no text has the word by chance it is
+    /// half as much again.
     #[test]
     fn frequencies_of_tests_of_the_text() {
         const MESSAGES: usize = 2_000;
@@ -330,10 +332,8 @@ mod tests {
                 let measured = holding.sum::<usize>() as f64 / MESSAGES as f64;
                 let ratio = measured / aimed;
                 let named = (density.name(), workload.routes.len());
-                assert!(
-                    (0.75..1.33).contains(&ratio),
-                    "{named:?}: aimed at {aimed:.2}, measured {measured:.2}"
-                );
+                let expected = if density == Density::Rare { 1.0..1.8 } else { 0.75..1.33 };
+                assert!(expected.contains(&ratio), "{named:?}: aimed at {aimed:.2}, measured {measured:.2}");
             }
         }
     }
