@@ -257,14 +257,13 @@ impl Stream<'_> {
             sink.early.insert(turn, std::mem::replace(answers, room));
             return true;
         }
-        sink.write(answers, &self.taken);
-        let mut next = sink.turn;
-        while let Some(answers) = sink.early.remove(&next) {
-            sink.write(&answers, &self.taken);
-            sink.spare.push(answers);
-            next = sink.turn;
+        let due = &mut *sink;
+        due.write(answers, &self.taken);
+        while let Some(answers) = due.early.remove(&due.turn) {
+            due.write(&answers, &self.taken);
+            due.spare.push(answers);
         }
-        let wanted = !sink.ended;
+        let wanted = !due.ended;
         drop(sink);
         self.turned.notify_all();
         wanted
@@ -272,7 +271,7 @@ impl Stream<'_> {
 }
 
 impl Sink<'_> {
-    /// Writes the answers whose turn it is; out of `taken` chunks.
+    /// Writes the answers whose turn it is, and hands them over when they are those to the last chunk taken.
     fn write(&mut self, answers: &[u8], taken: &AtomicU64) {
         if !self.ended {
             let mut written = self.out.write(answers);
