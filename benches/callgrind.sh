@@ -18,7 +18,7 @@ if ! command -v valgrind >/dev/null; then
   exit 1
 fi
 
-built=$(cargo bench --locked --profile release --no-default-features --features jit --bench guard --no-run 2>&1) || { echo "$built" >&2; exit 1; }
+built=$(cargo bench --locked -p rulec --profile release --bench guard --no-run 2>&1) || { echo "$built" >&2; exit 1; }
 program=$(sed -n 's/.*(\(.*guard-[0-9a-f]*\)).*/\1/p' <<<"$built" | tail -n 1)
 if [[ ! -x "$program" ]]; then
   echo "cargo did not say where it put the benchmark \`guard\`:" >&2

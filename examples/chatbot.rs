@@ -7,10 +7,10 @@
 
 use rulec::Rules;
 use rulec::classifier::Options;
-use rulec::systems::choice::AskedChoice;
-use rulec::systems::flow::{FlowEnding, FlowMatcher, FlowOutcome, FlowRunner};
-use rulec::systems::http::{
-    AllowedHosts, Body, ChatModel, FlowExecutor, HttpClient, Limits, Role, Template, Turn,
+use rulec::systems::flow::FlowMatcher;
+use rulec_http::{
+    AllowedHosts, AskedChoice, Body, ChatModel, FlowEnding, FlowExecutor, FlowOutcome, FlowRunner,
+    HttpClient, Limits, Role, Template, Turn,
 };
 use serde_json::{Map, Value as Json, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -22,7 +22,7 @@ use std::time::Duration;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = stand_in()?;
 
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/chatbot.rules");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chatbot.rules");
     let rules = Rules::from_path(path)?;
 
     // Every call to the outside goes through one client. Hosts that are not listed here cannot be

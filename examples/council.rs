@@ -11,8 +11,8 @@
 //! `cargo run --example council`
 
 use rulec::Rules;
-use rulec::systems::workflow::processors::{Loop, Vote};
-use rulec::systems::workflow::{Node, ProcessError, Processor, Report, RulesRouter, Workflow, from_fn};
+use rulec_runtime::workflow::processors::{Loop, Vote};
+use rulec_runtime::workflow::{Node, ProcessError, Processor, Report, RulesRouter, Workflow, from_fn};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ fn print(report: &Report) {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/council.rules");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/council.rules");
     let council = council(&Rules::from_path(path)?)?;
     // What is suspicious about the graph, found before anything runs.
     for finding in council.findings() {

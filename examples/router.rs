@@ -5,7 +5,7 @@
 //! `cargo run --example router`
 
 use rulec::Rules;
-use rulec::systems::route::{DecisionLog, HandlerError, Outcome, Request, Router};
+use rulec_runtime::route::{DecisionLog, HandlerError, Outcome, Request, Router};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn print(text: &str, outcome: &Outcome) {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/helpdesk.rules");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/helpdesk.rules");
     let rules = Rules::from_path(path)?;
 
     // Every decision becomes a JSON line, written by a thread of its own; the phone number below is

@@ -142,7 +142,9 @@ impl Rules {
         self.table(TableId(0))
     }
 
-    pub(crate) fn table(&self, table: TableId) -> Entry<'_> {
+    /// The entry of a table; unstable.
+    #[doc(hidden)]
+    pub fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.set, how: How { tier: self.tier, indexing: self.indexing }, table }
     }
 

@@ -1,5 +1,5 @@
-//! Holds the modules' imports against the layers that ARCHITECTURE.md lists, since Cargo cannot
-//! enforce them inside one package.
+//! Holds the library's imports against the layers that ARCHITECTURE.md lists, since Cargo cannot
+//! enforce them inside one package, and the members' manifests against its list of members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,11 +9,16 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The text of a fenced block of ARCHITECTURE.md.
+fn block(name: &str) -> String {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rest = page.split(&format!("```{name}\n")).nth(1).unwrap();
+    rest.split("```").next().unwrap().to_owned()
+}
+
 /// Module name → level, from the fenced `layers` block.
 fn layers() -> BTreeMap<String, usize> {
-    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let block = page.split("```layers\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    block
+    block("layers")
         .lines()
         .flat_map(|line| {
             let mut words = line.split_whitespace();
@@ -59,7 +64,7 @@ fn graph() -> BTreeMap<String, BTreeSet<String>> {
         let module = inner.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
         let is_test =
             inner.iter().any(|part| matches!(part.to_str(), Some("tests" | "tests.rs" | "fixture.rs")));
-        if module == "lib" || module == "main" || is_test {
+        if module == "lib" || is_test {
             continue;
         }
         let mut imported = imports(&fs::read_to_string(&file).unwrap());
@@ -97,4 +102,40 @@ fn modules_do_not_import_in_a_circle() {
         }
     }
     assert!(graph.is_empty(), "a circle among {:?}", graph.keys().collect::<Vec<_>>());
+}
+
+/// Member → the packages of this workspace that its manifest names, tests' dependencies left out.
+fn members() -> BTreeMap<String, BTreeSet<String>> {
+    let folders = fs::read_dir(root().join("crates")).unwrap();
+    folders
+        .map(|folder| {
+            let manifest = fs::read_to_string(folder.unwrap().path().join("Cargo.toml")).unwrap();
+            let section = |name: &str| {
+                let rest = manifest.split(&format!("[{name}]\n")).nth(1).unwrap_or_default().to_owned();
+                rest.split("\n[").next().unwrap().to_owned()
+            };
+            let name = section("package")
+                .lines()
+                .find_map(|line| Some(line.strip_prefix("name = \"")?.trim_end_matches('"').to_owned()));
+            let dependencies = section("dependencies")
+                .lines()
+                .filter_map(|line| line.split(['.', ' ']).next())
+                .filter(|name| name.starts_with("rulec"))
+                .map(str::to_owned)
+                .collect();
+            (name.unwrap(), dependencies)
+        })
+        .collect()
+}
+
+#[test]
+fn members_depend_on_what_the_map_says() {
+    let map: BTreeMap<String, BTreeSet<String>> = block("members")
+        .lines()
+        .map(|line| {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            (words.next().unwrap(), words.collect())
+        })
+        .collect();
+    assert_eq!(members(), map);
 }

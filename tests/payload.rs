@@ -1,6 +1,6 @@
 //! Payloads: the shipped rules against the cases, and the parts they are made of.
 
-use rulec::systems::payload::{Judge, JudgeError, Judgement, Outcome, cases, kinds, schema};
+use rulec::systems::payload::{Judge, JudgeError, Judgement, Outcome, kinds, schema};
 use rulec::{Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::fs;
@@ -24,49 +24,6 @@ fn decisions() -> Rules {
 fn read_cases(path: &Path) -> Vec<Json> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn read_context(path: &Path) -> Json {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// Runs the cases of a file on every engine.
-fn conform(cases: &[Json], context: &Json) {
-    let rules = decisions();
-    for tier in [Tier::Vm, Tier::Reference, Tier::Jit] {
-        let rules = rules.with_tier(tier);
-        let failed: Vec<String> = cases
-            .iter()
-            .filter_map(|case| {
-                cases::run(&rules, case, context).err().map(|why| format!("{}: {why}", case["name"]))
-            })
-            .collect();
-        assert!(
-            failed.is_empty(),
-            "{tier:?}: {} of {} fail:\n{}",
-            failed.len(),
-            cases.len(),
-            failed.join("\n")
-        );
-    }
-}
-
-#[test]
-fn the_shared_cases_pass() {
-    let folder = root().join("../shared/cases");
-    if !folder.exists() {
-        eprintln!("skipped: the folder with the shared cases is not there");
-        return;
-    }
-    let cases = read_cases(&folder.join("payload.jsonl"));
-    assert!(cases.len() > 1000);
-    conform(&cases, &read_context(&folder.join("payload_context.json")));
-}
-
-#[test]
-fn the_own_cases_pass() {
-    let folder = root().join("tests/conformance/payload");
-    conform(&read_cases(&folder.join("cases.jsonl")), &read_context(&folder.join("context.json")));
 }
 
 /// All cases there are: the shared ones, or else the own.

@@ -1,8 +1,7 @@
-//! Which flow a message wants: keyword flows by their patterns, intent flows by the built-in
-//! classifier or a language model, and their execution.
+//! Which flow a message wants: keyword flows by their patterns, intent flows by the built-in classifier.
 //!
-//! [`FlowMatcher`] finds flows and is offline. With the feature `http`, [`FlowRunner`] asks a language
-//! model where the matcher finds nothing, and executes what was found: the one path for every flow.
+//! [`FlowMatcher`] is offline. The `FlowRunner` of `rulec-http` asks a language model where the matcher finds
+//! nothing, and executes what was found: the one path for every flow.
 //!
 //! ```
 //! use rulec::Rules;
@@ -24,17 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(feature = "http")]
-mod outcome;
-#[cfg(feature = "http")]
-mod runner;
 #[cfg(test)]
 mod tests;
-
-#[cfg(feature = "http")]
-pub use outcome::{FlowEnding, FlowOutcome, FoundBy};
-#[cfg(feature = "http")]
-pub use runner::FlowRunner;
 
 use super::prompt::{PickTool, intent_prompt};
 use crate::classifier::{self, Classifier, Options, Ranked, TrainError};

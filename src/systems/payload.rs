@@ -25,10 +25,7 @@
 //! ```
 
 mod arbitrate;
-pub mod cases;
 mod correct;
-#[cfg(feature = "runtime")]
-pub mod events;
 mod judgement;
 mod path;
 mod run;
@@ -111,7 +108,9 @@ fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: &str) -> Str
     }
 }
 
-pub(crate) fn unknown_kind(program: &Program, name: &str) -> JudgeError {
+/// Says that the program has no payload kind of that name, and which it has; unstable.
+#[doc(hidden)]
+pub fn unknown_kind(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
     JudgeError::UnknownKind { name: name.to_owned(), hint: hint(name, names, "kinds") }
 }
@@ -203,7 +202,9 @@ impl Judge {
         &self.payload().name
     }
 
-    fn payload(&self) -> &Payload {
+    /// The compiled statement; unstable.
+    #[doc(hidden)]
+    pub fn payload(&self) -> &Payload {
         &self.rules.program().payloads[self.kind]
     }
 

@@ -3,5 +3,3 @@
 
 pub mod generate;
 pub mod random;
-#[cfg(feature = "http")]
-pub mod server;

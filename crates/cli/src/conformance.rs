@@ -1,0 +1,62 @@
+//! `rulec conformance`: cases with expected results, held against an engine.
+
+use super::term::Out;
+use super::{Status, Stop, import, run};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::Tier;
+use rulec::json;
+use rulec_conformance::{KINDS, Kind, Setting, kind};
+use std::path::PathBuf;
+
+/// Hold cases with expected results against the engine
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec conformance route cases/route.jsonl
+  rulec conformance choice cases/choice.jsonl --engine reference --list-failures
+  rulec conformance payload cases/payload.jsonl --context cases/payload_context.json
+
+Prints `N passed, N failed`; the exit status is 1 when a case failed.")]
+pub struct Args {
+    /// What the cases are about
+    #[arg(value_parser = kinds())]
+    kind: &'static Kind,
+    /// The cases, one JSON object a line; `-` reads standard input
+    cases: PathBuf,
+    /// A JSON file with what all cases share, for the kinds that need one
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// Also list what failed, and how
+    #[arg(long)]
+    list_failures: bool,
+    /// The engine that decides; all answer alike
+    #[arg(long, default_value = Tier::Auto.name(), value_parser = run::tier(), value_name = "ENGINE")]
+    engine: Tier,
+}
+
+fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
+    PossibleValuesParser::new(KINDS.iter().map(|kind| kind.name))
+        .try_map(|name| kind(&name).ok_or("there is no such kind"))
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, out: &mut Out) -> Result<Status, Stop> {
+    let context = match &args.context {
+        None => None,
+        Some(path) => {
+            let (bytes, name) = import::read(path)?;
+            Some(json::parse_bytes(&bytes).map_err(|error| Stop::usage(format!("{name}: {error}")))?)
+        }
+    };
+    let (bytes, name) = import::read(&args.cases)?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| Stop::usage(format!("`{name}` is not UTF-8: {error}")))?;
+    let report = args.kind.run(&text, &Setting { tiers: vec![args.engine], context });
+    if args.list_failures {
+        for failure in &report.failures {
+            let name = if failure.name.is_empty() { String::new() } else { format!("{}: ", failure.name) };
+            out.line(&format!("line {}: {name}{}", failure.line, failure.message))?;
+        }
+    }
+    out.line(&format!("{} passed, {} failed", report.passed, report.failures.len()))?;
+    Ok(if report.failures.is_empty() { Status::Fine } else { Status::Errors })
+}

@@ -1,0 +1,98 @@
+//! `rulec import`: rules from another system's JSON.
+
+use super::files;
+use super::term::{Out, Term};
+use super::{Status, Stop};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::json;
+use rulec_import::{ImportError, System};
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Write rules from another system's JSON
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec import routes router.json -o support.rules
+  rulec import flows flows.json | less
+  cat choice.json | rulec import choice - -o next_step.rules
+
+What is read:
+  routes   a list of routes, or {\"routes\": […], \"default\": \"handler\"}
+  choice   a list of branches, or {\"choices\": […]}
+  flows    a list of flows, or {\"flows\": […]}
+The rules decide as the original does; comments in them say where they differ, and what was left out.
+What cannot be translated is an error that names its place, and nothing is written.")]
+pub struct Args {
+    /// What the JSON holds
+    #[arg(value_parser = system())]
+    system: System,
+    /// The JSON file; `-` reads standard input
+    file: PathBuf,
+    /// Where to write the rules [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write over a file that is there
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+fn system() -> impl TypedValueParser<Value = System> {
+    PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+    let (bytes, name) = read(&args.file)?;
+    let imported = match std::str::from_utf8(&bytes) {
+        Ok(text) => args.system.import(text),
+        // The reader of messages says where, and what to do.
+        Err(_) => Err(json::parse_bytes(&bytes).map_or_else(ImportError::from, |_| {
+            ImportError::Internal("a text that is not UTF-8 was read".to_owned())
+        })),
+    };
+    let imported = imported.map_err(|error| Stop::error(format!("{name}: {error}")))?;
+    match &args.output {
+        None => out.write(imported.text.as_bytes())?,
+        Some(path) => {
+            write(path, args.force, &imported.text)?;
+            term.say(&format!("wrote `{}`", path.display()));
+        }
+    }
+    out.flush()?;
+    for note in &imported.notes {
+        term.note(note);
+    }
+    Ok(Status::Fine)
+}
+
+/// The whole of a file, or of standard input, and its name for messages.
+pub fn read(path: &Path) -> Result<(Vec<u8>, String), Stop> {
+    let mut bytes = Vec::new();
+    let standard = path == Path::new("-");
+    let name = if standard { "standard input".to_owned() } else { path.display().to_string() };
+    // One byte over the limit is enough for the reader to refuse the text.
+    let limit = json::MAX_BYTES as u64 + 1;
+    let result = if standard {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else if path.is_dir() {
+        return Err(Stop::usage(format!("`{name}` is a folder; name a file")));
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    result.map_err(|error| files::unreadable(&name, &error))?;
+    Ok((bytes, name))
+}
+
+/// Writes the file; one that is there is not lost by mistake.
+fn write(path: &Path, force: bool, text: &str) -> Result<(), Stop> {
+    let mut options = OpenOptions::new();
+    let options = if force { options.create(true).truncate(true) } else { options.create_new(true) };
+    let written = options.write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Stop::usage(format!("`{}` is there already; `--force` writes over it", path.display()))
+        }
+        _ => Stop::usage(format!("`{}` cannot be written: {error}", path.display())),
+    })
+}

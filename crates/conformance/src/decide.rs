@@ -1,0 +1,67 @@
+//! Routes, choices and flows: imported, compiled, decided.
+
+use super::{Case, Setting, Verdict};
+use rulec::{Entry, Rules};
+use rulec_import::{Imported, System};
+use serde_json::{Value as Json, json};
+
+/// `routes`, `message`, `context`; `expected` is the chosen route's name, or null for the default.
+pub(super) fn route(case: &Case, setting: &Setting) -> Verdict {
+    let message = json!({ "text": case.get("message")?, "ctx": case.or("context", &json!({})) });
+    decided(case, setting, System::Routes, "routes", |imported, rules| {
+        let decision = rules.main().decide(&message);
+        let chosen = decision.chosen().filter(|_| !decision.is_default());
+        json!(chosen.map(|name| imported.original(name)))
+    })
+}
+
+/// `branches`, `variables`; `expected` is the branch's id, "" when none holds.
+pub(super) fn choice(case: &Case, setting: &Setting) -> Verdict {
+    let message = json!({ "steps": case.get("variables")? });
+    decided(case, setting, System::Choice, "branches", |imported, rules| {
+        let branch = first_entry(rules).and_then(|entry| entry.decide(&message).branch());
+        json!(branch.map_or("", |id| imported.original(id)))
+    })
+}
+
+/// `flows`, `message`; `expected` is `{"flow", "pattern"}`, both null when none is found.
+pub(super) fn flow(case: &Case, setting: &Setting) -> Verdict {
+    let message = json!({ "text": case.get("message")? });
+    decided(case, setting, System::Flows, "flows", |imported, rules| {
+        let hit = rules.entry("flows").ok().and_then(|entry| entry.decide(&message).flow());
+        json!({
+            "flow": hit.map(|hit| hit.id),
+            "pattern": hit.map(|hit| imported.original_pattern(hit.name, hit.pattern)),
+        })
+    })
+}
+
+/// The entry beside the routes outside any table.
+fn first_entry(rules: &Rules) -> Option<Entry<'_>> {
+    let name = rules.entries().nth(1)?;
+    rules.entry(name).ok()
+}
+
+/// Imports the member `key` and holds what each engine decides against what is expected.
+fn decided(
+    case: &Case,
+    setting: &Setting,
+    system: System,
+    key: &str,
+    decide: impl Fn(&Imported, &Rules) -> Json,
+) -> Verdict {
+    let expected = case.get("expected")?;
+    let imported = match (system.import_value(case.get(key)?), case.expects_load_error()) {
+        (Err(_), true) => return Ok(()),
+        (Ok(_), true) => return Err("expected an error on loading, and there is none".to_owned()),
+        (Err(error), false) => return Err(error.to_string()),
+        (Ok(imported), false) => imported,
+    };
+    for tier in &setting.tiers {
+        let found = decide(&imported, &imported.rules.with_tier(*tier));
+        if found != *expected {
+            return Err(format!("expected {expected}, found {found} by the engine {tier}"));
+        }
+    }
+    Ok(())
+}

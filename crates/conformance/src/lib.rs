@@ -1,0 +1,114 @@
+//! Cases with expected results, one JSON object a line, held against the engine.
+//!
+//! A case goes the whole way, by every engine that is asked for: from the original's JSON through
+//! the importer and the compiler to a decision, or, for payloads and workflows, by the rules that
+//! come with the project.
+//!
+//! To add a kind: a row in [`KINDS`] and the function it names.
+
+mod decide;
+pub mod payload;
+mod shipped;
+pub mod workflow;
+
+use rulec::Tier;
+use rulec::json;
+use serde_json::{Map, Value as Json};
+
+/// What a case is run with.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    /// The engines that must answer alike.
+    pub tiers: Vec<Tier>,
+    /// What all cases of a file share, for the kinds that have such a thing.
+    pub context: Option<Json>,
+}
+
+/// A kind of case.
+#[derive(Debug)]
+pub struct Kind {
+    /// The name used on the command line.
+    pub name: &'static str,
+    /// Holds one case against the engine.
+    run: fn(&Case, &Setting) -> Verdict,
+}
+
+/// Whether the case holds; otherwise what is wrong.
+type Verdict = Result<(), String>;
+
+/// Every kind, in the order it is documented.
+pub const KINDS: &[Kind] = &[
+    Kind { name: "route", run: decide::route },
+    Kind { name: "choice", run: decide::choice },
+    Kind { name: "flow", run: decide::flow },
+    Kind { name: "payload", run: shipped::payload },
+    Kind { name: "workflow", run: shipped::workflow },
+];
+
+/// The kind of that name.
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// A case as it was read.
+pub(crate) struct Case {
+    members: Map<String, Json>,
+}
+
+impl Case {
+    fn get(&self, key: &str) -> Result<&Json, String> {
+        self.members.get(key).ok_or_else(|| format!("the case has no `{key}`"))
+    }
+
+    /// A member that may be absent.
+    fn or<'c>(&'c self, key: &str, other: &'c Json) -> &'c Json {
+        self.members.get(key).unwrap_or(other)
+    }
+
+    /// Whether the original refuses to load what the case holds.
+    fn expects_load_error(&self) -> bool {
+        self.members.get("expected").and_then(|expected| expected.get("load_error"))
+            == Some(&Json::Bool(true))
+    }
+}
+
+/// A case that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The line of the file, from 1.
+    pub line: usize,
+    /// The case's name, where it has one.
+    pub name: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// How a file of cases came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Cases that hold.
+    pub passed: usize,
+    /// Those that do not.
+    pub failures: Vec<Failure>,
+}
+
+impl Kind {
+    /// Runs the cases of a text, one a line; empty lines are passed over.
+    pub fn run(&self, text: &str, setting: &Setting) -> Report {
+        let mut report = Report::default();
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let (name, verdict) = match json::parse_object(line) {
+                Err(error) => (String::new(), Err(error.to_string())),
+                Ok(members) => {
+                    let name = members.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
+                    (name, (self.run)(&Case { members }, setting))
+                }
+            };
+            match verdict {
+                Ok(()) => report.passed += 1,
+                Err(message) => report.failures.push(Failure { line: at + 1, name, message }),
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,119 @@
+//! Conformance cases as data: a payload, arbitration or intent, and what is expected. What a case is
+//! called says nothing here.
+
+use rulec::Rules;
+use rulec::systems::payload::{Judge, arbitrate};
+use serde_json::{Map, Value as Json, json};
+
+/// Runs one case; `context` is what its `context_overrides` change.
+///
+/// # Errors
+/// What differed, or what is wrong with the case.
+pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), String> {
+    let expected = &case["expected"];
+    let text = |key: &str| case[key].as_str().ok_or_else(|| format!("the case has no text `{key}`"));
+    let actual = match text("kind")? {
+        "payload" => judged(rules, case, text("decision_type")?, context)?,
+        "arbitrate" => {
+            let decisions = case["decisions"].as_array().ok_or("the case has no decisions")?;
+            let pair = |decision: &Json| {
+                let part = |key: &str| decision[key].as_str().unwrap_or_default().to_owned();
+                (part("id"), part("type"))
+            };
+            let decisions: Vec<(String, String)> = decisions.iter().map(pair).collect();
+            let result = arbitrate(rules, &decisions).map_err(|error| error.to_string())?;
+            serde_json::to_value(result).map_err(|error| error.to_string())?
+        }
+        "intent" => {
+            let message = facts(text("intent")?, &case["facts"]);
+            let entry = rules.entry(INTENTS).map_err(|error| error.to_string())?;
+            json!({"decision": entry.decide(&message).target()})
+        }
+        "intent_allows" => {
+            let message = facts(text("intent")?, &Json::Null);
+            let entry = rules.entry(INTENTS).map_err(|error| error.to_string())?;
+            json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
+        }
+        other => return Err(format!("there is no kind of case `{other}`")),
+    };
+    match difference(expected, &actual) {
+        None => Ok(()),
+        Some(difference) => Err(difference),
+    }
+}
+
+/// The table that leads from intents to decisions.
+const INTENTS: &str = "intents";
+
+fn facts(intent: &str, facts: &Json) -> Json {
+    let mut message = facts.as_object().cloned().unwrap_or_default();
+    message.insert("intent".to_owned(), json!(intent));
+    Json::Object(message)
+}
+
+fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json, String> {
+    let mut context = context.as_object().cloned().unwrap_or_default();
+    if let Some(overrides) = case["context_overrides"].as_object() {
+        context.extend(overrides.clone());
+    }
+    let mut payload = case["payload"].clone();
+    if let Some(pad) = case["pad"].as_object() {
+        let field = pad.get("field").and_then(Json::as_str).unwrap_or_default();
+        let char = pad.get("char").and_then(Json::as_str).unwrap_or_default();
+        let count = pad.get("count").and_then(Json::as_u64).unwrap_or(0);
+        let padded = payload[field].as_str().unwrap_or_default().to_owned();
+        payload[field] = json!(padded + &char.repeat(usize::try_from(count).unwrap_or(0)));
+    }
+    let mut judge = Judge::new(rules, kind)
+        .and_then(|judge| judge.context(Json::Object(context)))
+        .map_err(|error| error.to_string())?;
+    if !case["options"].is_null() {
+        judge = judge.options(case["options"].clone()).map_err(|error| error.to_string())?;
+    }
+    let judgement = judge.judge(&payload);
+    serde_json::to_value(judgement).map_err(|error| error.to_string())
+}
+
+/// How the answer differs from what is expected; numbers compare by value. What the answer says
+/// beyond that, such as messages, is not compared.
+fn difference(expected: &Json, actual: &Json) -> Option<String> {
+    let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
+    let (Json::Object(wanted), Json::Object(given)) = (expected, actual) else {
+        return Some(format!("expected {expected}, got {actual}"));
+    };
+    for (key, value) in wanted {
+        let given = given.get(key).map(|value| bare(key, value)).unwrap_or(Json::Null);
+        if !same(value, &given) {
+            return Some(format!("`{key}`: expected {value}, got {given}"));
+        }
+    }
+    let extra = answers.iter().find(|key| given.contains_key(**key) && !wanted.contains_key(**key));
+    extra.map(|key| format!("`{key}`: expected none, got {}", given[*key]))
+}
+
+/// Violations by rule and place alone.
+fn bare(key: &str, value: &Json) -> Json {
+    match value {
+        Json::Array(items) if key == "violations" || key == "remaining" => {
+            let part = |item: &Json| {
+                let parts = ["rule", "path"].map(|part| (part.to_owned(), item[part].clone()));
+                Json::Object(parts.into_iter().collect::<Map<String, Json>>())
+            };
+            Json::Array(items.iter().map(part).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) => {
+            (a.is_i64() && b.is_i64() && a == b) || a.as_f64() == b.as_f64()
+        }
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}

@@ -1,0 +1,42 @@
+//! Payload and workflow cases, which the shipped rule files decide.
+
+use super::{Case, Setting, Verdict};
+use crate::{payload, workflow};
+use rulec::systems::shipped;
+use rulec::{Rules, Tier};
+use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
+use serde_json::Value as Json;
+use std::sync::{Arc, LazyLock};
+
+/// A shipped file compiled, or why it is not.
+type Compiled = Result<Rules, String>;
+
+fn compile(text: &str) -> Compiled {
+    Rules::from_text(text).map_err(|error| error.to_string())
+}
+
+fn by(compiled: &Compiled, tier: Tier) -> Compiled {
+    compiled.as_ref().map(|rules| rules.with_tier(tier)).map_err(String::clone)
+}
+
+/// A payload, several decisions at once, or an intent.
+pub(super) fn payload(case: &Case, setting: &Setting) -> Verdict {
+    static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(shipped::DECISIONS));
+    let context = setting.context.as_ref().unwrap_or(&Json::Null);
+    let case = Json::Object(case.members.clone());
+    setting.tiers.iter().try_for_each(|tier| payload::run(&by(&RULES, *tier)?, &case, context))
+}
+
+/// A run of a workflow, or the decisions of a loop or vote.
+pub(super) fn workflow(case: &Case, setting: &Setting) -> Verdict {
+    static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(shipped::WORKFLOW));
+    let case = Json::Object(case.members.clone());
+    setting.tiers.iter().try_for_each(|tier| {
+        let rules = by(&RULES, *tier)?;
+        let router = |rule: &str, _: &str| {
+            let router = RulesRouter::new(&rules, rule).map_err(|error| error.to_string())?;
+            Ok(Arc::new(router) as Arc<dyn ConditionalRouter>)
+        };
+        workflow::check(&case, &router)
+    })
+}

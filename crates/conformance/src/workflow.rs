@@ -1,0 +1,169 @@
+//! Runs conformance cases: one JSON object each, with what is expected of the engine or of a
+//! processor's decision. The format is described beside the cases.
+
+use rulec_runtime::workflow::processors::{Loop, LoopState, vote};
+use rulec_runtime::workflow::{
+    BoxFuture, Call, ConditionalRouter, Node, NodeId, ProcessResult, Processor, Workflow,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Makes the router for a rule from its name and its text. Cases never bring code with them.
+pub type Routers<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, String>;
+
+/// The kinds of cases that [`check`] knows.
+pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
+
+/// Runs a case and compares it with what it expects; numbers compare by value. It blocks the thread,
+/// and so must not be called within a tokio runtime.
+///
+/// # Errors
+/// What differs, or why the case cannot be run.
+pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), String> {
+    let actual = run(case, routers)?;
+    let expected = case.get("expected").ok_or("the case has no `expected`")?;
+    match difference(expected, &actual, "expected") {
+        None => Ok(()),
+        Some(difference) => Err(difference),
+    }
+}
+
+/// What a case comes to, in the form of its `expected`. Blocks like [`check`].
+///
+/// # Errors
+/// Why the case cannot be run.
+pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, String> {
+    match case.get("kind").and_then(Value::as_str) {
+        Some("workflow") => workflow(read(case)?, routers),
+        Some("loop_decision") => loop_decisions(read(case)?),
+        Some("vote_decision") => vote_decisions(read(case)?),
+        kind => Err(format!("{kind:?} is none of the kinds {}", KINDS.join(", "))),
+    }
+}
+
+fn read<'c, T: Deserialize<'c>>(case: &'c Value) -> Result<T, String> {
+    T::deserialize(case).map_err(|error| error.to_string())
+}
+
+#[derive(Deserialize)]
+struct WorkflowCase {
+    start: NodeId,
+    nodes: BTreeMap<NodeId, NodeCase>,
+    #[serde(default)]
+    outputs: BTreeMap<NodeId, Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+struct NodeCase {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    next: Vec<NodeId>,
+    rule: Option<String>,
+    #[serde(default)]
+    rule_text: String,
+    #[serde(default)]
+    fail: bool,
+}
+
+fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, String> {
+    let mut builder = Workflow::builder(case.start);
+    for (id, node) in case.nodes {
+        let mut plain = Node::new(id.clone(), node.kind.as_str()).next(node.next);
+        plain.parallel = node.kind == "parallel";
+        if let Some(rule) = node.rule {
+            builder = builder.shared_router(id.clone(), routers(&rule, &node.rule_text)?);
+        }
+        let outputs = case.outputs.remove(&id).unwrap_or_default();
+        builder = builder.node(plain).processor(id, Arc::new(Scripted { outputs, fail: node.fail }));
+    }
+    let workflow = builder.build_unchecked().map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|error| error.to_string())?;
+    let report = runtime.block_on(workflow.run(json!({})));
+    let stalled: Vec<&NodeId> = report.stalled.iter().map(|stall| &stall.node).collect();
+    Ok(json!({
+        "executed": report.executed,
+        "deliveries": report.deliveries,
+        "stalled": stalled,
+        "limit_hit": report.limit_hit,
+    }))
+}
+
+/// A processor whose outputs are written down: that of its first run, its second …; the last repeats.
+struct Scripted {
+    outputs: Vec<Value>,
+    fail: bool,
+}
+
+impl Processor for Scripted {
+    fn process<'a>(&'a self, call: &'a Call, _: Value) -> BoxFuture<'a, ProcessResult> {
+        let earlier = {
+            let mut runs = call.memory();
+            let earlier = runs.as_u64().unwrap_or(0);
+            *runs = json!(earlier + 1);
+            usize::try_from(earlier).unwrap_or(usize::MAX)
+        };
+        let output = self.outputs.get(earlier).or(self.outputs.last()).cloned();
+        let fail = self.fail;
+        Box::pin(async move {
+            if fail { Err("the case says so".into()) } else { Ok(output.unwrap_or_else(|| json!({}))) }
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct LoopCase {
+    inputs: Vec<Value>,
+    max_rounds: i64,
+    #[serde(default)]
+    exit_on_score: f64,
+}
+
+fn loop_decisions(case: LoopCase) -> Result<Value, String> {
+    let settings = Loop { max_rounds: case.max_rounds, exit_on_score: case.exit_on_score };
+    let mut state = LoopState::default();
+    Ok(case.inputs.iter().map(|input| json!(state.decide(&settings, input))).collect())
+}
+
+#[derive(Deserialize)]
+struct VoteCase {
+    inputs: Vec<Value>,
+    threshold: f64,
+}
+
+fn vote_decisions(case: VoteCase) -> Result<Value, String> {
+    Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
+}
+
+/// The first place where two values differ.
+fn difference(expected: &Value, actual: &Value, place: &str) -> Option<String> {
+    match (expected, actual) {
+        (Value::Object(expected), Value::Object(actual)) => {
+            let missing = expected.keys().find(|key| !actual.contains_key(*key));
+            if let Some(key) = missing {
+                return Some(format!("{place}.{key} is missing"));
+            }
+            actual.iter().find_map(|(key, actual)| {
+                let place = format!("{place}.{key}");
+                difference(expected.get(key)?, actual, &place)
+            })
+        }
+        (Value::Array(expected), Value::Array(actual)) => {
+            let inner = expected.iter().zip(actual).enumerate().find_map(|(number, (expected, actual))| {
+                difference(expected, actual, &format!("{place}[{number}]"))
+            });
+            inner.or_else(|| {
+                let (expected, actual) = (expected.len(), actual.len());
+                (expected != actual).then(|| format!("{place} has {actual} entries, not {expected}"))
+            })
+        }
+        _ if expected == actual => None,
+        // 1 and 1.0 are one number; two integers were compared exactly above.
+        (Value::Number(a), Value::Number(b)) if (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64() => {
+            None
+        }
+        _ => Some(format!("{place} is {actual}, not {expected}")),
+    }
+}

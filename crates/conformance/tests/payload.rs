@@ -1,0 +1,68 @@
+//! The payload cases, run by the shipped rules on every engine.
+
+use rulec::{Rules, Tier};
+use rulec_conformance::payload::run;
+use serde_json::Value as Json;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn decisions() -> Rules {
+    match Rules::from_path(root().join("rules/decisions.rules")) {
+        Ok(rules) => {
+            let warnings: Vec<_> = rules.warnings().iter().map(|warning| &warning.message).collect();
+            assert!(warnings.is_empty(), "{warnings:?}");
+            rules
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn read_cases(path: &Path) -> Vec<Json> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn read_context(path: &Path) -> Json {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Runs the cases of a file on every engine.
+fn conform(cases: &[Json], context: &Json) {
+    let rules = decisions();
+    for tier in [Tier::Vm, Tier::Reference, Tier::Jit] {
+        let rules = rules.with_tier(tier);
+        let failed: Vec<String> = cases
+            .iter()
+            .filter_map(|case| run(&rules, case, context).err().map(|why| format!("{}: {why}", case["name"])))
+            .collect();
+        assert!(
+            failed.is_empty(),
+            "{tier:?}: {} of {} fail:\n{}",
+            failed.len(),
+            cases.len(),
+            failed.join("\n")
+        );
+    }
+}
+
+#[test]
+fn the_shared_cases_pass() {
+    let folder = root().join("../shared/cases");
+    if !folder.exists() {
+        eprintln!("skipped: the folder with the shared cases is not there");
+        return;
+    }
+    let cases = read_cases(&folder.join("payload.jsonl"));
+    assert!(cases.len() > 1000);
+    conform(&cases, &read_context(&folder.join("payload_context.json")));
+}
+
+#[test]
+fn the_own_cases_pass() {
+    let folder = root().join("tests/conformance/payload");
+    conform(&read_cases(&folder.join("cases.jsonl")), &read_context(&folder.join("context.json")));
+}

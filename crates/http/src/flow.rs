@@ -1,0 +1,71 @@
+//! Executing a flow: one path for flows found by keyword and by intent.
+
+mod outcome;
+mod runner;
+
+pub use outcome::{FlowEnding, FlowOutcome, FoundBy};
+pub use runner::FlowRunner;
+
+use super::client::HttpClient;
+use super::endpoint::{CallError, Endpoint};
+use super::error::HttpError;
+use super::request::Response;
+use super::template::{Template, Values};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// The argument that carries the flow's id.
+const FLOW_ID: &str = "flow_id";
+
+/// The configured request that executes flows.
+#[derive(Clone, Debug)]
+pub struct FlowExecutor {
+    endpoint: Endpoint,
+}
+
+/// A flow that was not executed, or whose execution failed. Displays the flow's id and the cause.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("flow `{flow}`: {cause}")]
+pub struct FlowError {
+    flow: String,
+    cause: CallError,
+}
+
+impl FlowError {
+    /// The flow's id.
+    pub fn flow(&self) -> &str {
+        &self.flow
+    }
+
+    /// Why it failed.
+    pub fn failure(&self) -> &CallError {
+        &self.cause
+    }
+}
+
+impl FlowExecutor {
+    /// An executor that calls `endpoint`.
+    ///
+    /// # Errors
+    /// When the endpoint's host may not be called, so that this is known before the first message.
+    pub fn new(client: HttpClient, endpoint: Template) -> Result<FlowExecutor, HttpError> {
+        Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
+    }
+
+    /// Executes a flow: fills the request from `arguments` (among them the flow's id as `flow_id`, whatever
+    /// else stands there) and the conversation's `context`, and sends it.
+    ///
+    /// # Errors
+    /// A placeholder without a value (nothing is sent then), or a call that failed.
+    pub async fn execute(
+        &self,
+        flow_id: &str,
+        arguments: &Map<String, Value>,
+        context: &Map<String, Value>,
+    ) -> Result<Response, FlowError> {
+        let mut arguments = arguments.clone();
+        arguments.insert(FLOW_ID.to_owned(), flow_id.into());
+        let called = self.endpoint.call(Values { arguments: &arguments, context }).await;
+        called.map_err(|cause| FlowError { flow: flow_id.to_owned(), cause })
+    }
+}

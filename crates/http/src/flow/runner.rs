@@ -1,0 +1,173 @@
+//! From a message to an executed flow: keyword flows, the classifier, a language model, and one way
+//! of executing what was found.
+
+use super::{FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
+use crate::{ChatModel, ModelError, Prompt, Turn};
+use rulec::systems::flow::{FlowMatcher, Found, IntentHit};
+use serde_json::{Map, Value as Json};
+use std::time::{Duration, Instant};
+
+/// Finds the flow a message wants and executes it. Cheap to clone.
+///
+/// ```no_run
+/// use rulec::Rules;
+/// use rulec::classifier::Options;
+/// use rulec::systems::flow::FlowMatcher;
+/// use rulec_http::{AllowedHosts, ChatModel, FlowExecutor, FlowRunner, HttpClient, Limits, Template};
+/// use serde_json::{Map, json};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let rules = Rules::from_path("chatbot.rules")?;
+/// let hosts = AllowedHosts::new(["flows.example.com", "models.example.com"])?;
+/// let client = HttpClient::new(hosts, Limits::default())?;
+/// let endpoint = Template::parse(&json!({
+///     "url": "https://flows.example.com/trigger",
+///     "body": {"flow": "{flow_id}", "conversation": "#conversation_id#"},
+/// }))?;
+/// let runner = FlowRunner::new(
+///     FlowMatcher::new(&rules)?.with_classifier(Options::default())?,
+///     FlowExecutor::new(client.clone(), endpoint)?,
+/// )
+/// .with_model(ChatModel::new(client, "https://models.example.com/v1", "small")?);
+///
+/// let context = Map::from_iter([("conversation_id".to_owned(), json!(7))]);
+/// let outcome = runner.handle("I want my money back", &[], &Map::new(), &context).await;
+/// println!("{outcome}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FlowRunner {
+    matcher: FlowMatcher,
+    model: Option<ChatModel>,
+    executor: FlowExecutor,
+}
+
+/// What the search came to.
+enum Search {
+    /// A flow to execute.
+    Flow { id: String, name: String, by: FoundBy },
+    /// There is nothing to execute.
+    End(FlowEnding),
+}
+
+impl FlowRunner {
+    /// A runner without a language model.
+    pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
+        FlowRunner { matcher, model: None, executor }
+    }
+
+    /// Asks this model where neither a keyword flow nor the classifier answers.
+    pub fn with_model(mut self, model: ChatModel) -> FlowRunner {
+        self.model = Some(model);
+        self
+    }
+
+    /// What it finds flows with.
+    pub fn matcher(&self) -> &FlowMatcher {
+        &self.matcher
+    }
+
+    /// Finds the flow that `text` wants and executes it. A language model sees the text and the
+    /// `history` before it, oldest first. The endpoint is filled from `arguments` and the conversation's
+    /// `context`, which no model sees.
+    pub async fn handle(
+        &self,
+        text: &str,
+        history: &[Turn<'_>],
+        arguments: &Map<String, Json>,
+        context: &Map<String, Json>,
+    ) -> FlowOutcome {
+        let start = Instant::now();
+        let (search, nearest) = match self.matcher.find(text) {
+            Found::Keyword(hit) => {
+                let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
+                (Search::Flow { id: hit.id.to_owned(), name: hit.name.to_owned(), by }, Vec::new())
+            }
+            Found::Intent(IntentHit { id, name, score, .. }) => {
+                (Search::Flow { id, name, by: FoundBy::Classifier { score } }, Vec::new())
+            }
+            Found::Nothing { nearest } => (self.ask(text, history).await, nearest),
+        };
+        self.finish(search, nearest, arguments, context, start).await
+    }
+
+    /// Executes the intent flow that the program's own agent named by calling the tool of
+    /// [`FlowMatcher::tool`]. An id that is none of the intent flows' is refused, those of keyword flows
+    /// included.
+    pub async fn execute(
+        &self,
+        flow_id: &str,
+        arguments: &Map<String, Json>,
+        context: &Map<String, Json>,
+    ) -> FlowOutcome {
+        let search = self.picked(flow_id, Vec::new());
+        self.finish(search, Vec::new(), arguments, context, Instant::now()).await
+    }
+
+    /// Asks the model, where there is one and something to pick from.
+    async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Search {
+        let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
+            return Search::End(FlowEnding::NoFlow { said: None });
+        };
+        let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
+        match model.choose(&prompt, &self.matcher.tool()).await {
+            Ok(pick) => self.picked(pick.id(), pick.ignored().to_vec()),
+            Err(ModelError::NoCall { text }) => Search::End(FlowEnding::NoFlow { said: Some(text) }),
+            Err(ModelError::UnknownId { id }) => Search::End(FlowEnding::Refused { id }),
+            Err(error) => Search::End(FlowEnding::ModelFailed(error)),
+        }
+    }
+
+    fn picked(&self, id: &str, ignored: Vec<String>) -> Search {
+        match self.matcher.intent(id) {
+            Some(flow) => {
+                let by = FoundBy::Model { ignored };
+                Search::Flow { id: flow.id.clone(), name: flow.name.clone(), by }
+            }
+            None => Search::End(FlowEnding::Refused { id: id.to_owned() }),
+        }
+    }
+
+    /// The one path of execution.
+    async fn finish(
+        &self,
+        search: Search,
+        nearest: Vec<IntentHit>,
+        arguments: &Map<String, Json>,
+        context: &Map<String, Json>,
+        start: Instant,
+    ) -> FlowOutcome {
+        let mut outcome = FlowOutcome {
+            flow: None,
+            name: None,
+            found_by: None,
+            nearest,
+            result: FlowEnding::NoFlow { said: None },
+            elapsed: Duration::ZERO,
+        };
+        outcome.result = match search {
+            Search::Flow { id, name, by } => {
+                let executed = self.executor.execute(&id, arguments, context).await;
+                (outcome.flow, outcome.name, outcome.found_by) = (Some(id), Some(name), Some(by));
+                executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed)
+            }
+            Search::End(ending) => ending,
+        };
+        outcome.elapsed = start.elapsed();
+        log(&outcome);
+        outcome
+    }
+}
+
+/// Neither texts nor arguments: both may hold what is private.
+fn log(outcome: &FlowOutcome) {
+    let (flow, found_by) = (outcome.flow.as_deref(), outcome.found_by.as_ref().map(FoundBy::kind));
+    let (result, elapsed) = (outcome.result.kind(), outcome.elapsed);
+    match outcome.result {
+        FlowEnding::Executed(_) | FlowEnding::NoFlow { .. } => {
+            tracing::info!(target: "rulec::flow", flow, found_by, result, ?elapsed);
+        }
+        _ => tracing::warn!(target: "rulec::flow", flow, found_by, result, ?elapsed),
+    }
+}

@@ -1,0 +1,49 @@
+//! Calls to the outside: one client with one set of limits for flows, routes and language models.
+//!
+//! Nothing leaves for a host that the author does not list, redirects are not followed and proxies of
+//! the environment are ignored: an address in a rules file cannot be bent into another one.
+//!
+//! ```no_run
+//! use rulec_http::{AllowedHosts, FlowExecutor, HttpClient, Limits, Template};
+//! use serde_json::{Map, json};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = HttpClient::new(AllowedHosts::new(["flows.example.com"])?, Limits::default())?;
+//! let endpoint = Template::parse(&json!({
+//!     "url": "https://flows.example.com/trigger",
+//!     "method": "POST",
+//!     "body": {"flow": "{flow_id}", "conversation": "#conversation_id#"},
+//! }))?;
+//! let flows = FlowExecutor::new(client, endpoint)?;
+//! let context = Map::from_iter([("conversation_id".to_owned(), json!(7))]);
+//! let answer = flows.execute("refund", &Map::new(), &context).await?;
+//! println!("{} after {} attempts", answer.status(), answer.attempts());
+//! # Ok(())
+//! # }
+//! ```
+
+mod choice;
+mod client;
+mod endpoint;
+mod error;
+mod flow;
+mod handler;
+mod hosts;
+mod limits;
+mod model;
+mod request;
+mod secret;
+mod template;
+
+pub use choice::{AskedChoice, ChoiceAnswer, UnknownChoice};
+pub use client::{HttpClient, SetupError};
+pub use endpoint::CallError;
+pub use error::{HttpError, HttpFailure};
+pub use flow::{FlowEnding, FlowError, FlowExecutor, FlowOutcome, FlowRunner, FoundBy};
+pub use handler::{HandlerReply, handler};
+pub use hosts::{AllowedHosts, HostError};
+pub use limits::Limits;
+pub use model::{ChatModel, ModelError, Pick, Prompt, Role, Turn};
+pub use request::{Body, HeaderError, Request, Response};
+pub use secret::Secret;
+pub use template::{FillError, FillReason, Placeholder, Source, Template, TemplateError, Values};

@@ -1,0 +1,168 @@
+//! A language model behind an OpenAI-compatible chat-completions endpoint, asked to pick one of a list of
+//! ids: an intent flow, or the branch of a choice.
+
+mod answer;
+
+pub use answer::ModelError;
+
+use super::client::HttpClient;
+use super::error::HttpError;
+use super::request::{HeaderError, Request};
+use super::secret::Secret;
+use rulec::systems::prompt::PickTool;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The path below the base address.
+const PATH: &str = "chat/completions";
+
+/// A model at an endpoint.
+#[derive(Clone, Debug)]
+pub struct ChatModel {
+    client: HttpClient,
+    base: String,
+    path: String,
+    model: String,
+    temperature: Option<f64>,
+    key: Option<Secret>,
+}
+
+/// What a model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Prompt<'a> {
+    /// What the model is told first, such as the section of [`intent_prompt`]; empty for nothing.
+    ///
+    /// [`intent_prompt`]: rulec::systems::prompt::intent_prompt
+    pub system: &'a str,
+    /// The conversation before the message, oldest first.
+    pub history: &'a [Turn<'a>],
+    /// The user's message.
+    pub user: &'a str,
+}
+
+/// Something that was said before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn<'a> {
+    /// Who said it.
+    pub role: Role,
+    /// What.
+    pub text: &'a str,
+}
+
+/// Who said something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The user.
+    User,
+    /// The assistant.
+    Assistant,
+}
+
+/// What a model picked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pick {
+    id: String,
+    ignored: Vec<String>,
+    attempts: u32,
+    elapsed: Duration,
+}
+
+impl Pick {
+    /// The id, one of the tool's.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Further calls in the same answer, each as `name(arguments)`; only the first counts.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
+    }
+
+    /// How many attempts the call took.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// The time it took.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+}
+
+impl ChatModel {
+    /// A model by its name at a base address such as `https://api.example.com/v1`.
+    ///
+    /// # Errors
+    /// When the host may not be called.
+    pub fn new(client: HttpClient, base: &str, model: &str) -> Result<ChatModel, HttpError> {
+        let (base, path) = (base.to_owned(), PATH.to_owned());
+        let made = ChatModel { client, base, path, model: model.to_owned(), temperature: None, key: None };
+        made.client.check(&Request::get(made.url()))?;
+        Ok(made)
+    }
+
+    /// Another path below the base address than `chat/completions`.
+    pub fn path(mut self, path: &str) -> Self {
+        self.path = path.to_owned();
+        self
+    }
+
+    /// The temperature; the endpoint's own when it is not set.
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// The key, sent as a bearer token and shown nowhere.
+    ///
+    /// # Errors
+    /// A key with a line break or another control character.
+    pub fn key(mut self, key: Secret) -> Result<Self, HeaderError> {
+        Request::get(self.url()).bearer(&key)?;
+        self.key = Some(key);
+        Ok(self)
+    }
+
+    fn url(&self) -> String {
+        format!("{}/{}", self.base.trim_end_matches('/'), self.path.trim_start_matches('/'))
+    }
+
+    /// Lets the model pick one of the tool's ids.
+    ///
+    /// # Errors
+    /// A call that failed, an answer without a call of the tool, and an id that is not the tool's.
+    pub async fn choose(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Result<Pick, ModelError> {
+        let mut request = Request::post(self.url(), &self.question(prompt, tool));
+        if let Some(key) = &self.key {
+            request = request.bearer(key)?;
+        }
+        let response = self.client.send(&request).await?;
+        let (attempts, elapsed) = (response.attempts(), response.elapsed());
+        let (id, ignored) = answer::read(&response.into_json()?, tool)
+            .map_err(|error| error.quoted(|text| request.quote(text)))?;
+        Ok(Pick { id, ignored: ignored.iter().map(|call| request.quote(call)).collect(), attempts, elapsed })
+    }
+
+    fn question(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Value {
+        let said = |role: &str, text: &str| json!({"role": role, "content": text});
+        let mut messages = Vec::with_capacity(prompt.history.len() + 2);
+        if !prompt.system.is_empty() {
+            messages.push(said("system", prompt.system));
+        }
+        messages.extend(prompt.history.iter().map(|turn| match turn.role {
+            Role::User => said("user", turn.text),
+            Role::Assistant => said("assistant", turn.text),
+        }));
+        messages.push(said("user", prompt.user));
+        let mut question = json!({
+            "model": self.model,
+            "messages": messages,
+            "tools": [tool.to_json()],
+            "tool_choice": tool.choice(),
+        });
+        if let Some(temperature) = self.temperature {
+            question["temperature"] = temperature.into();
+        }
+        question
+    }
+}

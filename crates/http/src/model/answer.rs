@@ -1,0 +1,196 @@
+//! Reading a model's answer: the first call of the tool, held against the list of ids.
+
+use crate::error::{HttpError, said};
+use crate::request::HeaderError;
+use rulec::systems::prompt::PickTool;
+use serde_json::Value;
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// Why a model picked nothing that counts. Texts of the model are cut short after 2000 characters.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The call failed.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The key cannot be sent.
+    #[error(transparent)]
+    Key(#[from] HeaderError),
+    /// The model answered without calling the tool: it found nothing that fits, or cannot call tools.
+    #[error("the model called no tool{}", said(.text))]
+    NoCall {
+        /// What it said instead.
+        text: String,
+    },
+    /// An id that is not in the list.
+    #[error("the model picked `{id}`, which is not one of the ids it may pick from")]
+    UnknownId {
+        /// The id.
+        id: String,
+    },
+    /// A call of another tool.
+    #[error("the model called the tool `{name}`, which it does not have")]
+    WrongTool {
+        /// The tool's name.
+        name: String,
+    },
+    /// Arguments that are no JSON object with the id as a string.
+    #[error("the model called the tool without a string `{parameter}`{}", said(.arguments))]
+    Arguments {
+        /// The parameter.
+        parameter: String,
+        /// The arguments.
+        arguments: String,
+    },
+    /// JSON, but no answer of a chat-completions endpoint.
+    #[error(
+        "the answer is none of a chat-completions endpoint, it has no `{missing}`{}; see whether the address is the right one",
+        said(.text)
+    )]
+    Malformed {
+        /// The part that is missing or of another type.
+        missing: &'static str,
+        /// The answer.
+        text: String,
+    },
+}
+
+impl ModelError {
+    /// The error with the model's texts as `quote` shows them.
+    pub(super) fn quoted(self, quote: impl Fn(&str) -> String) -> ModelError {
+        match self {
+            ModelError::NoCall { text } => ModelError::NoCall { text: quote(&text) },
+            ModelError::UnknownId { id } => ModelError::UnknownId { id: quote(&id) },
+            ModelError::WrongTool { name } => ModelError::WrongTool { name: quote(&name) },
+            ModelError::Arguments { parameter, arguments } => {
+                ModelError::Arguments { parameter, arguments: quote(&arguments) }
+            }
+            ModelError::Malformed { missing, text } => ModelError::Malformed { missing, text: quote(&text) },
+            error @ (ModelError::Http(_) | ModelError::Key(_)) => error,
+        }
+    }
+}
+
+/// The id of the first call, and the calls after it as `name(arguments)`.
+pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
+    let malformed = |missing| ModelError::Malformed { missing, text: answer.to_string() };
+    let message = answer.pointer("/choices/0/message").filter(|message| message.is_object());
+    let message = message.ok_or_else(|| malformed("choices[0].message"))?;
+    let calls = match message.get("tool_calls") {
+        None | Some(Value::Null) => &[][..],
+        Some(Value::Array(calls)) => calls,
+        Some(_) => return Err(malformed("list choices[0].message.tool_calls")),
+    };
+    let Some((first, others)) = calls.split_first() else {
+        let text = ["content", "refusal"].iter().find_map(|part| message.get(part)?.as_str());
+        return Err(ModelError::NoCall { text: text.unwrap_or_default().to_owned() });
+    };
+    let name = first.pointer("/function/name").and_then(Value::as_str);
+    let name = name.ok_or_else(|| malformed("choices[0].message.tool_calls[0].function.name"))?;
+    if name != tool.name() {
+        return Err(ModelError::WrongTool { name: name.to_owned() });
+    }
+    let id = argument(first, tool.parameter()).ok_or_else(|| ModelError::Arguments {
+        parameter: tool.parameter().to_owned(),
+        arguments: arguments(first).into_owned(),
+    })?;
+    if !tool.ids().contains(&id) {
+        return Err(ModelError::UnknownId { id });
+    }
+    Ok((id, others.iter().map(show).collect()))
+}
+
+/// The string argument of that name. Some servers give the arguments as an object instead of as its text.
+fn argument(call: &Value, name: &str) -> Option<String> {
+    let arguments = match call.pointer("/function/arguments")? {
+        Value::String(text) => Cow::Owned(serde_json::from_str::<Value>(text).ok()?),
+        given => Cow::Borrowed(given),
+    };
+    Some(arguments.get(name)?.as_str()?.to_owned())
+}
+
+/// The arguments as they came.
+fn arguments(call: &Value) -> Cow<'_, str> {
+    match call.pointer("/function/arguments") {
+        None => Cow::Borrowed(""),
+        Some(Value::String(text)) => Cow::Borrowed(text),
+        Some(given) => Cow::Owned(given.to_string()),
+    }
+}
+
+fn show(call: &Value) -> String {
+    let name = call.pointer("/function/name").and_then(Value::as_str).unwrap_or_default();
+    format!("{name}({})", arguments(call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(name: &str, arguments: Value) -> Value {
+        json!({"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}})
+    }
+
+    fn message(message: Value) -> Value {
+        json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+    }
+
+    fn calls(calls: &[Value]) -> Value {
+        message(json!({"role": "assistant", "content": null, "tool_calls": calls}))
+    }
+
+    fn tool() -> PickTool {
+        PickTool::flow_executor(["a", "b"])
+    }
+
+    #[test]
+    fn the_first_call_counts() {
+        let good = call("flow_executor", json!("{\"flow_id\": \"a\", \"more\": 1}"));
+        assert_eq!(read(&calls(std::slice::from_ref(&good)), &tool()), Ok(("a".to_owned(), vec![])));
+        let as_object = call("flow_executor", json!({"flow_id": "b"}));
+        let ignored = vec!["flow_executor({\"flow_id\":\"b\"})".to_owned(), "x()".to_owned()];
+        let answer = calls(&[good, as_object.clone(), call("x", json!(""))]);
+        assert_eq!(read(&answer, &tool()), Ok(("a".to_owned(), ignored)));
+        assert_eq!(read(&calls(&[as_object]), &tool()), Ok(("b".to_owned(), vec![])));
+    }
+
+    #[test]
+    fn anything_else_is_an_error() {
+        let text = |text: &str| text.to_owned();
+        let one = |arguments: Value| calls(&[call("flow_executor", arguments)]);
+        let arguments =
+            |given: &str| ModelError::Arguments { parameter: text("flow_id"), arguments: text(given) };
+        for (answer, expected) in [
+            (one(json!("{\"flow_id\":\"c\"}")), ModelError::UnknownId { id: text("c") }),
+            (one(json!("{\"flow_id\":\"A\"}")), ModelError::UnknownId { id: text("A") }),
+            (one(json!("{\"flow_id\":\"a \"}")), ModelError::UnknownId { id: text("a ") }),
+            (one(json!("{\"flow_id\":7}")), arguments("{\"flow_id\":7}")),
+            (one(json!("{\"flow\":\"a\"}")), arguments("{\"flow\":\"a\"}")),
+            (one(json!("{\"flow_id\":\"a\"")), arguments("{\"flow_id\":\"a\"")),
+            (one(json!("a")), arguments("a")),
+            (one(json!(null)), arguments("null")),
+            (calls(&[call("other", json!("{}"))]), ModelError::WrongTool { name: text("other") }),
+            (message(json!({"content": "hello"})), ModelError::NoCall { text: text("hello") }),
+            (message(json!({"content": null, "refusal": "no"})), ModelError::NoCall { text: text("no") }),
+            (message(json!({"content": null, "tool_calls": null})), ModelError::NoCall { text: text("") }),
+            (calls(&[]), ModelError::NoCall { text: text("") }),
+        ] {
+            assert_eq!(read(&answer, &tool()).unwrap_err(), expected, "{answer}");
+        }
+        for answer in [
+            json!(null),
+            json!([]),
+            json!({"choices": []}),
+            json!({"choices": [{"text": "a"}]}),
+            json!({"error": {"message": "overloaded"}}),
+            message(json!("a")),
+            message(json!({"tool_calls": "a"})),
+            calls(&[json!({"id": "1"})]),
+        ] {
+            let error = read(&answer, &tool()).unwrap_err();
+            assert!(matches!(error, ModelError::Malformed { .. }), "{answer}: {error}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Addresses with placeholders: a value fills a part of the path or the query and cannot leave it.
+
+use super::error::{FillError, FillReason, TemplateError};
+use super::text::{Piece, Placeholder, Text, Values, url_encoded};
+use super::{PLACE_URL, blame, text_of};
+use crate::hosts;
+
+/// The template of an address. Scheme, host and port are the author's own; the rest may be filled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UrlTemplate {
+    pub(super) text: Text,
+}
+
+impl UrlTemplate {
+    pub(super) fn parse(text: &str) -> Result<UrlTemplate, TemplateError> {
+        // The parser of addresses drops line breaks and tabs, so that what is read here would not be what
+        // it reads.
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(TemplateError::Url {
+                why: "it holds white space; write `%20` for a space".to_owned(),
+            });
+        }
+        let url = UrlTemplate { text: Text::parse(text) };
+        url.host_is_written_out()?;
+        hosts::parse(&url.sample()).map_err(|failure| TemplateError::Url { why: failure.to_string() })?;
+        Ok(url)
+    }
+
+    /// An address of the same host, to check against the list when the template is loaded.
+    pub(super) fn sample(&self) -> String {
+        self.text
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Literal(literal) => literal,
+                Piece::Placeholder(_) => "x",
+            })
+            .collect()
+    }
+
+    /// The first literal must reach beyond the host before a placeholder may stand.
+    fn host_is_written_out(&self) -> Result<(), TemplateError> {
+        let Some(placeholder) = self.text.placeholders().next() else { return Ok(()) };
+        let reaches = match self.text.pieces.first() {
+            Some(Piece::Literal(start)) => start.split_once("://").is_some_and(|(_, after)| {
+                // An empty host would be skipped, and the next segment taken for it.
+                after.find(['/', '?']).is_some_and(|end| end > 0 && !after.starts_with('\\'))
+            }),
+            _ => false,
+        };
+        if reaches {
+            Ok(())
+        } else {
+            Err(TemplateError::PlaceholderInHost { placeholder: placeholder.clone() })
+        }
+    }
+
+    pub(super) fn fill(&self, values: Values<'_>) -> Result<String, FillError> {
+        let mut url = String::new();
+        let mut path = Path::default();
+        for piece in &self.text.pieces {
+            match piece {
+                Piece::Literal(literal) => {
+                    path.literal(literal)?;
+                    url.push_str(literal);
+                }
+                Piece::Placeholder(placeholder) => {
+                    let value = url_encoded(&text_of(placeholder, values, PLACE_URL)?);
+                    path.value(&value, placeholder);
+                    url.push_str(&value);
+                }
+            }
+        }
+        path.end_of_segment()?;
+        Ok(url)
+    }
+}
+
+/// Watches the segments of the path while they are filled: an empty one, `.` and `..` would lead elsewhere,
+/// and the last two do so in every spelling.
+#[derive(Default)]
+struct Path<'a> {
+    segment: String,
+    filled: Option<&'a Placeholder>,
+    over: bool,
+}
+
+impl<'a> Path<'a> {
+    fn literal(&mut self, text: &str) -> Result<(), FillError> {
+        for c in text.chars() {
+            if matches!(c, '/' | '\\' | '?' | '#') {
+                self.end_of_segment()?;
+                self.over |= matches!(c, '?' | '#');
+            } else {
+                self.segment.push(c);
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, text: &str, placeholder: &'a Placeholder) {
+        self.segment.push_str(text);
+        self.filled = Some(placeholder);
+    }
+
+    fn end_of_segment(&mut self) -> Result<(), FillError> {
+        let segment = std::mem::take(&mut self.segment).to_ascii_lowercase().replace("%2e", ".");
+        match self.filled.take() {
+            Some(placeholder) if !self.over && matches!(&segment[..], "" | "." | "..") => {
+                Err(blame(placeholder, PLACE_URL, FillReason::PathSegment))
+            }
+            _ => Ok(()),
+        }
+    }
+}

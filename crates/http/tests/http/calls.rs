@@ -1,0 +1,400 @@
+//! Calls to the outside against a real server on loopback: what is sent, what is refused, and what becomes
+//! of every way in which a server can fail.
+
+use crate::server::{Reply, Seen, Server, closed_host};
+use rulec::systems::prompt::{PickTool, intent_prompt};
+use rulec_http::{
+    AllowedHosts, Body, CallError, ChatModel, FlowError, FlowExecutor, HttpClient, HttpError, HttpFailure,
+    Limits, ModelError, Pick, Prompt, Request, Response, Role, Secret, Template, Turn,
+};
+use serde_json::{Map, Value, json};
+use std::process::Command;
+use std::time::Duration;
+
+/// Long enough for every answer that is to come, however busy the machine is.
+const LONG: Duration = Duration::from_secs(60);
+/// The limit where no answer is to come.
+const SHORT: Duration = Duration::from_millis(150);
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// Generous limits, quick retries.
+fn limits() -> Limits {
+    Limits::default().attempt(LONG).overall(LONG).retries(2).pauses(ms(1), ms(4))
+}
+
+fn client(hosts: &[String], limits: Limits) -> HttpClient {
+    HttpClient::new(AllowedHosts::new(hosts).unwrap(), limits).unwrap()
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+/// What services run is sent between threads.
+fn sendable<T: Send>(work: T) -> T {
+    work
+}
+
+/// One GET under these limits, and how many requests arrived.
+fn get(replies: impl IntoIterator<Item = Reply>, limits: Limits) -> (Result<Response, HttpError>, usize) {
+    let server = Server::replies(replies);
+    let result = run(client(&[server.host()], limits).send(&Request::get(server.url("/x"))));
+    (result, server.requests().len())
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap()
+}
+
+fn execute(
+    server: &Server,
+    endpoint: Value,
+    arguments: Value,
+    context: Value,
+) -> Result<Response, FlowError> {
+    let endpoint = Template::parse(&endpoint).unwrap();
+    let executor = FlowExecutor::new(client(&[server.host()], limits()), endpoint).unwrap();
+    run(sendable(executor.execute("refund", &object(arguments), &object(context))))
+}
+
+#[test]
+fn a_flow_arrives_as_the_template_says() {
+    let server = Server::replies([Reply::json(200, json!({"run": 9}))]);
+    let endpoint = json!({
+        "url": server.url("/trigger/{flow_id}?who=#name#"),
+        "method": "PUT",
+        "headers": {"X-Tenant": "t-#tenant#", "Content-Type": "application/json"},
+        "body": {
+            "flow": "{flow_id}", "count": "{count}", "tenant": "#tenant#", "tags": ["#tags#", "all: #tags#"],
+            "note": "{count} of #name#", "nothing": "#nothing#", "fixed": [1, 2.5, true, null], "{count}": "{{count}}"
+        }
+    });
+    let context = json!({"tenant": 12, "name": "Zoë & co/../", "tags": ["a"], "nothing": null});
+    let response = execute(&server, endpoint, json!({"count": 3, "flow_id": "other"}), context).unwrap();
+    assert_eq!((response.status(), response.attempts()), (200, 1));
+    assert_eq!(response.body(), &Body::Json(json!({"run": 9})));
+
+    let seen = server.request();
+    assert_eq!(seen.method, "PUT");
+    assert_eq!(seen.target, "/trigger/refund?who=Zo%C3%AB%20%26%20co%2F..%2F");
+    assert_eq!(seen.header("x-tenant"), Some("t-12"));
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    assert_eq!(seen.header("host"), Some(&server.host()[..]));
+    let expected = json!({
+        "flow": "refund", "count": 3, "tenant": 12, "tags": [["a"], "all: [\"a\"]"],
+        "note": "3 of Zoë & co/../", "nothing": null, "fixed": [1, 2.5, true, null], "{count}": "{count}"
+    });
+    assert_eq!(seen.json(), expected);
+}
+
+#[test]
+fn a_flow_that_cannot_be_filled_is_not_sent() {
+    let server = Server::replies([Reply::status(200)]);
+    let endpoint = json!({"url": server.url("/"), "body": {"phone": "#phone#"}});
+    let error = execute(&server, endpoint, json!({}), json!({})).unwrap_err();
+    assert_eq!(error.flow(), "refund");
+    assert!(matches!(error.failure(), CallError::Fill(fill) if fill.place() == "body.phone"), "{error}");
+    assert!(
+        error.to_string().starts_with("flow `refund`: `#phone#` at `body.phone` of the endpoint: "),
+        "{error}"
+    );
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_flow_that_fails_says_status_and_text() {
+    let server = Server::replies([Reply::text(500, "no such flow")]);
+    let error = execute(&server, json!({"url": server.url("/x?key=1")}), json!({}), json!({})).unwrap_err();
+    let expected = format!("flow `refund`: GET `{}`: answered 500: `no such flow`", server.url("/x"));
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_host_that_is_not_listed_is_never_called() {
+    let (listed, other) = (Server::replies([Reply::status(200)]), Server::replies([Reply::status(200)]));
+    let client = client(&[listed.host()], limits());
+    let error = run(client.send(&Request::get(other.url("/")))).unwrap_err();
+    assert_eq!(error.failure(), &HttpFailure::HostNotAllowed { host: other.host() });
+    assert_eq!(error.attempts(), 0);
+    let template = Template::parse(&json!({"url": other.url("/{flow_id}")})).unwrap();
+    let refused = FlowExecutor::new(client.clone(), template).unwrap_err();
+    assert_eq!(refused.failure(), &HttpFailure::HostNotAllowed { host: other.host() });
+    assert!(ChatModel::new(client.clone(), &other.url("/v1"), "m").is_err());
+    for url in [listed.url("/").replace("http", "ftp"), format!("http://user@{}/", listed.host())] {
+        let error = run(client.send(&Request::get(url))).unwrap_err();
+        assert!(matches!(error.failure(), HttpFailure::BadUrl { .. }), "{error}");
+    }
+    assert_eq!((listed.requests().len(), other.requests().len()), (0, 0));
+}
+
+#[test]
+fn redirects_are_not_followed() {
+    let elsewhere = Server::replies([Reply::status(200)]);
+    for status in [301, 302, 303, 307, 308] {
+        let (result, requests) =
+            get([Reply::status(status).header("location", &elsewhere.url("/"))], limits());
+        let error = result.unwrap_err();
+        assert_eq!(error.failure(), &HttpFailure::Status { status, text: String::new() });
+        assert!(error.to_string().contains("redirects are not followed"), "{error}");
+        assert_eq!(requests, 1);
+    }
+    assert!(elsewhere.requests().is_empty());
+}
+
+/// The environment belongs to the process, so another one runs a test of this file in it.
+#[test]
+fn proxies_of_the_environment_are_ignored() {
+    let mut other = Command::new(std::env::current_exe().unwrap());
+    other
+        .args(["--exact", "calls::a_flow_that_fails_says_status_and_text"])
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy");
+    let proxy = format!("http://{}", closed_host());
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        other.env(name, &proxy);
+    }
+    let output = other.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn what_may_pass_is_tried_again() {
+    let ok = || Reply::text(200, "done");
+    let cut = || Reply::Cut { status: 200, promised: 100, body: b"par".to_vec() };
+    for failures in [
+        vec![Reply::status(503), Reply::status(503)],
+        vec![Reply::status(502), Reply::status(504)],
+        vec![Reply::Drop, Reply::Drop],
+        vec![Reply::Drop, Reply::status(503)],
+        vec![cut()],
+        vec![Reply::Raw(b"HTTP/1.1 20".to_vec())],
+        vec![Reply::Raw(b"who are you?\r\n\r\n".to_vec())],
+        vec![],
+    ] {
+        let attempts = failures.len() + 1;
+        let (result, requests) = get(failures.into_iter().chain([ok()]), limits());
+        let response = result.unwrap();
+        assert_eq!((response.attempts() as usize, requests), (attempts, attempts));
+        assert_eq!(response.body(), &Body::Text("done".to_owned()));
+    }
+}
+
+#[test]
+fn retries_come_to_an_end() {
+    for (reply, retries) in
+        [(Reply::status(503), 0), (Reply::status(503), 2), (Reply::Drop, 0), (Reply::Drop, 3)]
+    {
+        let (result, requests) = get([reply], limits().retries(retries));
+        let error = result.unwrap_err();
+        assert_eq!((error.attempts(), requests), (retries + 1, retries as usize + 1), "{error}");
+    }
+    // The overall limit ends them where the count would not.
+    let endless = limits().retries(u32::MAX).pauses(ms(5), ms(20)).overall(SHORT);
+    let (result, _) = get([Reply::status(503)], endless);
+    assert!(result.unwrap_err().attempts() < 100);
+}
+
+#[test]
+fn nothing_else_is_tried_again() {
+    for status in [400, 401, 404, 408, 429, 500, 501, 505] {
+        let (result, requests) = get([Reply::text(status, "why\nnot")], limits());
+        let error = result.unwrap_err();
+        assert_eq!(error.failure(), &HttpFailure::Status { status, text: "why\nnot".to_owned() });
+        assert_eq!((error.attempts(), requests), (1, 1));
+    }
+}
+
+#[test]
+fn nothing_listens() {
+    let host = closed_host();
+    let request = Request::post(format!("http://{host}/x"), &json!(1));
+    let error = run(client(&[host], limits()).send(&request)).unwrap_err();
+    assert!(matches!(error.failure(), HttpFailure::Connection { .. }), "{error}");
+    assert_eq!(error.attempts(), 3);
+    assert!(error.to_string().ends_with("(after 3 attempts)"), "{error}");
+}
+
+#[test]
+fn encryption_is_wanted_where_the_address_says_so() {
+    let server = Server::replies([Reply::status(200)]);
+    let request = Request::get(server.url("/").replace("http:", "https:"));
+    let error = run(client(&[server.host()], limits().retries(0)).send(&request)).unwrap_err();
+    assert!(matches!(error.failure(), HttpFailure::Connection { .. }), "{error}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_late_answer_is_a_timeout() {
+    let (attempt, overall) = (limits().attempt(SHORT), limits().overall(SHORT));
+    for reply in [Reply::Silence, Reply::Drip(200), Reply::status(200).after(SHORT * 10)] {
+        for (limits, overall) in [(attempt.clone(), false), (overall.clone(), true)] {
+            let (result, requests) = get([reply.clone()], limits);
+            let error = result.unwrap_err();
+            assert_eq!(error.failure(), &HttpFailure::Timeout { limit: SHORT, overall }, "{reply:?}");
+            // On a busy machine the time may be over before the server has read the request.
+            assert!(error.attempts() == 1 && requests <= 1, "{requests}");
+        }
+    }
+    // An answer within the limit is none.
+    assert!(get([Reply::status(200).after(ms(30))], limits()).0.is_ok());
+}
+
+#[test]
+fn a_failure_that_is_slow_to_explain_itself_keeps_its_status() {
+    let cut = Reply::Cut { status: 500, promised: 100, body: b"par".to_vec() };
+    let error = get([cut], limits()).0.unwrap_err();
+    assert_eq!(error.failure(), &HttpFailure::Status { status: 500, text: "par".to_owned() });
+    let (result, _) = get([Reply::Drip(500)], limits().attempt(ms(1_500)));
+    assert!(matches!(result.unwrap_err().failure(), HttpFailure::Status { status: 500, .. }));
+    let (result, _) = get([Reply::text(500, &"文".repeat(100_000))], limits());
+    let error = result.unwrap_err();
+    let HttpFailure::Status { text, .. } = error.failure() else { panic!("{error}") };
+    assert_eq!(text.chars().count(), 2_001);
+}
+
+#[test]
+fn a_body_beyond_the_limit_is_refused() {
+    for (reply, limit) in
+        [(Reply::Endless, 1 << 20), (Reply::text(200, "12345"), 4), (Reply::text(200, "1"), 0)]
+    {
+        let (result, requests) = get([reply], limits().body(limit));
+        assert_eq!(result.unwrap_err().failure(), &HttpFailure::BodyTooLarge { limit });
+        assert_eq!(requests, 1);
+    }
+    assert!(get([Reply::text(200, "1234")], limits().body(4)).0.is_ok());
+    assert!(get([Reply::status(204)], limits().body(0)).0.is_ok());
+}
+
+#[test]
+fn json_is_read_or_refused() {
+    for (reply, expected) in [
+        (Reply::json(200, json!([1])), Some(json!([1]))),
+        (Reply::text(201, "[1]"), Some(json!([1]))),
+        (Reply::text(200, "<html>"), None),
+        (Reply::status(204), None),
+    ] {
+        let json = get([reply], limits()).0.unwrap().into_json();
+        assert_eq!(json.as_ref().ok(), expected.as_ref());
+        if let Err(error) = json {
+            assert!(matches!(error.failure(), HttpFailure::NotJson { .. }), "{error}");
+        }
+    }
+}
+
+const KEY: &str = "key-of-the-test";
+
+/// Asks a model behind this reply for a flow; returns what arrived, too.
+fn ask(reply: Reply, tool: &PickTool) -> (Result<Pick, ModelError>, Vec<Seen>) {
+    let server = Server::replies([reply]);
+    let model = ChatModel::new(client(&[server.host()], limits()), &server.url("/v1/"), "small").unwrap();
+    let model = model.temperature(0.0).key(Secret::new(KEY)).unwrap();
+    assert!(!format!("{model:?}").contains(KEY));
+    let history = [Turn { role: Role::User, text: "hi" }, Turn { role: Role::Assistant, text: "hello" }];
+    let system = intent_prompt(&[("refund", "money back"), ("complain", "not content")]);
+    let prompt = Prompt { system: &system, history: &history, user: "I want my money" };
+    (run(sendable(model.choose(&prompt, tool))), server.requests())
+}
+
+fn flows() -> PickTool {
+    PickTool::flow_executor(["refund", "complain"])
+}
+
+/// An answer of a model that calls the tool with each of these arguments.
+fn calls(arguments: &[&str]) -> Reply {
+    let call = |text: &&str| json!({"id": "c", "type": "function", "function": {"name": "flow_executor", "arguments": text}});
+    let calls: Vec<_> = arguments.iter().map(call).collect();
+    Reply::json(
+        200,
+        json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": calls}}]}),
+    )
+}
+
+#[test]
+fn a_model_picks_a_flow() {
+    let (result, seen) = ask(calls(&["{\"flow_id\":\"refund\"}"]), &flows());
+    let pick = result.unwrap();
+    assert_eq!((pick.id(), pick.ignored(), pick.attempts()), ("refund", &[][..], 1));
+    let [seen] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((&seen.method[..], &seen.target[..]), ("POST", "/v1/chat/completions"));
+    assert_eq!(seen.header("authorization"), Some("Bearer key-of-the-test"));
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    let expected = json!({
+        "model": "small",
+        "temperature": 0.0,
+        "messages": [
+            {"role": "system", "content": intent_prompt(&[("refund", "money back"), ("complain", "not content")])},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "hello"},
+            {"role": "user", "content": "I want my money"},
+        ],
+        "tools": [flows().to_json()],
+        "tool_choice": "auto",
+    });
+    assert_eq!(seen.json(), expected);
+}
+
+#[test]
+fn a_choice_must_be_made() {
+    let tool = PickTool::new("choose", "which?", "branch", [("yes", "agrees"), ("no", "")]);
+    let call = json!({"function": {"name": "choose", "arguments": "{\"branch\":\"no\"}"}});
+    let (result, seen) =
+        ask(Reply::json(200, json!({"choices": [{"message": {"tool_calls": [call]}}]})), &tool);
+    assert_eq!(result.unwrap().id(), "no");
+    assert_eq!(seen[0].json()["tool_choice"], json!({"type": "function", "function": {"name": "choose"}}));
+}
+
+#[test]
+fn of_several_calls_the_first_counts() {
+    let pick = ask(calls(&["{\"flow_id\":\"complain\"}", "{\"flow_id\":\"refund\"}"]), &flows()).0.unwrap();
+    assert_eq!(pick.id(), "complain");
+    assert_eq!(pick.ignored(), ["flow_executor({\"flow_id\":\"refund\"})"]);
+}
+
+#[test]
+fn a_model_that_picks_nothing_is_reported() {
+    let words = |content: &str| Reply::json(200, json!({"choices": [{"message": {"content": content}}]}));
+    let text = |text: &str| text.to_owned();
+    for (reply, expected) in [
+        (calls(&["{\"flow_id\":\"delete\"}"]), ModelError::UnknownId { id: text("delete") }),
+        (calls(&["{"]), ModelError::Arguments { parameter: text("flow_id"), arguments: text("{") }),
+        (words("which one?"), ModelError::NoCall { text: text("which one?") }),
+        (words(KEY), ModelError::NoCall { text: text("***") }),
+        (
+            Reply::json(200, json!({"a": 1})),
+            ModelError::Malformed { missing: "choices[0].message", text: text("{\"a\":1}") },
+        ),
+    ] {
+        assert_eq!(ask(reply, &flows()).0.unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn a_model_that_cannot_be_reached_is_reported_without_its_key() {
+    let repeated = format!("{}incorrect key {KEY}", "x".repeat(1_980));
+    for (reply, requests) in [
+        (Reply::json(401, json!({"error": {"message": format!("incorrect key {KEY}")}})), 1),
+        (Reply::text(401, &repeated), 1),
+        (Reply::text(200, &format!("<p>{KEY}</p>")), 1),
+        (Reply::text(503, KEY), 3),
+        (Reply::Drop, 3),
+    ] {
+        let (result, seen) = ask(reply.clone(), &flows());
+        let error = result.unwrap_err();
+        assert!(matches!(error, ModelError::Http(_)), "{error}");
+        assert!(!format!("{error} {error:?}").contains("key-of"), "{error:?}");
+        assert_eq!(seen.len(), requests, "{reply:?}");
+    }
+}
+
+#[test]
+fn a_key_that_is_no_header_is_refused() {
+    let server = Server::replies([Reply::status(200)]);
+    let model = ChatModel::new(client(&[server.host()], limits()), &server.url("/v1"), "m").unwrap();
+    let error = model.key(Secret::new("a\nb")).unwrap_err();
+    assert_eq!(error.name(), "authorization");
+}

@@ -1,0 +1,423 @@
+//! Flows, asked choices and HTTP handlers against a real server on loopback: what is executed, by whom
+//! it was found, and what is told when the model or the endpoint fails.
+
+use crate::server::{Reply, Seen, Server, closed_host};
+use rulec::Rules;
+use rulec::classifier::Options;
+use rulec::systems::flow::FlowMatcher;
+use rulec_http::{
+    AllowedHosts, AskedChoice, Body, CallError, ChatModel, ChoiceAnswer, FlowEnding, FlowExecutor,
+    FlowOutcome, FlowRunner, FoundBy, HttpClient, HttpFailure, Limits, ModelError, Role, Template, Turn,
+};
+use rulec_runtime::route::{Ending, Router};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Long enough for every answer that is to come, however busy the machine is.
+const LONG: Duration = Duration::from_secs(60);
+/// The limit where no answer is to come.
+const SHORT: Duration = Duration::from_millis(150);
+
+const DESK: &str = r#"
+flow hello "says hello" keyword exact ["hello", "你好"] -> "greeting"
+flow order keyword regex [r"DD\d{4}"] -> "order_v2"
+flow refund "gives money back" intent ["I want my money back", "我要退款"] -> "refund_v2"
+flow complain "takes complaints" intent ["your service is bad", "我要投诉"] -> "complain"
+"#;
+
+fn limits() -> Limits {
+    let pause = Duration::from_millis(1);
+    Limits::default().attempt(LONG).overall(LONG).retries(1).pauses(pause, pause)
+}
+
+fn client(hosts: &[String], limits: Limits) -> HttpClient {
+    HttpClient::new(AllowedHosts::new(hosts).unwrap(), limits).unwrap()
+}
+
+fn run<T>(work: impl Future<Output = T> + Send) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap()
+}
+
+/// What a model answers that calls the tool with these arguments.
+fn call(tool: &str, arguments: Value) -> Reply {
+    let function = json!({"name": tool, "arguments": arguments.to_string()});
+    Reply::json(200, json!({"choices": [{"message": {"tool_calls": [{"function": function}]}}]}))
+}
+
+fn picks(id: &str) -> Reply {
+    call("flow_executor", json!({"flow_id": id}))
+}
+
+fn says(text: &str) -> Reply {
+    Reply::json(200, json!({"choices": [{"message": {"content": text}}]}))
+}
+
+/// What finds flows beside the patterns.
+#[derive(Clone)]
+struct Setting {
+    classifier: Option<Options>,
+    model: Option<Reply>,
+    endpoint: Reply,
+    limits: Limits,
+}
+
+impl Setting {
+    /// Patterns only, and an endpoint that is well.
+    fn plain() -> Setting {
+        let endpoint = Reply::json(200, json!({"run": 9}));
+        Setting { classifier: None, model: None, endpoint, limits: limits() }
+    }
+
+    fn classified() -> Setting {
+        Setting { classifier: Some(Options::default()), ..Setting::plain() }
+    }
+
+    fn model(self, reply: Reply) -> Setting {
+        Setting { model: Some(reply), ..self }
+    }
+
+    fn endpoint(self, reply: Reply) -> Setting {
+        Setting { endpoint: reply, ..self }
+    }
+}
+
+/// What came of a message, and what the endpoint and the model were sent.
+struct Ran {
+    outcome: FlowOutcome,
+    executed: Vec<Seen>,
+    asked: Vec<Seen>,
+}
+
+impl Ran {
+    fn found(&self) -> (Option<&str>, Option<&'static str>, &'static str) {
+        let by = self.outcome.found_by.as_ref().map(FoundBy::kind);
+        (self.outcome.flow.as_deref(), by, self.outcome.result.kind())
+    }
+}
+
+/// Sets a runner up and does something with it.
+fn with_runner<F>(setting: Setting, work: impl FnOnce(FlowRunner) -> F) -> Ran
+where
+    F: Future<Output = FlowOutcome> + Send,
+{
+    let endpoint = Server::replies([setting.endpoint]);
+    let asked = Server::replies([setting.model.clone().unwrap_or(Reply::Drop)]);
+    let client = client(&[endpoint.host(), asked.host()], setting.limits);
+    let mut matcher = FlowMatcher::new(&Rules::from_text(DESK).unwrap()).unwrap();
+    if let Some(options) = setting.classifier {
+        matcher = matcher.with_classifier(options).unwrap();
+    }
+    let template = Template::parse(&json!({
+        "url": endpoint.url("/run"),
+        "body": {"flow": "{flow_id}", "n": "{n}", "conversation": "#conversation#"},
+    }));
+    let executor = FlowExecutor::new(client.clone(), template.unwrap()).unwrap();
+    let mut runner = FlowRunner::new(matcher, executor);
+    if setting.model.is_some() {
+        runner = runner.with_model(ChatModel::new(client, &asked.url("/v1"), "small").unwrap());
+    }
+    let outcome = run(work(runner));
+    Ran { outcome, executed: endpoint.requests(), asked: asked.requests() }
+}
+
+fn handle(setting: Setting, text: &str) -> Ran {
+    let history = [Turn { role: Role::User, text: "good day" }];
+    let (arguments, context) = (object(json!({"n": 3})), object(json!({"conversation": "c-1"})));
+    with_runner(setting, |runner| async move { runner.handle(text, &history, &arguments, &context).await })
+}
+
+#[test]
+fn a_keyword_flow_is_executed_without_asking_anybody() {
+    let ran = handle(Setting::classified().model(picks("refund_v2")), " 你好　");
+    assert_eq!(ran.found(), (Some("greeting"), Some("keyword"), "executed"));
+    assert_eq!(ran.outcome.name.as_deref(), Some("hello"));
+    assert_eq!(ran.outcome.found_by, Some(FoundBy::Keyword { pattern: "你好".to_owned() }));
+    assert_eq!(ran.outcome.response().unwrap().body(), &Body::Json(json!({"run": 9})));
+    let [seen] = &ran.executed[..] else { panic!("{:?}", ran.executed) };
+    assert_eq!((&seen.method[..], &seen.target[..]), ("POST", "/run"));
+    assert_eq!(seen.json(), json!({"flow": "greeting", "n": 3, "conversation": "c-1"}));
+    assert!(ran.asked.is_empty());
+    let shown = "flow `greeting`, found by the pattern `你好`: executed, answered 200";
+    assert_eq!(ran.outcome.to_string(), shown);
+}
+
+#[test]
+fn an_intent_flow_is_found_by_the_classifier_before_any_model() {
+    let ran = handle(Setting::classified().model(picks("complain")), "please give me my money back");
+    assert_eq!(ran.found(), (Some("refund_v2"), Some("classifier"), "executed"));
+    let Some(FoundBy::Classifier { score }) = ran.outcome.found_by else { panic!("{}", ran.outcome) };
+    assert!(score >= Options::default().threshold, "{score}");
+    assert_eq!(ran.executed[0].json()["flow"], "refund_v2");
+    assert!(ran.asked.is_empty());
+}
+
+#[test]
+fn where_the_classifier_abstains_the_model_is_asked() {
+    let ran = handle(Setting::classified().model(picks("complain")), "my parrot is unhappy with you");
+    assert_eq!(ran.found(), (Some("complain"), Some("model"), "executed"));
+    assert_eq!(ran.outcome.name.as_deref(), Some("complain"));
+    assert_eq!(ran.executed[0].json(), json!({"flow": "complain", "n": 3, "conversation": "c-1"}));
+    let [asked] = &ran.asked[..] else { panic!("{:?}", ran.asked) };
+    let asked = asked.json();
+    let system = "### Intent Flows\n\
+        If one of these flows is what the user wants, call the tool `flow_executor` with its id:\n\
+        - `refund_v2`: gives money back\n- `complain`: takes complaints\n";
+    let expected = json!([
+        {"role": "system", "content": system},
+        {"role": "user", "content": "good day"},
+        {"role": "user", "content": "my parrot is unhappy with you"},
+    ]);
+    assert_eq!(asked["messages"], expected);
+    let ids = &asked["tools"][0]["function"]["parameters"]["properties"]["flow_id"]["enum"];
+    assert_eq!(ids, &json!(["refund_v2", "complain"]));
+    assert!(!asked.to_string().contains("c-1"), "no model sees the context: {asked}");
+    // Without a classifier it is asked of every message that no pattern matches.
+    let ran = handle(Setting::plain().model(picks("refund_v2")), "I want my money back");
+    assert_eq!(ran.found(), (Some("refund_v2"), Some("model"), "executed"));
+}
+
+#[test]
+fn what_nobody_finds_is_told_with_what_came_nearest() {
+    let ran = handle(Setting::classified(), "who wrote hamlet");
+    assert_eq!(ran.found(), (None, None, "no_flow"));
+    assert_eq!(ran.outcome.result, FlowEnding::NoFlow { said: None });
+    assert_eq!(ran.outcome.to_string(), "no flow is what the message wants");
+    assert!(ran.executed.is_empty());
+    let strict = Options { threshold: 1.0, ..Options::default() };
+    let ran = handle(Setting { classifier: Some(strict), ..Setting::plain() }, "my money");
+    assert_eq!(ran.found(), (None, None, "no_flow"));
+    assert_eq!(ran.outcome.nearest[0].id, "refund_v2");
+}
+
+#[test]
+fn a_model_that_finds_nothing_or_fails_executes_nothing() {
+    let text = |text: &str| text.to_owned();
+    let other = call("delete_everything", json!({}));
+    let no_answer = |ending: &FlowEnding, failure: fn(&HttpFailure) -> bool| match ending {
+        FlowEnding::ModelFailed(ModelError::Http(error)) => failure(error.failure()),
+        _ => false,
+    };
+    for (reply, expected) in [
+        (says("which order?"), FlowEnding::NoFlow { said: Some(text("which order?")) }),
+        (picks("drop_tables"), FlowEnding::Refused { id: text("drop_tables") }),
+        // The id of a keyword flow is not in the list either.
+        (picks("greeting"), FlowEnding::Refused { id: text("greeting") }),
+        (other, FlowEnding::ModelFailed(ModelError::WrongTool { name: text("delete_everything") })),
+    ] {
+        let ran = handle(Setting::plain().model(reply), "hm");
+        assert_eq!((&ran.outcome.result, ran.outcome.flow.as_deref()), (&expected, None));
+        assert!(ran.executed.is_empty(), "{expected:?}");
+    }
+    let quick = Setting { limits: limits().attempt(SHORT), ..Setting::plain() };
+    for (setting, reply, failure) in [
+        (
+            Setting::plain(),
+            Reply::text(500, "oh"),
+            (|f| matches!(f, HttpFailure::Status { status: 500, .. })) as fn(&_) -> _,
+        ),
+        (Setting::plain(), Reply::Drop, |f| matches!(f, HttpFailure::Connection { .. })),
+        (Setting::plain(), Reply::text(200, "<html>"), |f| matches!(f, HttpFailure::NotJson { .. })),
+        (quick, Reply::Silence, |f| matches!(f, HttpFailure::Timeout { .. })),
+    ] {
+        let ran = handle(setting.model(reply), "hm");
+        assert!(no_answer(&ran.outcome.result, failure), "{}", ran.outcome);
+        assert_eq!(ran.found(), (None, None, "model_failed"));
+        assert!(ran.executed.is_empty());
+    }
+}
+
+#[test]
+fn an_execution_that_fails_names_flow_and_cause() {
+    let quick = Setting { limits: limits().attempt(SHORT), ..Setting::plain() };
+    for (setting, reply, says) in [
+        (Setting::plain(), Reply::text(500, "no such flow"), "answered 500: `no such flow`"),
+        (Setting::plain(), Reply::text(404, ""), "answered 404"),
+        (Setting::plain(), Reply::Drop, "the connection failed"),
+        (quick, Reply::Silence, "no complete answer within 150ms"),
+    ] {
+        let ran = handle(setting.endpoint(reply), "where is DD1234?");
+        assert_eq!(ran.found(), (Some("order_v2"), Some("keyword"), "failed"));
+        let FlowEnding::Failed(error) = &ran.outcome.result else { panic!("{}", ran.outcome) };
+        assert_eq!(error.flow(), "order_v2");
+        assert!(ran.outcome.to_string().contains(says), "{}", ran.outcome);
+    }
+    let nothing = Map::new();
+    let ran = with_runner(Setting::plain(), |runner| async move {
+        runner.handle("hello", &[], &nothing, &nothing).await
+    });
+    let FlowEnding::Failed(error) = &ran.outcome.result else { panic!("{}", ran.outcome) };
+    assert!(matches!(error.failure(), CallError::Fill(fill) if fill.place().starts_with("body.")), "{error}");
+    assert!(ran.executed.is_empty());
+}
+
+#[test]
+fn the_programs_own_agent_executes_by_the_same_path() {
+    let execute = |id: &'static str| {
+        let (arguments, context) = (object(json!({"n": 3})), object(json!({"conversation": "c-1"})));
+        with_runner(Setting::plain(), |runner| async move { runner.execute(id, &arguments, &context).await })
+    };
+    let ran = execute("complain");
+    assert_eq!(ran.found(), (Some("complain"), Some("model"), "executed"));
+    assert_eq!(ran.executed[0].json(), json!({"flow": "complain", "n": 3, "conversation": "c-1"}));
+    for id in ["greeting", "refund", "refund_v2 ", ""] {
+        let ran = execute(id);
+        assert_eq!(ran.outcome.result, FlowEnding::Refused { id: id.to_owned() });
+        assert!(ran.executed.is_empty(), "{id}");
+    }
+}
+
+const MOOD: &str = r#"
+input { text: string, ctx?: { orders?: int, phone?: string @private } }
+choice mood ask "how does the customer feel?" {
+  branch angry "furious, threatens to leave"
+  branch worried
+  default branch calm "anything else"
+}
+choice plain { default branch a }
+"#;
+
+fn decide(reply: Reply, limits: Limits, message: Value) -> (ChoiceAnswer, Vec<Seen>) {
+    let server = Server::replies([reply]);
+    let model = ChatModel::new(client(&[server.host()], limits), &server.url("/v1"), "small").unwrap();
+    let choice = AskedChoice::new(&Rules::from_text(MOOD).unwrap(), "mood", model).unwrap();
+    assert_eq!(choice.branches().collect::<Vec<_>>(), ["angry", "worried", "calm"]);
+    assert_eq!(choice.default_branch(), "calm");
+    (run(choice.decide(&message)), server.requests())
+}
+
+fn branch(id: &str) -> Reply {
+    call("choose_branch", json!({"branch": id}))
+}
+
+#[test]
+fn a_model_makes_a_choice() {
+    let message = json!({"text": "Never again!", "ctx": {"orders": 2, "phone": "555-0100"}});
+    let (answer, seen) = decide(branch("angry"), limits(), message);
+    assert_eq!((&answer.branch[..], &answer.failure, &answer.ignored[..]), ("angry", &None, &[][..]));
+    let [seen] = &seen[..] else { panic!("{seen:?}") };
+    let asked = seen.json();
+    let messages = asked["messages"].as_array().unwrap();
+    assert!(messages[0]["content"].as_str().unwrap().contains("how does the customer feel?"), "{asked}");
+    assert_eq!(messages[1]["role"], "user");
+    assert!(messages[1]["content"].as_str().unwrap().contains("\"orders\":2"), "{asked}");
+    assert_eq!(messages[2], json!({"role": "user", "content": "Never again!"}));
+    assert!(!asked.to_string().contains("555-0100"), "private values are masked: {asked}");
+    let parameter = &asked["tools"][0]["function"]["parameters"]["properties"]["branch"];
+    assert_eq!(parameter["enum"], json!(["angry", "worried", "calm"]));
+    assert_eq!(asked["tool_choice"]["function"]["name"], "choose_branch");
+    // The default may be the answer, and then nothing has failed.
+    let (answer, seen) = decide(branch("calm"), limits(), json!({"text": "hello"}));
+    assert_eq!((&answer.branch[..], answer.failure), ("calm", None));
+    assert_eq!(seen[0].json()["messages"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_choice_without_an_answer_of_use_takes_the_default_and_says_why() {
+    let text = |text: &str| text.to_owned();
+    for (reply, limits, expected) in [
+        (branch("Angry"), limits(), Some(ModelError::UnknownId { id: text("Angry") })),
+        (branch(""), limits(), Some(ModelError::UnknownId { id: text("") })),
+        (says("angry"), limits(), Some(ModelError::NoCall { text: text("angry") })),
+        (Reply::text(500, "oh"), limits(), None),
+        (Reply::Drop, limits(), None),
+        (Reply::Silence, limits().attempt(SHORT), None),
+    ] {
+        let (answer, _) = decide(reply.clone(), limits, json!({"text": "hm"}));
+        assert_eq!(answer.branch, "calm", "{reply:?}");
+        match expected {
+            Some(expected) => assert_eq!(answer.failure, Some(expected)),
+            None => assert!(matches!(answer.failure, Some(ModelError::Http(_))), "{:?}", answer.failure),
+        }
+    }
+}
+
+#[test]
+fn only_a_choice_that_a_model_makes_is_asked() {
+    let host = closed_host();
+    let model =
+        ChatModel::new(client(std::slice::from_ref(&host), limits()), &format!("http://{host}/"), "m")
+            .unwrap();
+    let refused = |rules: &str, name| {
+        AskedChoice::new(&Rules::from_text(rules).unwrap(), name, model.clone()).unwrap_err().to_string()
+    };
+    for (rules, name, says) in [
+        (MOOD, "moood", "no choice `moood` that a model makes; did you mean `mood`?"),
+        (MOOD, "plain", "`plain` decides by its conditions"),
+        (MOOD, "weather", "there is `mood`"),
+        ("default -> chat", "weather", "there is none at all"),
+    ] {
+        let message = refused(rules, name);
+        assert!(message.contains(says), "{message}");
+    }
+}
+
+/// Routes a message to an HTTP handler behind this reply.
+fn route(reply: Reply, limits: Limits, message: Value) -> (Ending, Vec<Seen>) {
+    let server = Server::replies([reply]);
+    let rules = Rules::from_text("default -> ticket(text: text, size: ctx.size)").unwrap();
+    let endpoint = Template::parse(&json!({
+        "url": server.url("/tickets/#customer#"),
+        "body": {"text": "{text}", "size": "{size}"},
+    }));
+    let handler = rulec_http::handler(client(&[server.host()], limits), endpoint.unwrap()).unwrap();
+    let router = Router::builder(rules).handler("ticket", handler).build().unwrap();
+    let result = run(router.route(message)).result;
+    (result, server.requests())
+}
+
+#[test]
+fn a_route_leads_to_a_service() {
+    let message = json!({"text": "it's broken", "ctx": {"size": 2, "customer": "a/b"}});
+    let (ending, seen) = route(Reply::json(200, json!({"id": 7})), limits(), message.clone());
+    assert_eq!(ending, Ending::Handled(json!({"id": 7})));
+    let [seen] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((&seen.method[..], &seen.target[..]), ("POST", "/tickets/a%2Fb"));
+    assert_eq!(seen.json(), json!({"text": "it's broken", "size": 2}));
+    for (reply, expected) in [(Reply::text(200, "done"), json!("done")), (Reply::status(204), Value::Null)] {
+        assert_eq!(route(reply, limits(), message.clone()).0, Ending::Handled(expected));
+    }
+}
+
+#[test]
+fn a_service_that_fails_is_a_result_that_names_the_route() {
+    let message = json!({"text": "x", "ctx": {"customer": 1}});
+    let failed = |reply, limits, message| {
+        let (ending, seen) = route(reply, limits, message);
+        assert!(matches!(&ending, Ending::Failed { route, .. } if route == "default"), "{ending}");
+        (ending.error().unwrap_or_default().to_owned(), seen.len())
+    };
+    let (error, requests) = failed(Reply::text(404, "gone"), limits(), message.clone());
+    assert!(error.contains("answered 404: `gone`"), "{error}");
+    assert_eq!(requests, 1);
+    let (error, _) = failed(Reply::Drop, limits(), message.clone());
+    assert!(error.contains("the connection failed"), "{error}");
+    let (error, _) = failed(Reply::Silence, limits().attempt(SHORT), message);
+    assert!(error.contains("no complete answer within 150ms"), "{error}");
+    // What the address needs is not in the context, so nothing is sent.
+    let (error, requests) = failed(Reply::status(200), limits(), json!({"text": "x"}));
+    assert!(error.contains("`#customer#`"), "{error}");
+    assert_eq!(requests, 0);
+}
+
+#[test]
+fn a_service_that_may_not_be_called_is_refused_when_the_handler_is_made() {
+    let (listed, other) = (closed_host(), closed_host());
+    let endpoint = Template::parse(&json!({"url": format!("http://{other}/x")})).unwrap();
+    let refused = rulec_http::handler(client(&[listed], limits()), endpoint).map(|_| ()).unwrap_err();
+    assert_eq!(refused.failure(), &HttpFailure::HostNotAllowed { host: other });
+}
+
+#[test]
+fn a_slow_service_is_stopped_by_the_routers_own_limit_too() {
+    let server = Server::replies([Reply::Silence]);
+    let endpoint = Template::parse(&json!({"url": server.url("/")})).unwrap();
+    let handler = rulec_http::handler(client(&[server.host()], limits()), endpoint).unwrap();
+    let rules = Rules::from_text("default -> slow").unwrap();
+    let router = Router::builder(rules).handler("slow", handler).time_limit(SHORT).build().unwrap();
+    let ending = run(router.route(json!({"text": "x"}))).result;
+    assert_eq!(ending, Ending::TimedOut { route: "default".to_owned(), after: SHORT });
+}

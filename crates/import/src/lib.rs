@@ -1,0 +1,221 @@
+//! Importers: another system's own JSON to a `.rules` file that an author would be glad to keep.
+//!
+//! An importer writes what the original decides, with readable names; a comment stands wherever the
+//! meaning differs from the original or something was left out, and what cannot be translated is an
+//! error that names its place. The text an importer returns compiles: warnings that the translation
+//! brings with it are silenced by `# rulec: allow` comments which say why.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `node` | JSON with its path, for messages that name the place |
+//! | `write` | names, literals, comments and the layout of the file |
+//! | `regex` | Python's regular expressions as those of the `regex` crate |
+//! | `literal` | values written as Python writes them |
+//! | `routes`, `condition` | message routing |
+//! | `choice`, `compare`, `operator` | workflow branches |
+//! | `flows` | keyword and intent flows |
+
+mod choice;
+mod compare;
+mod condition;
+mod flows;
+mod literal;
+mod node;
+mod operator;
+mod regex;
+mod routes;
+mod write;
+
+use node::{Node, Refusal};
+use rulec::Rules;
+use rulec::json::{self, JsonError};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::str::FromStr;
+
+/// A rules file made from another system's JSON.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Imported {
+    /// The rules file.
+    pub text: String,
+    /// What the author should know: what was left out, or means something else than it did.
+    pub notes: Vec<String>,
+    /// The file, compiled.
+    pub rules: Rules,
+    /// Names that had to change: from the name in the file to the original's.
+    names: HashMap<String, String>,
+}
+
+impl Imported {
+    /// The original's name for a route or a branch of the file.
+    pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
+        self.names.get(name).map_or(name, String::as_str)
+    }
+
+    /// The original of a pattern of a flow.
+    pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
+        self.names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
+    }
+}
+
+/// What can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum System {
+    /// Message routing: a list of routes.
+    Routes,
+    /// Workflow branches: the branches of a choice.
+    Choice,
+    /// Keyword and intent flows.
+    Flows,
+}
+
+impl System {
+    /// Every system, in the order it is documented.
+    pub const ALL: [System; 3] = [System::Routes, System::Choice, System::Flows];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            System::Routes => "routes",
+            System::Choice => "choice",
+            System::Flows => "flows",
+        }
+    }
+
+    /// Imports a JSON text.
+    ///
+    /// # Errors
+    /// When the text is not JSON, or holds what cannot be translated.
+    pub fn import(self, text: &str) -> Result<Imported, ImportError> {
+        let value = json::parse(text)?;
+        self.import_value(&value).map_err(|error| error.located(text))
+    }
+
+    /// Imports a JSON value. Its errors name the path within the value, but no line.
+    ///
+    /// # Errors
+    /// When the value holds what cannot be translated.
+    pub fn import_value(self, value: &Json) -> Result<Imported, ImportError> {
+        let root = Node::root(value);
+        let document = match self {
+            System::Routes => routes::document(&root),
+            System::Choice => choice::document(&root),
+            System::Flows => flows::document(&root),
+        };
+        document.map_err(ImportError::from)?.finish()
+    }
+}
+
+impl FromStr for System {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        System::ALL
+            .into_iter()
+            .find(|system| system.name() == name)
+            .ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice or flows"))
+    }
+}
+
+/// Imports message routes: a JSON list of routes, or `{"routes": […], "default": handler}`.
+///
+/// ```
+/// let json = r#"[{"name": "files", "priority": 10, "handler": "file_handler",
+///                 "condition": {"type": "TextCondition", "contains": ["file"]}}]"#;
+/// let imported = rulec_import::routes(json)?;
+/// assert!(imported.text.contains("route files priority 10"));
+/// # Ok::<(), rulec_import::ImportError>(())
+/// ```
+///
+/// # Errors
+/// When the text is not JSON, or holds what cannot be translated.
+pub fn routes(text: &str) -> Result<Imported, ImportError> {
+    System::Routes.import(text)
+}
+
+/// Imports workflow branches: a JSON list of branches, or `{"choices": […]}`.
+///
+/// # Errors
+/// When the text is not JSON, or holds what cannot be translated.
+pub fn choice(text: &str) -> Result<Imported, ImportError> {
+    System::Choice.import(text)
+}
+
+/// Imports flows: a JSON list of flows, or `{"flows": […]}`.
+///
+/// # Errors
+/// When the text is not JSON, or holds what cannot be translated.
+pub fn flows(text: &str) -> Result<Imported, ImportError> {
+    System::Flows.import(text)
+}
+
+/// Why nothing was imported.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The text is not JSON.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// Something in it cannot be translated.
+    #[error(transparent)]
+    Untranslatable(#[from] Untranslatable),
+    /// The importer wrote a file that does not compile: a fault of the importer.
+    #[error("the importer wrote a file that does not compile; please report this: {0}")]
+    Internal(String),
+}
+
+/// What cannot be translated, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", self.place())]
+pub struct Untranslatable {
+    message: String,
+    steps: Vec<node::Step>,
+    position: Option<(usize, usize)>,
+}
+
+impl Untranslatable {
+    /// What is wrong, and what to do.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The place as a path, such as `routes[2].condition.pattern`; empty for the whole document.
+    pub fn path(&self) -> String {
+        node::dotted(&self.steps)
+    }
+
+    /// Line and column, from 1, where a text was imported.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        self.position
+    }
+
+    fn place(&self) -> String {
+        let path = self.path();
+        match (path.is_empty(), self.position) {
+            (true, _) => String::new(),
+            (false, None) => format!(", at `{path}`"),
+            (false, Some((line, column))) => format!(", at `{path}` (line {line}, column {column})"),
+        }
+    }
+}
+
+impl From<Refusal> for ImportError {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { message, steps } = refusal;
+        ImportError::Untranslatable(Untranslatable { message, steps, position: None })
+    }
+}
+
+impl ImportError {
+    /// With line and column in the text that was read.
+    fn located(self, text: &str) -> ImportError {
+        match self {
+            ImportError::Untranslatable(error) => {
+                let position = node::locate(text, &error.steps);
+                ImportError::Untranslatable(Untranslatable { position, ..error })
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Writing rules: names, literals, comments, and a file that is compiled before anybody sees it.
+
+use super::{ImportError, Imported};
+use rulec::diag::Code;
+use rulec::ops;
+use rulec::{CompileError, Compiler, Rules};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// The widest line that is written where it can be helped.
+const WIDTH: usize = 100;
+
+/// Words that start a statement or a clause; as names they stand in backquotes.
+const STATEMENT_WORDS: &str = "branch choice def default else entity expect extern flow given handler input intent \
+    import let lexicon list loopback otherwise payload route router settings table test type when as";
+
+/// Whether a text can stand as a name without backquotes after a dot or before a colon.
+pub(super) fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
+        && chars.all(unicode_ident::is_xid_continue)
+}
+
+fn is_reserved(word: &str) -> bool {
+    ops::is_reserved_word(word) || STATEMENT_WORDS.split_whitespace().any(|reserved| reserved == word)
+}
+
+/// Characters that turn the reading direction, and control characters: escaped wherever they stand.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A declared name: as it is, in backquotes where it must be, or changed where even these do not
+/// help. No two names of one kind are alike; what had to change is kept for the caller.
+#[derive(Default)]
+pub(super) struct Names {
+    taken: HashSet<String>,
+}
+
+impl Names {
+    /// Names that cannot be given.
+    pub(super) fn reserving(words: &[&str]) -> Self {
+        Names { taken: words.iter().map(|word| (*word).to_owned()).collect() }
+    }
+
+    /// The name to declare for `wanted`, without backquotes.
+    pub(super) fn take(&mut self, wanted: &str) -> String {
+        let clean: String = wanted.chars().map(|c| if c == '`' || is_hidden(c) { '_' } else { c }).collect();
+        self.take_as_is(if clean.is_empty() { "unnamed" } else { &clean })
+    }
+
+    /// The same where any text can stand, in quotes.
+    pub(super) fn take_as_is(&mut self, clean: &str) -> String {
+        let clean = clean.to_owned();
+        let numbered = (2..).map(|number| format!("{clean}_{number}"));
+        let free = std::iter::once(clean.clone()).chain(numbered).find(|name| !self.taken.contains(name));
+        let name = free.unwrap_or(clean);
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+/// A name where it is declared or referred to.
+pub(super) fn name(name: &str) -> String {
+    if is_name(name) && !is_reserved(name) { name.to_owned() } else { format!("`{name}`") }
+}
+
+/// A way into the message: `steps.parse["a b"]`.
+pub(super) fn path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> String {
+    let mut path = root.to_owned();
+    for key in keys {
+        if is_name(key) {
+            path.push('.');
+            path.push_str(key);
+        } else {
+            path.push_str(&format!("[{}]", string(key)));
+        }
+    }
+    path
+}
+
+/// A string literal.
+pub(super) fn string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if is_hidden(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A raw string literal where the text has what would be escaped: for regular expressions.
+pub(super) fn raw_string(text: &str) -> String {
+    let hashes = (0..=8).map(|count| "#".repeat(count)).find(|hashes| !text.contains(&format!("\"{hashes}")));
+    match hashes {
+        Some(hashes) if !text.contains(is_hidden) => format!("r{hashes}\"{text}\"{hashes}"),
+        _ => string(text),
+    }
+}
+
+/// A number literal: a whole number beyond 64 bits is the float next to it.
+pub(super) fn number(number: &serde_json::Number) -> String {
+    match (number.as_i64(), number.as_f64()) {
+        (Some(whole), _) => whole.to_string(),
+        (None, Some(float)) => format!("{float:?}"),
+        (None, None) => number.to_string(),
+    }
+}
+
+/// A JSON value as a literal.
+pub(super) fn value(json: &Json) -> String {
+    match json {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(value) => number(value),
+        Json::String(text) => string(text),
+        Json::Array(items) => format!("[{}]", items.iter().map(value).collect::<Vec<_>>().join(", ")),
+        Json::Object(map) if map.is_empty() => "{}".to_owned(),
+        Json::Object(map) => {
+            let key = |key: &str| if is_name(key) { key.to_owned() } else { string(key) };
+            let entries: Vec<String> =
+                map.iter().map(|(name, json)| format!("{}: {}", key(name), value(json))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+    }
+}
+
+/// Literals in brackets, over several lines where one is too long for them; `indent` is that of the
+/// statement.
+pub(super) fn list(literals: &[String], indent: usize) -> String {
+    let line = format!("[{}]", literals.join(", "));
+    if indent + line.chars().count() <= WIDTH * 3 / 4 {
+        return line;
+    }
+    let inner = " ".repeat(indent + 2);
+    let mut out = String::from("[");
+    let mut column = WIDTH;
+    for literal in literals {
+        let width = literal.chars().count() + 2;
+        if column + width > WIDTH {
+            out.push('\n');
+            out.push_str(&inner);
+            column = inner.len();
+        } else {
+            out.push(' ');
+        }
+        out.push_str(literal);
+        out.push(',');
+        column += width;
+    }
+    out.push_str(&format!("\n{}]", " ".repeat(indent)));
+    out
+}
+
+/// A text inside a comment or a message: on one line, not too long, in backquotes.
+pub(super) fn shown(text: &str) -> String {
+    format!("`{}`", plain(text, 60).replace('`', "'"))
+}
+
+fn plain(text: &str, longest: usize) -> String {
+    let mut out = String::new();
+    for (at, c) in text.chars().enumerate() {
+        if at == longest {
+            out.push('…');
+            break;
+        }
+        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+/// Lines of a comment, broken between words.
+pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
+    let pad = " ".repeat(indent);
+    let mut out = String::new();
+    for paragraph in text.split('\n') {
+        // The lines of an item stand under its first word.
+        let hanging = if paragraph.starts_with("- ") { "  " } else { "" };
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            let word = plain(word, usize::MAX);
+            if !line.is_empty()
+                && indent + marker.len() + line.chars().count() + word.chars().count() + 2 > WIDTH
+            {
+                out.push_str(&format!("{pad}{marker} {line}\n"));
+                line.clear();
+                line.push_str(hanging);
+            } else if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&word);
+        }
+        let line = format!("{pad}{marker} {line}");
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A statement to be written.
+#[derive(Default)]
+pub(super) struct Statement {
+    /// Comments before it, a paragraph each.
+    pub(super) comments: Vec<String>,
+    /// What documents it.
+    pub(super) docs: String,
+    /// The statement, without a line break at its end.
+    pub(super) body: String,
+    /// Whether it follows the one before without an empty line.
+    pub(super) close: bool,
+}
+
+/// A file to be written.
+#[derive(Default)]
+pub(super) struct Document {
+    /// What the file is, for its first lines.
+    pub(super) header: String,
+    pub(super) statements: Vec<Statement>,
+    pub(super) notes: Vec<String>,
+    /// From the names in the file to the original's, where they differ.
+    pub(super) names: HashMap<String, String>,
+}
+
+impl Document {
+    /// Notes that a name had to change.
+    pub(super) fn renamed(&mut self, written: &str, original: &str) {
+        if written != original {
+            self.names.insert(written.to_owned(), original.to_owned());
+        }
+    }
+
+    /// Keeps a member that means nothing here as a comment at the top of the file.
+    pub(super) fn keep(&mut self, key: &str, node: &super::node::Node<'_>, of: &str) {
+        self.header.push_str(&format!("\n{key}: {}", value(node.value)));
+        self.notes.push(format!("`{key}` of {of} means nothing here; it is kept as a comment"));
+    }
+
+    /// A file must say something: what messages look like, where there is nothing else to say.
+    pub(super) fn never_empty(&mut self, comment: &str) {
+        if self.statements.is_empty() {
+            let (comments, body) = (vec![comment.to_owned()], "input { text: string }".to_owned());
+            self.statements.push(Statement { comments, body, ..Statement::default() });
+        }
+    }
+
+    /// The text, with the codes that each statement allows, and the line each statement ends at.
+    fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
+        let mut text = comment("#", &self.header, 0);
+        let mut ends = Vec::new();
+        for (at, statement) in self.statements.iter().enumerate() {
+            if !statement.close {
+                text.push('\n');
+            }
+            for paragraph in &statement.comments {
+                text.push_str(&comment("#", paragraph, 0));
+            }
+            if !statement.docs.is_empty() {
+                text.push_str(&comment("##", &statement.docs, 0));
+            }
+            for code in allows.get(&at).into_iter().flatten() {
+                text.push_str(&format!("# rulec: allow {code} {}\n", reason(*code)));
+            }
+            text.push_str(&statement.body);
+            text.push('\n');
+            ends.push(text.matches('\n').count());
+        }
+        (text, ends)
+    }
+
+    /// Compiles the file; warnings are allowed where they come from, with the reason.
+    pub(super) fn finish(self) -> Result<Imported, ImportError> {
+        let compiled = |text: &str| {
+            Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(told(&error, text)))
+        };
+        let (mut text, ends) = self.render(&BTreeMap::new());
+        let mut rules = compiled(&text)?;
+        if !rules.warnings().is_empty() {
+            let allows = self.allows(&rules, &ends);
+            text = self.render(&allows).0;
+            rules = compiled(&text)?;
+            if let Some(left) = rules.warnings().first() {
+                let message = format!("{}: {}", left.code, left.message);
+                return Err(ImportError::Internal(message));
+            }
+        }
+        Ok(Imported { text, notes: self.notes, rules, names: self.names })
+    }
+
+    fn allows(&self, rules: &Rules, ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
+        let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
+        for warning in rules.warnings() {
+            let Some(span) = warning.span() else { continue };
+            let line = rules.sources().position(span).line;
+            let at = ends.partition_point(|end| *end < line);
+            allows.entry(at).or_default().insert(warning.code);
+        }
+        allows
+    }
+}
+
+/// Why an imported file has a warning of this kind.
+fn reason(code: Code) -> &'static str {
+    match code {
+        Code::NeverMatches => "so it was in the original",
+        Code::AlwaysMatches => "so it was in the original: it hides what comes after",
+        Code::EmptyList => "the original's list is empty",
+        Code::DefaultHides => "the original's default stands here",
+        Code::OtherFamily => "as in the original, such a condition counts and never holds",
+        Code::BranchNeverChosen => "the original leaves out a branch without a condition it can use",
+        Code::PatternHidden => "so it was in the original: an earlier pattern answers first",
+        Code::CatchesExample => "so it was in the original: keyword flows are tried first",
+        Code::MixedScript => "the original's name",
+        _ => "as in the original",
+    }
+}
+
+fn told(error: &CompileError, text: &str) -> String {
+    let line = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error()).and_then(|diagnostic| {
+        let line = error.sources().position(diagnostic.span()?).line;
+        text.lines().nth(line.checked_sub(1)?)
+    });
+    match line {
+        Some(line) => format!("{error}, in {}", shown(line.trim())),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_quoted_or_changed() {
+        let mut names = Names::reserving(&["default"]);
+        let taken: Vec<String> = ["a", "a", "查订单", "two words", "when", "default", "", "x`\ny"]
+            .iter()
+            .map(|wanted| name(&names.take(wanted)))
+            .collect();
+        assert_eq!(taken, ["a", "a_2", "查订单", "`two words`", "`when`", "default_2", "unnamed", "x__y"]);
+    }
+
+    #[test]
+    fn literals_are_escaped() {
+        assert_eq!(string("a\"\\\n\u{202e}\u{1}"), r#""a\"\\\n\u{202e}\u{1}""#);
+        assert_eq!(raw_string(r#"a"b\d"#), r##"r#"a"b\d"#"##);
+        assert_eq!(raw_string("a\nb"), r#""a\nb""#);
+        let json = serde_json::json!({"a b": [1, 2.0, null, true], "c": {}, "n": 18446744073709551615u64});
+        assert_eq!(value(&json), r#"{ "a b": [1, 2.0, null, true], c: {}, n: 1.8446744073709552e19 }"#);
+    }
+
+    #[test]
+    fn long_lists_and_comments_are_broken() {
+        let literals: Vec<String> = (0..40).map(|n| format!("\"word {n}\"")).collect();
+        assert!(list(&literals, 2).lines().all(|line| line.len() <= WIDTH));
+        let text = comment("#", &"many words ".repeat(30), 2);
+        assert!(text.lines().all(|line| line.len() <= WIDTH && line.starts_with("  # ")));
+    }
+}

@@ -1,0 +1,296 @@
+//! What importers write: whole files as snapshots, single conditions as tables, and what they refuse.
+
+use rulec_import::{ImportError, Imported, System};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+fn sample(system: System) -> Imported {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/samples/{}.json", system.name()));
+    let text = std::fs::read_to_string(path).expect("the sample lies here");
+    system.import(&text).expect("the sample can be imported")
+}
+
+#[test]
+fn whole_files() {
+    for system in System::ALL {
+        let imported = sample(system);
+        assert!(imported.rules.warnings().is_empty());
+        let notes: String = imported.notes.iter().map(|note| format!("note: {note}\n")).collect();
+        insta::assert_snapshot!(system.name(), format!("{}----\n{notes}", imported.text));
+    }
+}
+
+/// The condition of a route that is imported from it.
+fn condition(json: Json) -> String {
+    let routes = json!([{ "name": "r", "condition": json, "handler": "h" }]);
+    let text = System::Routes.import_value(&routes).expect("it can be imported").text;
+    let start = text.find("when ").expect("there is a route") + "when ".len();
+    let end = text.find(" -> h").or(text.find("\n  -> h")).expect("there is a target");
+    text[start..end].trim_end().to_owned()
+}
+
+#[test]
+fn conditions_of_routes() {
+    let text = |words: &[&str]| json!({"type": "TextCondition", "contains": words});
+    let not = |inner: Json| json!({"type": "NotCondition", "condition": inner});
+    let and = |parts: &[Json]| json!({"type": "AndCondition", "conditions": parts});
+    let or = |parts: &[Json]| json!({"type": "OrCondition", "conditions": parts});
+    let (a, b) = (text(&["a"]), text(&["b"]));
+    let (wa, wb) = (r#"text contains "a" ignoring case"#, r#"text contains "b" ignoring case"#);
+    let table = [
+        (a.clone(), wa.to_owned()),
+        (
+            json!({"type": "TextCondition", "keywords": ["x", "y"], "case_sensitive": true}),
+            r#"text contains word any ["x", "y"]"#.to_owned(),
+        ),
+        (and(&[]), "true".to_owned()),
+        (or(&[]), "false".to_owned()),
+        (not(and(&[])), "false".to_owned()),
+        (not(not(a.clone())), wa.to_owned()),
+        (and(&[a.clone(), or(&[b.clone(), a.clone()])]), format!("{wa}\n    and ({wb} or {wa})")),
+        (not(or(&[a.clone(), b.clone()])), format!("not ({wa} or {wb})")),
+        (and(&[a.clone(), and(&[b.clone(), or(&[])])]), format!("{wa} and {wb} and false")),
+        (
+            json!({"type": "RegexCondition", "pattern": "x$", "case_sensitive": false}),
+            r#"text matches r"x\n?$" ignoring case"#.to_owned(),
+        ),
+        (
+            json!({"type": "SimilarityCondition", "text": "hi", "threshold": 0.8}),
+            r#"similarity(text, "hi") >= 0.8"#.to_owned(),
+        ),
+        (json!({"type": "ContextCondition", "n__gte": 3}), "ctx.n >= 3".to_owned()),
+        (
+            json!({"type": "ContextCondition", "odd name": [1, {"a": null}]}),
+            r#"ctx["odd name"] == [1, { a: null }]"#.to_owned(),
+        ),
+        (
+            json!({"type": "ContextCondition", "n__gt": 3, "n__ne": "x"}),
+            r#"ctx.n as number > 3 and ctx.n as string != "x""#.to_owned(),
+        ),
+        (
+            json!({"type": "ContextCondition", "at__lt": "2026-01-31T09:30:00Z"}),
+            r#"ctx.at as datetime < "2026-01-31T09:30:00Z""#.to_owned(),
+        ),
+        // What is null is equal to nothing, and its negation does not hold either.
+        (json!({"type": "ContextCondition", "n": null}), "false".to_owned()),
+        (not(json!({"type": "ContextCondition", "n": null})), "false".to_owned()),
+        (
+            not(and(&[a.clone(), json!({"type": "ContextCondition", "n__ne": null})])),
+            format!("not ({wa} and true)"),
+        ),
+        (json!({"type": "ContextCondition", "urgency": "high"}), r#"urgency == "high""#.to_owned()),
+        (
+            json!({"type": "ErrorCondition", "occurrence_count__gt": 2}),
+            "(ctx.error_counts[ctx.last_error_type] ?? 0) > 2".to_owned(),
+        ),
+        (
+            json!({"type": "PermissionCondition", "user_role": "admin", "required_permissions": ["write"]}),
+            r#"ctx.user.role == "admin" and ctx.user.permissions contains "write""#.to_owned(),
+        ),
+    ];
+    for (json, written) in table {
+        assert_eq!(condition(json.clone()), written, "{json}");
+    }
+}
+
+#[test]
+fn derived_facts_give_way_to_the_context() {
+    let routes = json!([
+        {"name": "hot", "priority": 2, "condition": {"type": "ContextCondition", "urgency": "high"}, "handler": "h"},
+        {"name": "calm", "priority": 1, "condition": {"type": "NotCondition", "condition":
+            {"type": "ContextCondition", "urgency": "high"}}, "handler": "h"},
+        {"name": "long", "priority": 3, "condition": {"type": "ContextCondition", "message_length__gt": 40}, "handler": "h"},
+    ]);
+    let rules = System::Routes.import_value(&routes).expect("it can be imported").rules;
+    for (text, ctx, chosen) in [
+        ("this is URGENT", json!({}), "hot"),
+        ("系统紧急故障", json!({}), "hot"),
+        ("no hurry", json!({}), "calm"),
+        ("no hurry", json!({"urgency": "high"}), "hot"),
+        ("this is urgent", json!({"urgency": "low"}), "calm"),
+        ("no hurry", json!({"message_length": 50}), "long"),
+        ("this is urgent, and it is a rather long message", json!({}), "long"),
+        ("this is urgent, and it is a rather long message", json!({"message_length": 1}), "hot"),
+    ] {
+        let message = json!({"text": text, "ctx": ctx});
+        assert_eq!(rules.decide(&message).chosen(), Some(chosen), "{message}");
+    }
+}
+
+/// The condition of a branch that is imported from it, or the comment in its place.
+fn compared(left: &str, operate: &str, right: Json) -> String {
+    let left = json!({"step_id": "s", "type": left, "value": "x"});
+    let condition = json!({"id": "c", "left": left, "operate": operate, "right": right});
+    let branches = json!([{"branch_id": "b", "is_default": false, "conditions": [condition]}]);
+    let text = System::Choice.import_value(&branches).expect("it can be imported").text;
+    let body = text.split("branch b {").nth(1).expect("there is a branch");
+    let lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('}'));
+    // A comment over several lines is read as one.
+    lines.collect::<Vec<_>>().join(" ").replace(" # ", " ").trim_end_matches([' ', '}', ';']).to_owned()
+}
+
+#[test]
+fn conditions_of_branches() {
+    let constant = |ty: &str, value: Json| json!({"type": ty, "value": value});
+    let step = |ty: &str| json!({"step_id": "t", "type": ty, "value": "a/b c"});
+    let table = [
+        ("number", "number_equal", constant("number", json!("3")), "steps.s.x as number == 3"),
+        ("string", "string_equal", constant("string", json!("'3'")), "steps.s.x as string == \"3\""),
+        ("string", "string_equal", constant("string", json!("3")), "steps.s.x as string == \"3\""),
+        (
+            "string",
+            "string_not_contains",
+            constant("string", json!("a b")),
+            "steps.s.x as string not contains \"a b\"",
+        ),
+        ("bool", "bool_not_equal", constant("bool", json!("True")), "steps.s.x as bool != true"),
+        ("list", "list_equal", constant("list", json!("[1, 'a']")), "steps.s.x as list == [1, \"a\"]"),
+        ("list", "list_length_less_than", constant("number", json!(2)), "len(steps.s.x as list) < 2"),
+        ("dict", "dict_contains_key", constant("string", json!("k")), "steps.s.x as dict has_key \"k\""),
+        (
+            "string",
+            "string_regex_match",
+            constant("string", json!("a|b")),
+            "steps.s.x as string matches r\"^(?:a|b)\"",
+        ),
+        ("number", "number_less_than", step("number"), "steps.s.x as number < steps.t.a[\"b c\"] as number"),
+        (
+            "list",
+            "list_contains",
+            step("dict"),
+            "steps.s.x as list<dict> contains steps.t.a[\"b c\"] as dict",
+        ),
+        (
+            "list",
+            "list_length_equal",
+            step("string"),
+            "len(steps.s.x as list) == len(steps.t.a[\"b c\"] as string)",
+        ),
+    ];
+    for (left, operate, right, written) in table {
+        assert_eq!(compared(left, operate, right), written);
+    }
+    for (left, operate, right, says) in [
+        (
+            "number",
+            "number_equal",
+            constant("number", json!("--5")),
+            "Left out: `s/x number_equal \"--5\"`, since the operator wants a number",
+        ),
+        ("number", "number_equal", constant("number", json!(true)), "the right value is a boolean"),
+        ("number", "number_equal", constant("string", json!("5")), "the right value has the type `string`"),
+        ("number", "number_equal", constant("number", json!(null)), "the right value is missing"),
+        ("array", "number_equal", constant("number", json!(1)), "there is no type `array`"),
+        ("number", "number_eq", constant("number", json!(1)), "there is no operator `number_eq`"),
+        (
+            "number",
+            "number_equal",
+            json!({"step_id": "", "type": "number", "value": "x"}),
+            "the right value names no step",
+        ),
+        (
+            "number",
+            "string_equal",
+            constant("string", json!("a")),
+            "never holds: the operator is for a string",
+        ),
+        ("string", "list_contains", constant("string", json!("a")), "[steps.s.x as string] == []"),
+        ("string", "string_equal", step("number"), "does not take a number on its right side"),
+        ("string", "string_regex_match", constant("string", json!("'('")), "is no regular expression"),
+        ("dict", "dict_not_equal", constant("dict", json!("{1: 2}")), "len(steps.s.x as dict) >= 0"),
+    ] {
+        let written = compared(left, operate, right);
+        assert!(written.contains(says), "{says}: {written}");
+    }
+}
+
+#[track_caller]
+fn refused(system: System, text: &str) -> String {
+    let error = system.import(text).expect_err("it is refused");
+    assert!(!matches!(error, ImportError::Internal(_)), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn what_cannot_be_translated_is_named_by_its_place() {
+    let route =
+        |condition: &str| format!("[{{\"name\": \"a\", \"handler\": \"h\",\n  \"condition\": {condition}}}]");
+    for (condition, says) in [
+        (r#"{"type": "Odd"}"#, "route `a`: there is no condition `Odd`"),
+        (r#"{"type": "Odd"}"#, "at `[0].condition.type` (line 2, column 25)"),
+        (
+            r#"{"type": "TextCondition"}"#,
+            "needs `contains` or `keywords`, at `[0].condition` (line 2, column 16)",
+        ),
+        (r#"{"type": "TextCondition", "keywords": [""]}"#, "an empty keyword"),
+        (r#"{"type": "TextCondition", "contains": "a"}"#, "expected a list of texts, found a text"),
+        (
+            r#"{"type": "TextCondition", "contains": ["a"], "fuzzy": true}"#,
+            "a `TextCondition` has no `fuzzy`",
+        ),
+        (
+            r#"{"type": "RegexCondition", "pattern": "a(?=b)"}"#,
+            "route `a`: the regular expression `a(?=b)` cannot be translated: look-around",
+        ),
+        (r#"{"type": "RegexCondition", "pattern": "("}"#, "is not closed"),
+        (r#"{"type": "RegexCondition"}"#, "needs `pattern`"),
+        (r#"{"type": "ContextCondition", "n__like": 1}"#, "there is no comparison `like`"),
+        (r#"{"type": "ContextCondition", "n__gt": "x"}"#, "`>` compares numbers"),
+        (r#"{"type": "ContextCondition", "urgency": 1}"#, "`urgency` is a string"),
+        (r#"{"type": "NotCondition"}"#, "needs `condition`"),
+        (r#"{"type": "AndCondition", "conditions": {}}"#, "expected a list of conditions, found an object"),
+        (r#"7"#, "expected a condition, an object, found a number"),
+    ] {
+        let error = refused(System::Routes, &route(condition));
+        assert!(error.contains(says), "{says}: {error}");
+    }
+    for (system, text, says) in [
+        (System::Routes, "[{]", "key is not a string at line 1, column 3"),
+        (System::Routes, "{}", "the document needs `routes`"),
+        (System::Routes, "[{\"name\": \"a\"}]", "route `a`: a route needs `handler`"),
+        (System::Routes, "[{\"handler\": \"a\"}]", "a route needs `name`"),
+        (System::Choice, "3", "expected a list of branches"),
+        (
+            System::Choice,
+            r#"[{"branch_id": "b", "logic": "xor"}]"#,
+            "branch `b`: a branch's logic is `and` or `or`",
+        ),
+        (
+            System::Choice,
+            r#"[{"branch_id": "b", "is_default": "no"}]"#,
+            "expected true or false, found a text",
+        ),
+        (System::Choice, "[{}]", "a branch needs `branch_id`"),
+        (System::Flows, "[{}]", "a flow needs `flow_id` or `name`"),
+        (System::Flows, r#"[{"flow_id": "f", "type": "other"}]"#, "flow `f`: there is no type `other`"),
+        (System::Flows, r#"[{"flow_id": "f", "match_type": "glob"}]"#, "there are exact, contains, regex"),
+        (
+            System::Flows,
+            r#"[{"flow_id": "f", "type": "keyword", "trigger_patterns": ["a", " "]}]"#,
+            "flow `f`: this pattern is blank; remove it, at `[0].trigger_patterns[1]` (line 1, column 64)",
+        ),
+        (
+            System::Flows,
+            r#"[{"flow_id": "f", "type": "keyword", "match_type": "regex", "trigger_patterns": ["("]}]"#,
+            "the pattern `(` cannot be translated: a group in it is not closed",
+        ),
+    ] {
+        let error = refused(system, text);
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
+
+#[test]
+fn names_that_had_to_change_are_known_by_the_originals() {
+    let route = |name: &str, word: &str| json!({"name": name, "handler": "h", "condition": {"type": "TextCondition", "contains": [word]}});
+    let routes =
+        json!([route("a", "one"), route("a", "two"), route("default", "three"), route("x`y", "four")]);
+    let imported = System::Routes.import_value(&routes).expect("it can be imported");
+    for (text, written, original) in
+        [("one", "a", "a"), ("two", "a_2", "a"), ("three", "default_2", "default"), ("four", "x_y", "x`y")]
+    {
+        let decision = imported.rules.decide(&json!({ "text": text }));
+        assert_eq!(decision.chosen(), Some(written));
+        assert_eq!(imported.original(written), original);
+    }
+}

@@ -1,0 +1,249 @@
+//! A typed event bus inside one process. An event goes through the middleware in order, each of
+//! which may pass, change or stop it, and then to every subscriber's own bounded queue. What happens
+//! when a queue is full is the subscriber's choice, made when it subscribes; nothing is lost
+//! silently.
+//!
+//! The bus knows nothing of what its events mean. Whoever judges, enriches or filters events writes
+//! a middleware, which is an async function from an event to a [`Flow`].
+
+mod middleware;
+mod queue;
+
+pub use middleware::{Flow, MiddlewareError, MiddlewareResult, StopReason, Stopped};
+pub use queue::{Policy, RecvError, Subscription};
+
+use super::task::{self, Broken};
+use middleware::Middleware;
+use queue::{Queue, Sent};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::task::coop::consume_budget;
+
+/// A bus for events of one type. Cheap to clone; clones share middleware and subscribers.
+///
+/// ```
+/// use rulec_runtime::events::{Bus, Flow, Policy};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// #[derive(Clone, Debug, PartialEq)]
+/// enum Event {
+///     Made(i64),
+///     Approved(i64),
+/// }
+///
+/// let bus = Bus::builder()
+///     .middleware("judge", |event: Event| async move {
+///         match event {
+///             Event::Made(n) if n > 100 => Flow::Stop(format!("{n} is too much")),
+///             Event::Made(n) => Flow::Pass(Event::Approved(n)),
+///             other => Flow::Pass(other),
+///         }
+///     })
+///     .build();
+/// let mut inbox = bus.subscribe(16, Policy::Wait);
+///
+/// let published = bus.publish(Event::Made(7)).await;
+/// assert_eq!(published.delivered, 1);
+/// assert_eq!(inbox.recv().await, Ok(Event::Approved(7)));
+///
+/// let published = bus.publish(Event::Made(700)).await;
+/// assert_eq!(published.stopped_by.unwrap().to_string(), "`judge` stopped the event: 700 is too much");
+/// # }
+/// ```
+pub struct Bus<E> {
+    inner: Arc<Inner<E>>,
+}
+
+struct Inner<E> {
+    middleware: Vec<Middleware<E>>,
+    limit: Option<Duration>,
+    subscribers: Mutex<Vec<Arc<Queue<E>>>>,
+}
+
+/// Puts a [`Bus`] together.
+#[must_use]
+pub struct BusBuilder<E> {
+    middleware: Vec<Middleware<E>>,
+    limit: Option<Duration>,
+}
+
+/// What became of a published event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// The subscribers it was queued for.
+    pub delivered: usize,
+    /// The subscribers whose queue was full, so that an event was dropped: this one under
+    /// [`Policy::DropNewest`], an older one under [`Policy::DropOldest`].
+    pub dropped: usize,
+    /// The middleware that stopped it; then it reached nobody.
+    pub stopped_by: Option<Stopped>,
+}
+
+impl<E> Clone for Bus<E> {
+    fn clone(&self) -> Self {
+        Bus { inner: self.inner.clone() }
+    }
+}
+
+impl<E> fmt::Debug for Bus<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.inner.middleware.iter().map(|middleware| &*middleware.name).collect();
+        f.debug_struct("Bus").field("middleware", &names).finish_non_exhaustive()
+    }
+}
+
+impl<E> fmt::Debug for BusBuilder<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BusBuilder({} middleware)", self.middleware.len())
+    }
+}
+
+impl<E: Clone + Send + 'static> BusBuilder<E> {
+    /// Adds a middleware behind those already there: an async function or a closure from an event
+    /// to a [`Flow`], or to a `Result` of one. One that fails or panics stops the event at hand, and
+    /// only that. The name says who stopped an event.
+    pub fn middleware<F, Fut>(mut self, name: impl Into<String>, function: F) -> Self
+    where
+        F: Fn(E) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: MiddlewareResult<E>> + Send + 'static,
+    {
+        self.middleware.push(Middleware::new(name.into(), function));
+        self
+    }
+
+    /// How long each middleware may take before it is stopped, and the event with it; without limit
+    /// when not set.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// The bus, nobody yet subscribed.
+    pub fn build(self) -> Bus<E> {
+        let BusBuilder { middleware, limit } = self;
+        Bus { inner: Arc::new(Inner { middleware, limit, subscribers: Mutex::new(Vec::new()) }) }
+    }
+}
+
+impl<E: Clone + Send + 'static> Bus<E> {
+    /// Begins a bus.
+    pub fn builder() -> BusBuilder<E> {
+        BusBuilder { middleware: Vec::new(), limit: None }
+    }
+
+    /// A queue that receives every event published from now on, as the middleware leaves it. It
+    /// holds this many events, at least 1; the policy says what happens when there are more.
+    /// Dropping it unsubscribes.
+    pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
+        let queue = Arc::new(Queue::new(capacity, policy));
+        let mut queues = self.inner.lock();
+        queues.retain(|queue| !queue.is_closed());
+        queues.push(queue.clone());
+        Subscription::new(queue)
+    }
+
+    /// How many subscribers there are.
+    pub fn subscribers(&self) -> usize {
+        self.inner.lock().iter().filter(|queue| !queue.is_closed()).count()
+    }
+
+    /// Sends an event through the middleware and to all subscribers. Waits for the middleware and
+    /// for room in full queues under [`Policy::Wait`]; subscribers with room get the event before
+    /// that wait begins. The events that one task publishes arrive in its order.
+    ///
+    /// Must run inside a tokio runtime when there is middleware. When the returned future is
+    /// dropped, middleware at work is stopped, and who had no room yet does not get the event.
+    pub async fn publish(&self, event: E) -> Published {
+        match self.prepare(event).await {
+            Ok(event) => self.deliver(event).await,
+            Err(stopped) => Published { stopped_by: Some(stopped), ..Published::default() },
+        }
+    }
+
+    /// The first half of [`Bus::publish`]: the event as the middleware leaves it.
+    pub(super) async fn prepare(&self, event: E) -> Result<E, Stopped> {
+        // Lets others have their turn when one task publishes without end.
+        consume_budget().await;
+        let result = self.through_middleware(event).await;
+        if let Err(stopped) = &result {
+            // Without what it said, which may quote the event.
+            let middleware = &*stopped.middleware;
+            match stopped.reason {
+                StopReason::Stopped(_) => {
+                    tracing::debug!(target: "rulec::events", middleware, "event stopped");
+                }
+                _ => tracing::warn!(target: "rulec::events", middleware, "middleware failed"),
+            }
+        }
+        result
+    }
+
+    /// The second half of [`Bus::publish`]: to all subscribers.
+    pub(super) async fn deliver(&self, event: E) -> Published {
+        let mut published = Published::default();
+        let mut count = |sent| match sent {
+            Sent::Queued => published.delivered += 1,
+            Sent::QueuedForAnother => {
+                published.delivered += 1;
+                published.dropped += 1;
+            }
+            Sent::Dropped => published.dropped += 1,
+            Sent::Closed => {}
+        };
+        let queues = self.inner.open_queues();
+        let mut full = Vec::new();
+        for queue in &queues {
+            // Cloned before any lock is taken: a clone is somebody else's code.
+            match queue.try_send(event.clone()) {
+                Ok(sent) => count(sent),
+                Err(event) => full.push((queue, event)),
+            }
+        }
+        for (queue, event) in full {
+            count(queue.send_when_free(event).await);
+        }
+        published
+    }
+
+    async fn through_middleware(&self, mut event: E) -> Result<E, Stopped> {
+        for middleware in &self.inner.middleware {
+            let function = middleware.function.clone();
+            let reason = match task::run(self.inner.limit, async move { function(event).await }).await {
+                Ok(Ok(Flow::Pass(next))) => {
+                    event = next;
+                    continue;
+                }
+                Ok(Ok(Flow::Stop(why))) => StopReason::Stopped(why),
+                Ok(Err(error)) => StopReason::Failed(task::chain(&*error)),
+                Err(Broken::TimedOut(after)) => StopReason::TimedOut(after),
+                Err(Broken::Panicked(message)) => StopReason::Panicked(message),
+                Err(Broken::NoRuntime) => StopReason::Failed(task::NO_RUNTIME.to_owned()),
+            };
+            return Err(Stopped { middleware: middleware.name.clone(), reason });
+        }
+        Ok(event)
+    }
+}
+
+impl<E> Inner<E> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Queue<E>>>> {
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The subscribers there are; those that left are forgotten.
+    fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
+        let mut queues = self.lock();
+        queues.retain(|queue| !queue.is_closed());
+        queues.clone()
+    }
+}
+
+impl<E> Drop for Inner<E> {
+    fn drop(&mut self) {
+        for queue in self.lock().drain(..) {
+            queue.end();
+        }
+    }
+}

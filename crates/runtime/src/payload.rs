@@ -1,0 +1,302 @@
+//! Decisions as events: what a model proposes is judged before anybody hears of it.
+//!
+//! ```text
+//! Made ──middleware──▶ judged ──▶ Validated                              (internal kinds: told the caller alone)
+//!                             └─▶ Rejected ──fallback──▶ Made (the kind to turn to)
+//! NodeExecutionFailed ──recovery──▶ Made (such as error_recovery)
+//! ```
+//!
+//! [`Judges`] judge, and are a middleware for any [`Bus`](crate::events::Bus) of
+//! [`DecisionEvent`]s. A [`Coordinator`] holds such a bus and does what follows from an event too:
+//! it asks the program's recovery strategy when a node failed, and turns to the fallback of a kind
+//! that was rejected.
+//!
+//! ```
+//! use rulec::Rules;
+//! use rulec_runtime::events::Policy;
+//! use rulec_runtime::payload::{Coordinator, DecisionEvent, Judges, Made};
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let rules = Rules::from_text("payload respond { response: string not blank }")?;
+//! let coordinator = Coordinator::builder(Judges::new(&rules)).build();
+//! let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
+//!
+//! coordinator.publish(Made::new("respond", json!({"response": "hello"}))).await;
+//! assert!(matches!(inbox.recv().await?, DecisionEvent::Validated(_)));
+//!
+//! coordinator.publish(Made::new("respond", json!({"response": " "}))).await;
+//! let DecisionEvent::Rejected(rejected) = inbox.recv().await? else { panic!("it is blank") };
+//! assert!(rejected.feedback.contains("`response` must not be blank"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod coordinator;
+
+pub use coordinator::{Coordinator, CoordinatorBuilder, Handled};
+
+use crate::events::Flow;
+use rulec::Rules;
+use rulec::systems::payload::{Judge, JudgeError, Judgement, Violation, kinds, unknown_kind};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What happens to decisions. Serializes to an object whose `event` is the variant's name, such as
+/// `DecisionMadeEvent`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event")]
+#[non_exhaustive]
+pub enum DecisionEvent {
+    /// Something was proposed; not judged yet.
+    #[serde(rename = "DecisionMadeEvent")]
+    Made(Made),
+    /// It may be acted on.
+    #[serde(rename = "DecisionValidatedEvent")]
+    Validated(Validated),
+    /// It must not be acted on.
+    #[serde(rename = "DecisionRejectedEvent")]
+    Rejected(Rejected),
+    /// A node of a workflow failed.
+    #[serde(rename = "NodeExecutionFailedEvent")]
+    NodeExecutionFailed(NodeFailure),
+}
+
+impl From<Made> for DecisionEvent {
+    fn from(made: Made) -> Self {
+        DecisionEvent::Made(made)
+    }
+}
+
+impl From<NodeFailure> for DecisionEvent {
+    fn from(failure: NodeFailure) -> Self {
+        DecisionEvent::NodeExecutionFailed(failure)
+    }
+}
+
+/// A proposed decision.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Made {
+    /// What the proposer calls it; its answers carry the same.
+    pub id: String,
+    /// The payload's kind.
+    pub kind: String,
+    /// What is proposed.
+    pub payload: Json,
+    /// How sure the proposer is, from 0 to 1; handed on as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// The kinds that were rejected before this one took their place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instead_of: Vec<String>,
+    /// The failure that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<NodeFailure>>,
+}
+
+impl Made {
+    /// A decision without id and confidence.
+    #[must_use]
+    pub fn new(kind: impl Into<String>, payload: Json) -> Made {
+        Made {
+            id: String::new(),
+            kind: kind.into(),
+            payload,
+            confidence: None,
+            instead_of: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// With an id.
+    #[must_use]
+    pub fn id(self, id: impl Into<String>) -> Made {
+        Made { id: id.into(), ..self }
+    }
+
+    /// With the proposer's confidence.
+    #[must_use]
+    pub fn confidence(self, confidence: f64) -> Made {
+        Made { confidence: Some(confidence), ..self }
+    }
+}
+
+/// A decision that may be acted on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Validated {
+    /// What was proposed.
+    pub decision: Made,
+    /// What the judge said; its corrections among that.
+    pub judgement: Box<Judgement>,
+}
+
+impl Validated {
+    /// What to act on: the payload, in its corrected form if there is one.
+    pub fn payload(&self) -> &Json {
+        self.judgement.corrected().unwrap_or(&self.decision.payload)
+    }
+}
+
+/// A decision that must not be acted on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// What was proposed.
+    pub decision: Made,
+    /// What the judge said; none when there is no such kind, or no payload came about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Box<Judgement>>,
+    /// Why, as one text that a language model can act on.
+    pub feedback: String,
+    /// The kind to turn to instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+}
+
+impl Rejected {
+    /// Everything that was wrong with the payload.
+    pub fn violations(&self) -> &[Violation] {
+        self.judgement.as_ref().map_or(&[], |judgement| judgement.violations())
+    }
+}
+
+/// A node of a workflow that failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct NodeFailure {
+    /// The workflow.
+    pub workflow_id: String,
+    /// The node.
+    pub node_id: String,
+    /// What went wrong.
+    pub reason: String,
+    /// The error's code, when it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// What is known of the run so far.
+    pub execution_context: Map<String, Json>,
+}
+
+impl NodeFailure {
+    /// A failure of which nothing more is known.
+    #[must_use]
+    pub fn new(
+        workflow_id: impl Into<String>,
+        node_id: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> NodeFailure {
+        NodeFailure {
+            workflow_id: workflow_id.into(),
+            node_id: node_id.into(),
+            reason: reason.into(),
+            ..NodeFailure::default()
+        }
+    }
+}
+
+/// A judge for each payload kind of a rule set. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Judges {
+    rules: Rules,
+    judges: Arc<HashMap<String, Judge>>,
+}
+
+impl Judges {
+    /// Judges of all kinds, without context and options.
+    #[must_use]
+    pub fn new(rules: &Rules) -> Judges {
+        let judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
+        Judges { rules: rules.clone(), judges: Arc::new(kinds(rules).filter_map(judge).collect()) }
+    }
+
+    /// Sets the context of all; see [`Judge::context`].
+    ///
+    /// # Errors
+    /// As [`Judge::context`].
+    pub fn context(self, context: &Json) -> Result<Judges, JudgeError> {
+        self.each(|judge| judge.context(context.clone()))
+    }
+
+    /// Sets the options of all; see [`Judge::options`].
+    ///
+    /// # Errors
+    /// As [`Judge::options`].
+    pub fn options(self, options: &Json) -> Result<Judges, JudgeError> {
+        self.each(|judge| judge.options(options.clone()))
+    }
+
+    fn each(self, change: impl Fn(Judge) -> Result<Judge, JudgeError>) -> Result<Judges, JudgeError> {
+        let changed = |(kind, judge): (&String, &Judge)| Ok((kind.clone(), change(judge.clone())?));
+        let judges = self.judges.iter().map(changed).collect::<Result<_, _>>()?;
+        Ok(Judges { judges: Arc::new(judges), ..self })
+    }
+
+    /// The judge of a kind.
+    pub fn get(&self, kind: &str) -> Option<&Judge> {
+        self.judges.get(kind)
+    }
+
+    /// Whether decisions of the kind are never published.
+    pub fn is_internal(&self, kind: &str) -> bool {
+        self.get(kind).is_some_and(|judge| judge.payload().internal)
+    }
+
+    /// Judges a decision: [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
+    pub fn judge(&self, decision: Made) -> DecisionEvent {
+        let Some(judge) = self.get(&decision.kind) else {
+            let feedback = unknown_kind(self.rules.program(), &decision.kind).to_string();
+            return DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback: None });
+        };
+        let judgement = Box::new(judge.judge(&decision.payload));
+        if judgement.is_accepted() {
+            return DecisionEvent::Validated(Validated { decision, judgement });
+        }
+        let (feedback, fallback) = (judgement.feedback(), judgement.fallback().map(str::to_owned));
+        DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
+    }
+
+    /// What a middleware does with an event: judges what was made, stops the answers of internal
+    /// kinds, and lets everything else pass.
+    ///
+    /// ```
+    /// # use rulec::{Rules, systems::events::Bus, systems::payload::events::{DecisionEvent, Judges}};
+    /// # let rules = Rules::from_text("payload p { a: int }")?;
+    /// let judges = Judges::new(&rules);
+    /// let bus: Bus<DecisionEvent> = Bus::builder()
+    ///     .middleware("judge", move |event| {
+    ///         let flow = judges.flow(event);
+    ///         async { flow }
+    ///     })
+    ///     .build();
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    pub fn flow(&self, event: DecisionEvent) -> Flow<DecisionEvent> {
+        match event {
+            DecisionEvent::Made(decision) => {
+                let event = self.judge(decision);
+                match event.decision().filter(|decision| self.is_internal(&decision.kind)) {
+                    Some(decision) => Flow::Stop(format!("`{}` is never published", decision.kind)),
+                    None => Flow::Pass(event),
+                }
+            }
+            other => Flow::Pass(other),
+        }
+    }
+}
+
+impl DecisionEvent {
+    /// The decision it is about.
+    pub fn decision(&self) -> Option<&Made> {
+        match self {
+            DecisionEvent::Made(decision)
+            | DecisionEvent::Validated(Validated { decision, .. })
+            | DecisionEvent::Rejected(Rejected { decision, .. }) => Some(decision),
+            DecisionEvent::NodeExecutionFailed(_) => None,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Building a router: the registry of handlers, held against what the rules lead to. Everything
+//! that is wrong is told at once, and before the first message.
+
+use super::handler::{HandlerError, HandlerResult, Request};
+use super::{Active, DecisionLog, Router, Shared};
+use arc_swap::ArcSwap;
+use rulec::diag::nearest;
+use rulec::{Rules, UnknownEntry};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+type Reply = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Send>>;
+
+pub(super) type Handlers = HashMap<String, Registered>;
+
+/// A handler as the router calls it.
+pub(super) struct Registered {
+    pub function: Arc<dyn Fn(Request) -> Reply + Send + Sync>,
+    pub limit: Option<Duration>,
+}
+
+/// Puts a [`Router`] together.
+#[must_use]
+pub struct RouterBuilder {
+    rules: Rules,
+    entry: Option<String>,
+    handlers: Handlers,
+    /// The limits set for single handlers, by name.
+    limits: BTreeMap<String, Duration>,
+    limit: Option<Duration>,
+    log: Option<DecisionLog>,
+    problems: Vec<Problem>,
+}
+
+impl RouterBuilder {
+    pub(super) fn new(rules: Rules) -> Self {
+        RouterBuilder {
+            rules,
+            entry: None,
+            handlers: Handlers::new(),
+            limits: BTreeMap::new(),
+            limit: None,
+            log: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Registers the function that does the work of a target: an `async fn(Request)` or a closure
+    /// that returns a future, with a JSON value or a `Result` of one. With the feature `http`,
+    /// `systems::http::handler` makes one that calls a service.
+    pub fn handler<F, Fut>(mut self, name: impl Into<String>, function: F) -> Self
+    where
+        F: Fn(Request) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: HandlerResult> + Send + 'static,
+    {
+        let function = move |request| -> Reply {
+            let reply = function(request);
+            Box::pin(async move { reply.await.into_result() })
+        };
+        let (name, registered) = (name.into(), Registered { function: Arc::new(function), limit: None });
+        if self.handlers.insert(name.clone(), registered).is_some() {
+            self.problems.push(Problem::RegisteredTwice { name });
+        }
+        self
+    }
+
+    /// The table to decide by; the routes outside any table when not set.
+    pub fn entry(mut self, table: impl Into<String>) -> Self {
+        self.entry = Some(table.into());
+        self
+    }
+
+    /// How long a handler may take before it is stopped; without limit when not set.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// How long this handler may take, whatever [`RouterBuilder::time_limit`] says.
+    pub fn handler_time_limit(mut self, name: impl Into<String>, limit: Duration) -> Self {
+        self.limits.insert(name.into(), limit);
+        self
+    }
+
+    /// Where decisions are written.
+    pub fn log(mut self, log: DecisionLog) -> Self {
+        self.log = Some(log);
+        self
+    }
+
+    /// Holds everything against the rules.
+    ///
+    /// # Errors
+    /// Everything that is wrong: targets without a handler, handlers registered twice, limits of
+    /// handlers that there are not, an entry that is not in the rules.
+    pub fn build(mut self) -> Result<Router, RouterError> {
+        for registered in self.handlers.values_mut() {
+            registered.limit = self.limit;
+        }
+        for (name, limit) in self.limits {
+            match self.handlers.get_mut(&name) {
+                Some(registered) => registered.limit = Some(limit),
+                None => {
+                    let near = near(&name, &self.handlers);
+                    self.problems.push(Problem::LimitWithoutHandler { name, near });
+                }
+            }
+        }
+        let validated = validate(self.rules, self.entry.as_deref(), &self.handlers);
+        match validated {
+            Ok(active) if self.problems.is_empty() => Ok(Router {
+                shared: Arc::new(Shared {
+                    active: ArcSwap::from_pointee(active),
+                    handlers: self.handlers,
+                    entry: self.entry,
+                    log: self.log,
+                }),
+            }),
+            Ok(_) => Err(RouterError { problems: self.problems }),
+            Err(error) => {
+                self.problems.extend(error.problems);
+                Err(RouterError { problems: self.problems })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RouterBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RouterBuilder({:?}, {} handlers)", self.rules, self.handlers.len())
+    }
+}
+
+fn near(name: &str, handlers: &Handlers) -> Option<String> {
+    nearest(name, handlers.keys().map(String::as_str)).map(str::to_owned)
+}
+
+/// Holds rules against the registry.
+pub(super) fn validate(
+    rules: Rules,
+    entry: Option<&str>,
+    handlers: &Handlers,
+) -> Result<Active, RouterError> {
+    let found = match entry {
+        Some(name) => rules.entry(name),
+        None => Ok(rules.main()),
+    };
+    let entry = match found {
+        Ok(entry) => entry,
+        Err(unknown) => return Err(RouterError { problems: vec![Problem::Entry(unknown)] }),
+    };
+    let targets = entry.targets();
+    let problems: Vec<Problem> = targets
+        .iter()
+        .filter(|target| !handlers.contains_key(**target))
+        .map(|target| Problem::NoHandler { target: (*target).to_owned(), near: near(target, handlers) })
+        .collect();
+    if !problems.is_empty() {
+        return Err(RouterError { problems });
+    }
+    let mut warnings = Vec::new();
+    if entry.is_empty() {
+        warnings.push(Warning::EmptyEntry { name: entry.name().to_owned() });
+    }
+    let mut unused: Vec<&String> = handlers.keys().filter(|name| !targets.contains(name.as_str())).collect();
+    unused.sort();
+    warnings.extend(unused.into_iter().map(|name| Warning::UnusedHandler { name: name.clone() }));
+    let entry = entry.id();
+    Ok(Active { rules, entry, warnings })
+}
+
+/// Why a router could not be built, or rules not be swapped in. Its text names every problem, one a
+/// line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouterError {
+    problems: Vec<Problem>,
+}
+
+impl RouterError {
+    /// Everything that is wrong.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for RouterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.problems.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for RouterError {}
+
+/// One thing that is wrong with a router.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The entry is not in the rules.
+    #[error(transparent)]
+    Entry(#[from] UnknownEntry),
+    /// The rules lead to a handler that nobody registered.
+    #[error("the rules lead to `{target}`, which has no handler; {}", remedy(near.as_deref(), target))]
+    NoHandler {
+        /// The target.
+        target: String,
+        /// A registered name much like it.
+        near: Option<String>,
+    },
+    /// Two handlers are registered under one name.
+    #[error("the handler `{name}` is registered twice; remove one, or give it a name of its own")]
+    RegisteredTwice {
+        /// The name.
+        name: String,
+    },
+    /// A time limit is set for a handler that nobody registered.
+    #[error("a time limit is set for `{name}`, which has no handler; {}", remedy(near.as_deref(), name))]
+    LimitWithoutHandler {
+        /// The name.
+        name: String,
+        /// A registered name much like it.
+        near: Option<String>,
+    },
+}
+
+fn remedy(near: Option<&str>, name: &str) -> String {
+    match near {
+        Some(near) => format!("did you mean `{near}`, which is registered?"),
+        None => format!("register one: `.handler(\"{name}\", …)`"),
+    }
+}
+
+/// What is odd about a router, though it works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// No route leads to this registered handler.
+    UnusedHandler {
+        /// Its name.
+        name: String,
+    },
+    /// The entry holds no route and no default, so that every message ends without a route.
+    EmptyEntry {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::UnusedHandler { name } => write!(f, "no route leads to the handler `{name}`"),
+            Warning::EmptyEntry { name } => write!(
+                f,
+                "the entry `{name}` holds no route and no default; name another with `.entry(\"…\")`"
+            ),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Workflow routing: a graph of nodes whose outputs are delivered to the nodes behind them.
+//!
+//! The engine knows no field and no kind of node. Whoever processes a node may say which of the
+//! next nodes its output goes to ([`ConditionalRouter`]); the engine only asks. A node runs when it
+//! has received as many inputs as it has incoming edges, the loop-back edges that routers declare
+//! not counted; a parallel node runs its children side by side. Everything else is deterministic:
+//! sequential and depth first.
+//!
+//! ```
+//! use serde_json::{Value, json};
+//! use rulec_runtime::workflow::{FirstMatch, Node, Route, Target, Workflow, from_fn};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let flow = Workflow::builder("draft")
+//!     .node(Node::new("draft", "write").next(["check"]))
+//!     .node(Node::new("check", "count").next(["draft", "done"]))
+//!     .node(Node::new("done", "write"))
+//!     .kind("write", |_| Ok(from_fn(|input: Value| async move { Ok(input) })))
+//!     .kind("count", |_| Ok(from_fn(|mut input: Value| async move {
+//!         input["seen"] = json!(input["seen"].as_u64().unwrap_or(0) + 1);
+//!         Ok(input)
+//!     })))
+//!     .router(
+//!         "check",
+//!         FirstMatch::new()
+//!             .when(|output| output["seen"] == 2, Route::to([Target::Next(1)]))
+//!             .otherwise(Route::to([Target::Next(0)]).looping_back()),
+//!     )
+//!     .build()?;
+//! let report = flow.run(json!({})).await;
+//! assert_eq!(report.executed, ["draft", "check", "draft", "check", "done"]);
+//! assert_eq!(report.outputs["done"], json!({"seen": 2}));
+//! # Ok::<(), rulec_runtime::workflow::BuildError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod build;
+mod check;
+mod merge;
+mod node;
+mod processor;
+pub mod processors;
+mod report;
+mod rounds;
+mod router;
+mod rules;
+mod run;
+
+pub use build::{BuildError, Workflow, WorkflowBuilder};
+pub use check::{Finding, FindingKind, Severity};
+pub use merge::{Arrival, FirstValues, MergeStrategy};
+pub use node::{Node, NodeId};
+pub use processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
+pub use report::{Delivery, Failure, FailureKind, Report, Stall};
+pub use router::{ConditionalRouter, FirstMatch, Route, Target};
+pub use rules::RulesRouter;

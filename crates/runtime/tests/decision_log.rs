@@ -1,0 +1,349 @@
+//! The decision log: what stands in it, what must not, and what happens when it cannot be written.
+
+use rulec::Rules;
+use rulec_runtime::route::{DecisionLog, HandlerError, Request, Router};
+use serde_json::{Value as Json, json};
+use std::io::{self, Write};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+const PHONE: &str = "+44 20 7946 0000";
+
+const PRIVATE: &str = r#"
+input {
+  text: string
+  ctx: { n?: int, user?: { id: string, phone: string @private } }
+}
+route ring when text == "ring" -> ring(phone: ctx.user.phone, id: ctx.user.id, longer: len(ctx.user.phone) > 3)
+route call when text == "call" and ctx.user.phone starts_with "+" -> call
+route jump when text == "jump" -> goto inner
+route wait when text == "wait" -> wait
+table inner { default -> ok }
+"#;
+
+/// A writer that keeps what it is given, for the test to read.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
+    /// Every line, each of which has to be JSON.
+    fn lines(&self) -> Vec<Json> {
+        let text = self.text();
+        assert!(text.is_empty() || text.ends_with('\n'), "the last line is cut: {text:?}");
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .collect()
+    }
+}
+
+/// A writer that does as it is told, call by call; the last behaviour stays.
+struct Scripted {
+    kept: Kept,
+    script: Vec<Step>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Take,
+    TakePart(usize),
+    TakeNothing,
+    Interrupt,
+    Fail,
+    Panic,
+}
+
+impl Write for Scripted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let step = if self.script.len() > 1 { self.script.remove(0) } else { self.script[0] };
+        match step {
+            Step::Take => self.kept.write(bytes),
+            Step::TakePart(n) => self.kept.write(&bytes[..n.min(bytes.len())]),
+            Step::TakeNothing => Ok(0),
+            Step::Interrupt => Err(io::ErrorKind::Interrupted.into()),
+            Step::Fail => Err(io::ErrorKind::StorageFull.into()),
+            Step::Panic => panic!("the writer broke"),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A router over the rules above that writes here.
+fn router(log: DecisionLog) -> Router {
+    Router::builder(Rules::from_text(PRIVATE).unwrap())
+        .handler("ring", |request: Request| async move {
+            assert_eq!(request.args["phone"], PHONE, "a handler gets what is private");
+            json!("rung")
+        })
+        .handler("call", |request: Request| async move {
+            // What handlers must not do, and do.
+            Err::<Json, HandlerError>(format!("cannot call {}", request.context()["user"]["phone"]).into())
+        })
+        .handler("ok", |request: Request| async move {
+            match request.context()["n"].as_i64() {
+                Some(n) => Ok(json!(n)),
+                None => Err("there is no n"),
+            }
+        })
+        .handler("wait", |_| std::future::pending::<Json>())
+        .log(log)
+        .build()
+        .unwrap()
+}
+
+fn jump(n: i64) -> Json {
+    json!({"text": "jump", "ctx": {"n": n}})
+}
+
+fn with_phone(text: &str) -> Json {
+    json!({"text": text, "ctx": {"user": {"id": "u1", "phone": PHONE}}})
+}
+
+#[tokio::test]
+async fn every_decision_is_a_line() {
+    let kept = Kept::default();
+    let log = DecisionLog::builder().to_writer(kept.clone()).unwrap();
+    let router = router(log.clone());
+    for message in [jump(1), json!({"text": "jump", "ctx": {}}), json!({"text": "nothing"})] {
+        router.route(message).await;
+    }
+    let stats = log.close().await;
+    assert_eq!((stats.written, stats.dropped, stats.failed, stats.last_error), (3, 0, 0, None));
+
+    let lines = kept.lines();
+    assert_eq!(lines.len(), 3);
+    let generation = router.rules().generation();
+    for line in &lines {
+        assert!(OffsetDateTime::parse(line["time"].as_str().unwrap(), &Rfc3339).is_ok(), "{line}");
+        assert!(line["elapsed_us"].is_u64());
+        assert_eq!((&line["generation"], &line["entry"]), (&json!(generation), &json!("routes")));
+        assert_eq!(line.get("explanation"), None);
+    }
+    let facts =
+        |line: &Json| json!([line["route"], line["handler"], line["path"], line["result"], line["error"]]);
+    assert_eq!(facts(&lines[0]), json!(["default", "ok", ["routes", "inner"], "handled", null]));
+    assert_eq!(lines[0]["message"], jump(1));
+    assert_eq!(facts(&lines[1]), json!(["default", "ok", ["routes", "inner"], "failed", "there is no n"]));
+    assert_eq!(facts(&lines[2]), json!([null, null, ["routes"], "no_route", null]));
+    assert_eq!(lines[2]["breaches"][0]["path"], "ctx");
+
+    // What comes after the end is counted, and asking again does not wait.
+    router.route(jump(1)).await;
+    assert_eq!(log.flush().await.dropped, 1);
+    assert_eq!(log.close().await.written, 3);
+}
+
+#[tokio::test]
+async fn what_is_private_is_in_no_line() {
+    let kept = Kept::default();
+    let log = DecisionLog::builder().explanation(true).to_writer(kept.clone()).unwrap();
+    let router = router(log.clone());
+    for text in ["ring", "call", "none of them"] {
+        router.route(with_phone(text)).await;
+    }
+    // Of another shape than declared: nobody knows what lies in it.
+    router.route(json!({"text": "ring", "ctx": [PHONE]})).await;
+    router.route(json!([PHONE])).await;
+    assert_eq!(log.close().await.written, 5);
+    assert!(!kept.text().contains("7946"), "{}", kept.text());
+
+    let lines = kept.lines();
+    assert_eq!(lines[0]["args"], json!({"phone": "•••", "id": "u1", "longer": "•••"}));
+    assert_eq!(lines[0]["message"], json!({"text": "ring", "ctx": {"user": {"id": "u1", "phone": "•••"}}}));
+    assert_eq!(lines[0]["explanation"]["chosen"], "ring");
+    assert_eq!((&lines[1]["result"], &lines[1]["error"]), (&json!("failed"), &json!("•••")));
+    assert_eq!(lines[3]["message"], json!({"text": "ring", "ctx": "•••"}));
+    assert_eq!(lines[4]["message"], json!("•••"));
+}
+
+#[tokio::test]
+async fn messages_can_be_left_out() {
+    let kept = Kept::default();
+    let log = DecisionLog::builder().message(false).to_writer(kept.clone()).unwrap();
+    router(log.clone()).route(jump(1)).await;
+    log.close().await;
+    assert_eq!(kept.lines()[0].get("message"), None);
+}
+
+#[tokio::test]
+async fn a_decision_whose_caller_gave_up_is_recorded() {
+    let kept = Kept::default();
+    let log = DecisionLog::builder().to_writer(kept.clone()).unwrap();
+    let router = router(log.clone());
+    let mut waiting = Box::pin(router.route(json!({"text": "wait", "ctx": {}})));
+    let polled = std::future::poll_fn(|context| std::task::Poll::Ready(waiting.as_mut().poll(context))).await;
+    assert!(polled.is_pending());
+    drop(waiting);
+    assert_eq!(log.close().await.written, 1);
+    assert_eq!(
+        (&kept.lines()[0]["route"], &kept.lines()[0]["result"]),
+        (&json!("wait"), &json!("cancelled"))
+    );
+}
+
+#[tokio::test]
+async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for() {
+    use Step::*;
+    // The writer's behaviour, what becomes of five lines, the n of the lines that are there.
+    type Case = (&'static [Step], u64, u64, Option<&'static str>, &'static [i64]);
+    let cases: &[Case] = &[
+        (&[Take], 5, 0, None, &[0, 1, 2, 3, 4]),
+        (&[Fail], 0, 5, Some("no storage space"), &[]),
+        (&[TakeNothing], 0, 5, Some("write zero"), &[]),
+        (&[Panic], 0, 5, Some("panicked: the writer broke"), &[]),
+        (&[Interrupt, Interrupt, Take], 5, 0, None, &[0, 1, 2, 3, 4]),
+        (&[TakePart(1)], 5, 0, None, &[0, 1, 2, 3, 4]),
+        // A full disk that somebody makes room on.
+        (&[Take, Fail, Fail, Take], 3, 2, Some("no storage space"), &[0, 3, 4]),
+        // The line that was cut is finished before the next begins.
+        (&[Take, TakePart(10), Fail, Take], 5, 0, Some("no storage space"), &[0, 1, 2, 3, 4]),
+    ];
+    for (case, (script, written, failed, error, there)) in cases.iter().enumerate() {
+        let kept = Kept::default();
+        let writer = Scripted { kept: kept.clone(), script: script.to_vec() };
+        let log = DecisionLog::builder().to_writer(writer).unwrap();
+        let router = router(log.clone());
+        for n in 0..5 {
+            assert_eq!(router.route(jump(n)).await.reply(), Some(&json!(n)), "case {case}");
+        }
+        let stats = log.close().await;
+        assert_eq!((stats.written, stats.failed, stats.dropped), (*written, *failed, 0), "case {case}");
+        assert_eq!(stats.last_error.as_deref(), *error, "case {case}");
+        let found: Vec<i64> =
+            kept.lines().iter().map(|line| line["message"]["ctx"]["n"].as_i64().unwrap()).collect();
+        assert_eq!(found, *there, "case {case}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_cut_at_the_end_counts_as_failed() {
+    let kept = Kept::default();
+    let writer = Scripted { kept: kept.clone(), script: vec![Step::TakePart(10), Step::Fail] };
+    let log = DecisionLog::builder().to_writer(writer).unwrap();
+    router(log.clone()).route(jump(1)).await;
+    assert_eq!((log.flush().await.failed, log.close().await.failed), (0, 1));
+    assert_eq!(kept.text().len(), 10);
+}
+
+#[tokio::test]
+async fn lines_that_cannot_be_flushed_count_as_failed() {
+    struct NoFlush;
+    impl Write for NoFlush {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::Error::other("the disk went away"))
+        }
+    }
+    let log = DecisionLog::builder().to_writer(NoFlush).unwrap();
+    router(log.clone()).route(jump(1)).await;
+    let stats = log.close().await;
+    assert_eq!(
+        (stats.written, stats.failed, stats.last_error.as_deref()),
+        (0, 1, Some("the disk went away"))
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_costs_no_decision() {
+    let log = DecisionLog::to_file("/dev/full").unwrap();
+    let router = router(log.clone());
+    for n in 0..3 {
+        assert_eq!(router.route(jump(n)).await.reply(), Some(&json!(n)));
+    }
+    let stats = log.close().await;
+    assert_eq!((stats.written, stats.failed), (0, 3));
+    assert!(stats.last_error.is_some_and(|error| error.contains("No space left")));
+}
+
+#[tokio::test]
+async fn a_closed_pipe_costs_no_decision() {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let log = DecisionLog::builder().to_writer(writer).unwrap();
+    let router = router(log.clone());
+    assert_eq!(router.route(jump(1)).await.reply(), Some(&json!(1)));
+    let stats = log.close().await;
+    assert_eq!((stats.written, stats.failed), (0, 1));
+    assert!(stats.last_error.is_some());
+}
+
+/// A writer that stands still until the test lets it go: the channel's end is what it waits for.
+struct Stuck {
+    kept: Kept,
+    entered: mpsc::Sender<()>,
+    go: mpsc::Receiver<()>,
+}
+
+impl Write for Stuck {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The test may be past looking.
+        let _ = self.entered.send(());
+        let _ = self.go.recv();
+        self.kept.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_stands_still_delays_no_decision_and_what_is_dropped_is_counted() {
+    let kept = Kept::default();
+    let ((entered, is_in), (go, wait)) = (mpsc::channel(), mpsc::channel());
+    let writer = Stuck { kept: kept.clone(), entered, go: wait };
+    let log = DecisionLog::builder().capacity(2).to_writer(writer).unwrap();
+    let router = router(log.clone());
+    router.route(jump(0)).await;
+    // The writer is in the middle of the first line: the queue has room for two more.
+    is_in.recv().unwrap();
+    for n in 1..10 {
+        assert_eq!(router.route(jump(n)).await.reply(), Some(&json!(n)));
+    }
+    assert_eq!((log.stats().written, log.stats().dropped), (0, 7));
+    drop(go);
+    let stats = log.close().await;
+    assert_eq!((stats.written, stats.dropped, stats.failed), (3, 7, 0));
+    let found: Vec<Json> = kept.lines().iter().map(|line| line["message"]["ctx"]["n"].clone()).collect();
+    assert_eq!(found, [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_file_is_appended_to_and_a_log_nobody_closed_is_written_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.jsonl");
+    for n in 0..2 {
+        let router = router(DecisionLog::to_file(&path).unwrap());
+        router.route(jump(n)).await;
+        drop(router);
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    let found: Vec<Json> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Json>(line).unwrap()["message"]["ctx"]["n"].clone())
+        .collect();
+    assert_eq!(found, [0, 1]);
+    assert!(DecisionLog::to_file(folder.path().join("no/such/folder")).is_err());
+}

@@ -1,0 +1,263 @@
+//! Decisions over the event bus: judged, corrected, rejected, recovered from, fallen back from.
+
+use rulec::Rules;
+use rulec_runtime::events::{Bus, Flow, Policy, RecvError, StopReason, Subscription};
+use rulec_runtime::payload::{
+    Coordinator, CoordinatorBuilder, DecisionEvent, Handled, Judges, Made, NodeFailure,
+};
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+
+fn rules() -> Rules {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules");
+    Rules::from_path(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn context() -> Json {
+    json!({"workflows": {"w": {"status": "READY", "inputs": {}, "nodes": {"n": {"type": "HTTP"}}}}})
+}
+
+fn builder() -> CoordinatorBuilder {
+    Coordinator::builder(Judges::new(&rules()).context(&context()).unwrap())
+}
+
+/// Everything that waits in an inbox, as `event kind`.
+fn received(inbox: &mut Subscription<DecisionEvent>) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        match inbox.try_recv() {
+            Ok(event) => all.push(name(&event)),
+            Err(RecvError::Empty) => return all,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn name(event: &DecisionEvent) -> String {
+    let json = serde_json::to_value(event).unwrap();
+    let event_name = json["event"].as_str().unwrap().trim_end_matches("Event");
+    let kind = event.decision().map_or(String::new(), |decision| format!(" {}", decision.kind));
+    format!("{event_name}{kind}")
+}
+
+fn names(handled: &[Handled]) -> Vec<String> {
+    handled.iter().map(|one| one.event.as_ref().map_or("stopped".to_owned(), name)).collect()
+}
+
+/// A failure whose recovery is this; what was published, and what was handled.
+async fn failing<F, Fut>(recovery: F) -> (Vec<String>, Vec<Handled>)
+where
+    F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Json, String>> + Send + 'static,
+{
+    let limit = Duration::from_millis(20);
+    let coordinator = builder().recovery("error_recovery", recovery).recovery_limit(limit).build();
+    let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
+    let handled = coordinator.publish(NodeFailure::new("w", "n", "it timed out")).await;
+    (received(&mut inbox), handled)
+}
+
+#[tokio::test]
+async fn decisions_are_judged_before_anybody_hears_of_them() {
+    let coordinator = builder().build();
+    let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
+
+    let fine = json!({"action_type": "respond", "response": "hello", "intent": "greeting", "confidence": 1});
+    let handled = coordinator.publish(Made::new("respond", fine.clone()).id("d1").confidence(0.8)).await;
+    let [Handled { event: Some(DecisionEvent::Validated(one)), .. }] = &*handled else {
+        panic!("{handled:?}")
+    };
+    assert_eq!((one.payload(), &*one.decision.id, one.decision.confidence), (&fine, "d1", Some(0.8)));
+
+    let handled =
+        coordinator.publish(Made::new("respond", json!({"response": "hello", "confidence": 3}))).await;
+    let [Handled { event: Some(DecisionEvent::Validated(one)), .. }] = &*handled else {
+        panic!("{handled:?}")
+    };
+    let corrected =
+        json!({"action_type": "respond", "response": "hello", "intent": "simple_query", "confidence": 1});
+    assert_eq!(one.payload(), &corrected);
+    assert_eq!(one.decision.payload["confidence"], json!(3));
+
+    let handled = coordinator.publish(Made::new("respond", json!({"response": 3})).id("d3")).await;
+    let [Handled { event: Some(DecisionEvent::Rejected(one)), published: Some(published), .. }] = &*handled
+    else {
+        panic!("{handled:?}")
+    };
+    assert!(one.violations().iter().any(|found| &*found.rule == "respond.response.type"));
+    assert!(one.feedback.contains("$.response") && one.fallback.is_none());
+    assert_eq!((published.delivered, &*one.decision.id), (1, "d3"));
+
+    assert_eq!(
+        received(&mut inbox),
+        ["DecisionValidated respond", "DecisionValidated respond", "DecisionRejected respond"]
+    );
+}
+
+#[tokio::test]
+async fn a_kind_that_does_not_exist_is_rejected_with_a_reason() {
+    let coordinator = builder().build();
+    let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
+    coordinator.publish(Made::new("create_nod", json!({}))).await;
+    let Ok(DecisionEvent::Rejected(one)) = inbox.try_recv() else { panic!("it is rejected") };
+    assert_eq!(one.feedback, "there is no payload kind `create_nod`; did you mean `create_node`?");
+    assert!(one.judgement.is_none() && one.violations().is_empty());
+}
+
+#[tokio::test]
+async fn internal_kinds_are_judged_and_told_the_caller_alone() {
+    let coordinator = builder().build();
+    let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
+    for (payload, expected) in [
+        (json!({"thought": "first the range"}), "DecisionValidated continue"),
+        (json!({"thought": ""}), "DecisionRejected continue"),
+    ] {
+        let handled = coordinator.publish(Made::new("continue", payload)).await;
+        assert_eq!(names(&handled), [expected]);
+        assert_eq!(handled[0].published, None);
+    }
+    assert_eq!(received(&mut inbox), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_failed_node_is_recovered_from() {
+    let (published, _) = failing(|failure| async move {
+        Ok(json!({
+            "workflow_id": failure.workflow_id, "failed_node_id": failure.node_id,
+            "failure_reason": failure.reason, "recovery_plan": {"action": "RETRY"}
+        }))
+    })
+    .await;
+    assert_eq!(published, ["NodeExecutionFailed", "DecisionValidated error_recovery"]);
+}
+
+#[tokio::test]
+async fn a_bad_recovery_falls_back_to_a_new_plan() {
+    let (published, handled) = failing(|failure| async move {
+        Ok(json!({
+            "workflow_id": failure.workflow_id, "failed_node_id": "another",
+            "failure_reason": failure.reason, "recovery_plan": {"action": "PRAY"}
+        }))
+    })
+    .await;
+    assert_eq!(
+        published,
+        ["NodeExecutionFailed", "DecisionRejected error_recovery", "DecisionValidated replan_workflow"]
+    );
+    let Some(DecisionEvent::Rejected(rejected)) = &handled[1].event else { panic!("{handled:?}") };
+    assert_eq!(rejected.fallback.as_deref(), Some("replan_workflow"));
+    assert!(rejected.violations().len() >= 2, "{:?}", rejected.violations());
+    let Some(DecisionEvent::Validated(plan)) = &handled[2].event else { panic!("{handled:?}") };
+    assert_eq!(
+        plan.payload(),
+        &json!({
+            "action_type": "replan_workflow", "workflow_id": "w", "reason": "it timed out",
+            "execution_context": {"failed_node_id": "n", "error": "it timed out"}
+        })
+    );
+    assert_eq!(plan.decision.instead_of, ["error_recovery"]);
+}
+
+#[tokio::test]
+async fn a_recovery_that_fails_falls_back_too() {
+    let check = |(published, handled): (Vec<String>, Vec<Handled>), why: &str| {
+        assert_eq!(
+            published,
+            ["NodeExecutionFailed", "DecisionRejected error_recovery", "DecisionValidated replan_workflow"]
+        );
+        let Some(DecisionEvent::Rejected(rejected)) = &handled[1].event else { panic!("{handled:?}") };
+        assert!(rejected.feedback.contains(why), "{}", rejected.feedback);
+    };
+    check(failing(|_| async { Err("nobody knows".to_owned()) }).await, "failed: nobody knows");
+    check(failing(|_| async { panic!("at the disco") }).await, "it panicked: at the disco");
+    check(failing(|_| std::future::pending()).await, "took longer than 20ms");
+}
+
+#[tokio::test]
+async fn without_a_strategy_a_failure_is_only_told() {
+    let handled = builder().build().publish(NodeFailure::new("w", "n", "why")).await;
+    assert_eq!(names(&handled), ["NodeExecutionFailed"]);
+}
+
+#[tokio::test]
+async fn the_program_may_make_the_fallback_itself() {
+    let bad = || Made::new("error_recovery", json!({"workflow_id": "w"}));
+    let silent = builder().fallback(|_| None).build();
+    assert_eq!(names(&silent.publish(bad()).await), ["DecisionRejected error_recovery"]);
+
+    let own = builder()
+        .fallback(|rejected| {
+            let context = json!({"error": rejected.feedback});
+            Some(json!({"workflow_id": "w", "reason": "own", "execution_context": context}))
+        })
+        .build();
+    let handled = own.publish(bad().id("d")).await;
+    assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionValidated replan_workflow"]);
+    assert_eq!(handled[1].event.as_ref().unwrap().decision().unwrap().id, "d");
+
+    // What nothing is known of makes a plan that is rejected in turn, and that is the end.
+    let handled = builder().build().publish(Made::new("error_recovery", json!({}))).await;
+    assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionRejected replan_workflow"]);
+}
+
+#[tokio::test]
+async fn kinds_that_fall_back_to_each_other_come_to_an_end() {
+    let text = "payload a fallback b { x: int }\npayload b fallback a { x: int }";
+    let Ok(rules) = Rules::from_text(text) else { return };
+    let coordinator = Coordinator::builder(Judges::new(&rules)).build();
+    let handled = coordinator.publish(Made::new("a", json!({}))).await;
+    assert_eq!(names(&handled), ["DecisionRejected a", "DecisionRejected b"]);
+}
+
+#[tokio::test]
+async fn middleware_sees_decisions_before_they_are_judged() {
+    let bus = Bus::builder().middleware("enrich", |event: DecisionEvent| async move {
+        match event {
+            DecisionEvent::Made(made) if &*made.id == "secret" => Flow::Stop("not for others".to_owned()),
+            DecisionEvent::Made(mut made) => {
+                made.payload = json!({"response": "enriched"});
+                Flow::Pass(DecisionEvent::Made(made))
+            }
+            other => Flow::Pass(other),
+        }
+    });
+    let coordinator = builder().over(bus).build();
+    let handled = coordinator.publish(Made::new("respond", json!({}))).await;
+    assert_eq!(names(&handled), ["DecisionValidated respond"]);
+    let handled = coordinator.publish(Made::new("respond", json!({})).id("secret")).await;
+    let stopped = handled[0].published.as_ref().unwrap().stopped_by.as_ref().unwrap();
+    assert_eq!(stopped.reason, StopReason::Stopped("not for others".to_owned()));
+    assert_eq!(names(&handled), ["stopped"]);
+}
+
+#[tokio::test]
+async fn judges_are_a_middleware_of_any_bus() {
+    let judges = Judges::new(&rules());
+    let bus: Bus<DecisionEvent> = Bus::builder()
+        .middleware("judge", move |event| {
+            let flow = judges.flow(event);
+            async { flow }
+        })
+        .build();
+    let mut inbox = bus.subscribe(16, Policy::Wait);
+    bus.publish(Made::new("respond", json!({"response": "hello"})).into()).await;
+    let published = bus.publish(Made::new("continue", json!({"thought": "hm"})).into()).await;
+    bus.publish(NodeFailure::new("w", "n", "why").into()).await;
+    assert_eq!(
+        published.stopped_by.unwrap().to_string(),
+        "`judge` stopped the event: `continue` is never published"
+    );
+    assert_eq!(received(&mut inbox), ["DecisionValidated respond", "NodeExecutionFailed"]);
+}
+
+#[tokio::test]
+async fn the_context_may_change() {
+    let judges = Judges::new(&rules()).context(&json!({"workflows": {}})).unwrap();
+    let coordinator = Coordinator::builder(judges).build();
+    let run = || Made::new("execute_workflow", json!({"workflow_id": "w"}));
+    assert_eq!(names(&coordinator.publish(run()).await), ["DecisionRejected execute_workflow"]);
+    coordinator.replace(Judges::new(&rules()).context(&context()).unwrap());
+    assert_eq!(names(&coordinator.publish(run()).await), ["DecisionValidated execute_workflow"]);
+    assert!(Judges::new(&rules()).context(&json!({"workflows": 3})).is_err());
+    assert!(Judges::new(&rules()).options(&json!({"sandbx": true})).is_err());
+}

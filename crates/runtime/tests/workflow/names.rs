@@ -1,0 +1,69 @@
+//! The engine knows no field and no kind of node: its source has none of their names.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Words of the processors and of the applications. `loop` alone is a word of graphs.
+const BUSINESS: [&str; 23] = [
+    "should_exit",
+    "shouldexit",
+    "approved",
+    "approve",
+    "reject",
+    "vote",
+    "yes_",
+    "\"yes\"",
+    "iteration",
+    "max_rounds",
+    "exit_on",
+    "exit_reason",
+    "score",
+    "threshold",
+    "regression",
+    "current_round",
+    "agent",
+    "council",
+    "debate",
+    "loop_decision",
+    "processors::",
+    "nodetype",
+    "\"loop\"",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+fn names_in(text: &str) -> Vec<&'static str> {
+    let text = text.to_lowercase();
+    BUSINESS.into_iter().filter(|word| text.contains(word)).collect()
+}
+
+#[test]
+fn the_engine_has_no_business_names() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = vec![src.join("workflow.rs")];
+    sources(&src.join("workflow"), &mut files);
+    // The processors are the business.
+    let outside = ["processors.rs"];
+    let (business, engine): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
+        file.file_name().and_then(|name| name.to_str()).is_some_and(|name| outside.contains(&name))
+    });
+    assert_eq!(business.len(), outside.len());
+    assert!(engine.len() > 8, "{engine:?}");
+    for file in engine {
+        let found = names_in(&fs::read_to_string(&file).unwrap());
+        assert!(found.is_empty(), "{} names {found:?}", file.display());
+    }
+    // The test finds what it looks for.
+    for file in business {
+        assert!(names_in(&fs::read_to_string(&file).unwrap()).len() > 3, "{}", file.display());
+    }
+}

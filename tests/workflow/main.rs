@@ -1,9 +1,0 @@
-//! Workflows: what is found wrong with a graph, how it runs, and the cases as data.
-#![cfg(feature = "runtime")]
-
-mod check;
-mod conformance;
-mod engine;
-mod names;
-mod random;
-mod support;
