@@ -27,6 +27,7 @@
 mod arbitrate;
 pub mod cases;
 mod correct;
+mod engine;
 #[cfg(feature = "runtime")]
 pub mod events;
 mod judgement;
