@@ -37,11 +37,12 @@ pub enum Numbered {
     Table,
     Rule,
     Flow,
+    Value,
 }
 
 /// How many there are of each [`Numbered`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u32; 7]);
+pub struct Counts([u32; 8]);
 
 impl Counts {
     /// Sets how many there are of something.

@@ -33,7 +33,7 @@ use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
 use crate::trace::{self, SkippedCondition, Tracer};
 use crate::value::{Tri, Value};
-use crate::vm::{self, Scratch, Vm};
+use crate::vm::{self, Computed, Scratch, Vm};
 use bumpalo::Bump;
 use decision::Extras;
 use serde::Serialize;
@@ -401,8 +401,8 @@ impl<'r> Entry<'r> {
 
     /// Decides for a message.
     pub fn decide(&self, message: &Json) -> Decision<'r> {
-        let (choice, calls) = self.rules.choose(self.how, self.table, message, None);
-        self.rules.decision(self.table, choice, calls, (message, None), self.rules.breaches(message))
+        let chosen = self.rules.choose(self.how, self.table, message, None);
+        self.rules.decision(self.table, chosen, self.rules.breaches(message))
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
@@ -410,8 +410,8 @@ impl<'r> Entry<'r> {
         if record.generation != self.rules.generation {
             return self.decide(record.message);
         }
-        let (choice, calls) = self.rules.choose(self.how, self.table, record.message, Some(&record.slots));
-        self.rules.decision(self.table, choice, calls, (record.message, None), record.breaches.clone())
+        let chosen = self.rules.choose(self.how, self.table, record.message, Some(&record.slots));
+        self.rules.decision(self.table, chosen, record.breaches.clone())
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
@@ -466,9 +466,6 @@ thread_local! {
     static SCRATCH: RefCell<Option<Box<Scratch>>> = const { RefCell::new(None) };
 }
 
-/// A message, or null and the values of its slots.
-type Read<'m> = (&'m Json, Option<&'m [Value<'m>]>);
-
 /// What host functions did during a decision.
 struct Calls {
     failures: Vec<HostFailure>,
@@ -483,8 +480,13 @@ impl Calls {
     }
 }
 
-fn finish<'a, M: vm::Message<'a>>(machine: &mut Vm<'a, M>, table: TableId) -> (Choice, Option<Calls>) {
-    (machine.decide(table), Calls::of(machine.hosts()))
+/// What was chosen, and what is told beside it.
+type Made = (Choice, Option<Box<Extras>>);
+
+/// The statement's outcome, when it has values to compute.
+#[inline]
+fn outcome_of<'p>(program: &'p Program, choice: &Choice) -> Option<&'p Outcome> {
+    choice.chosen.and_then(|chosen| chosen.outcome(program)).filter(|outcome| outcome.has_values())
 }
 
 impl RuleSet {
@@ -513,13 +515,7 @@ impl RuleSet {
         result
     }
 
-    fn choose(
-        &self,
-        how: How,
-        table: TableId,
-        message: &Json,
-        slots: Option<&[Value<'_>]>,
-    ) -> (Choice, Option<Calls>) {
+    fn choose(&self, how: How, table: TableId, message: &Json, slots: Option<&[Value<'_>]>) -> Made {
         #[cfg(feature = "jit")]
         if let Some(code) = self.code(how, table, slots.is_none()) {
             return self.choose_by(code, table, message, slots);
@@ -530,21 +526,32 @@ impl RuleSet {
                 let hosts = HostCalls::new(&self.hosts);
                 let mut evaluator = Evaluator::new(&self.program, message, &bump, hosts);
                 let choice = evaluator.decide(table);
-                (choice, Calls::of(&evaluator.into_calls()))
+                let computed = outcome_of(&self.program, &choice).map(|outcome| {
+                    let (args, missing_args) = evaluator.arguments(outcome);
+                    Computed { args, missing_args, next: evaluator.next_nodes(outcome) }
+                });
+                (choice, Extras::of(computed, Calls::of(&evaluator.into_calls())))
             }
             Tier::Vm | Tier::Auto | Tier::Jit => Self::with_scratch(|scratch| match slots {
                 Some(slots) => {
                     let mut machine = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
                     self.lend_index(&mut machine, how);
-                    finish(&mut machine, table)
+                    self.finish(&mut machine, table)
                 }
                 None => {
                     let mut machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
                     self.lend_index(&mut machine, how);
-                    finish(&mut machine, table)
+                    self.finish(&mut machine, table)
                 }
             }),
         }
+    }
+
+    /// Decides, and computes the values of what was chosen.
+    fn finish<'a, M: vm::Message<'a>>(&self, machine: &mut Vm<'a, M>, table: TableId) -> Made {
+        let choice = machine.decide(table);
+        let computed = outcome_of(&self.program, &choice).and_then(|outcome| machine.outcome(outcome));
+        (choice, Extras::of(computed, Calls::of(machine.hosts())))
     }
 
     /// Collects the targets a table may lead to, and tells whether it surely leads to one.
@@ -619,60 +626,33 @@ impl RuleSet {
         }
     }
 
-    fn decision(
-        &self,
-        entry: TableId,
-        choice: Choice,
-        calls: Option<Calls>,
-        message: Read<'_>,
-        breaches: Vec<Breach>,
-    ) -> Decision<'_> {
-        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
-        let with_args =
-            outcome.filter(|outcome| outcome.has_args() || matches!(outcome, Outcome::Next { .. }));
-        let extras = self.extras(with_args, calls, message, breaches);
+    fn decision(&self, entry: TableId, (choice, mut extras): Made, breaches: Vec<Breach>) -> Decision<'_> {
+        Extras::add_breaches(&mut extras, breaches);
         Decision { program: &self.program, generation: self.generation, entry, choice, extras }
-    }
-
-    fn extras(
-        &self,
-        with_args: Option<&Outcome>,
-        calls: Option<Calls>,
-        read: Read<'_>,
-        breaches: Vec<Breach>,
-    ) -> Option<Box<Extras>> {
-        (with_args.is_some() || calls.is_some() || !breaches.is_empty())
-            .then(|| Box::new(Extras::of(&self.program, &self.hosts, with_args, calls, read, breaches)))
     }
 }
 
 impl Extras {
-    /// Arguments are evaluated after choosing.
-    #[inline(never)]
-    fn of(
-        program: &Program,
-        hosts: &[Host],
-        with_args: Option<&Outcome>,
-        calls: Option<Calls>,
-        (message, slots): Read<'_>,
-        breaches: Vec<Breach>,
-    ) -> Extras {
-        let mut extras = Extras { breaches, ..Extras::default() };
+    /// What was computed and what host functions did; `None` when there is neither.
+    #[inline]
+    fn of(computed: Option<Computed>, calls: Option<Calls>) -> Option<Box<Extras>> {
+        if computed.is_none() && calls.is_none() {
+            return None;
+        }
+        let mut extras = Box::<Extras>::default();
+        if let Some(computed) = computed {
+            extras.computed = computed;
+        }
         if let Some(calls) = calls {
             (extras.failures, extras.host_time) = (calls.failures, calls.elapsed);
         }
-        if let Some(outcome) = with_args {
-            let bump = Bump::new();
-            let mut evaluator = Evaluator::new(program, message, &bump, HostCalls::new(hosts));
-            if let Some(slots) = slots {
-                evaluator = evaluator.with_slots(slots);
-            }
-            (extras.args, extras.missing_args) = evaluator.arguments(outcome);
-            extras.next = evaluator.next_nodes(outcome);
-            let made = evaluator.into_calls();
-            extras.failures.extend(made.failures);
-            extras.host_time += made.elapsed;
+        Some(extras)
+    }
+
+    #[inline]
+    fn add_breaches(extras: &mut Option<Box<Extras>>, breaches: Vec<Breach>) {
+        if !breaches.is_empty() {
+            extras.get_or_insert_default().breaches = breaches;
         }
-        extras
     }
 }

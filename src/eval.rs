@@ -34,8 +34,6 @@ pub struct Evaluator<'a> {
     message: &'a Json,
     /// The values of bindings that slots are rooted in, by their numbers.
     roots: &'a [Value<'a>],
-    /// The values of the slots, where the message has been read into them and is not here.
-    slots: Option<&'a [Value<'a>]>,
     bump: &'a Bump,
     /// The calls of host functions so far, with those that failed.
     pub hosts: HostCalls<'a>,
@@ -59,7 +57,6 @@ impl<'a> Evaluator<'a> {
             program,
             message,
             roots: &[],
-            slots: None,
             bump,
             hosts,
             host_use: HostUse::of(program),
@@ -72,13 +69,6 @@ impl<'a> Evaluator<'a> {
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
-    }
-
-    /// The same with the values of the slots, in place of a message. What a router sends on to is
-    /// read from the message itself, and nothing of that is found.
-    #[must_use]
-    pub(crate) fn with_slots(self, slots: &'a [Value<'a>]) -> Self {
-        Evaluator { slots: Some(slots), ..self }
     }
 
     /// The program.
@@ -161,7 +151,7 @@ impl<'a> Evaluator<'a> {
         let mut missing = Vec::new();
         if let Outcome::Handler { args, .. } = outcome {
             for argument in args {
-                let value = self.expr(&argument.value);
+                let value = self.expr(self.program.value(argument.value));
                 if value.is_missing() {
                     if argument.optional {
                         continue;
@@ -177,12 +167,10 @@ impl<'a> Evaluator<'a> {
     /// The nodes a router sends on to. The message's `next` holds the ids of the next nodes; what it
     /// does not hold stands as written.
     pub fn next_nodes(&mut self, outcome: &'a Outcome) -> Vec<String> {
-        let Outcome::Next { destinations, .. } = outcome else { return Vec::new() };
-        let next: Option<Vec<String>> = self
-            .message
-            .get(NEXT)
-            .and_then(Json::as_array)
-            .map(|ids| ids.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect());
+        let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
+        let next = self.expr(self.program.value(*next)).elements();
+        let next: Option<Vec<String>> =
+            next.map(|ids| ids.filter_map(|id| id.as_str().map(str::to_owned)).collect());
         let mut nodes = Vec::new();
         for destination in destinations {
             let named = match destination {
@@ -192,7 +180,7 @@ impl<'a> Evaluator<'a> {
                     None => Some(vec![destination.to_string()]),
                 },
                 Destination::Node(id) => Some(vec![id.to_string()]),
-                Destination::Named(value) => match self.expr(value) {
+                Destination::Named(value) => match self.expr(self.program.value(*value)) {
                     Value::Str(id) => Some(vec![id.to_owned()]),
                     list => {
                         let ids = list.elements().into_iter().flatten();
@@ -340,9 +328,6 @@ impl<'a> Evaluator<'a> {
     }
 
     fn slot(&self, id: SlotId) -> Value<'a> {
-        if let Some(slots) = self.slots {
-            return slots.get(id.index()).copied().unwrap_or(Value::Missing);
-        }
         let slot = &self.program.slots[id.index()];
         match &slot.root {
             None => slot.load(self.message),

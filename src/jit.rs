@@ -6,6 +6,7 @@
 //! | `code` | the finished code, how values lie in memory, the call: all unsafe code there is |
 //! | `helpers` | what compiled code is given, and the functions it calls |
 //! | `run` | decisions by it |
+//! | `bound` | values beside conditions, and bindings that change |
 //!
 //! A rule set becomes one module, compiled and finished at once and freed as a whole. What a test of
 //! a slot needs is inline: tags, numbers, booleans, presence, equality with a constant text, short
@@ -13,6 +14,7 @@
 //! VM's own functions, so a new operator works at once and becomes faster when somebody gives it code
 //! here. Answers are the VM's in every case; the differential test holds them to it.
 
+mod bound;
 mod code;
 mod helpers;
 mod lower;
@@ -20,6 +22,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub use bound::BoundMachine;
 pub use code::JitCode;
 pub use helpers::Machine;
 

@@ -128,14 +128,15 @@ impl<'a, 's> Tracer<'a, 's> {
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
         if let Some(Outcome::Handler { args, .. }) = outcome {
             for argument in args {
-                let value = self.operand(&argument.value, &mut Vec::new());
+                let expr = program.value(argument.value);
+                let value = self.operand(expr, &mut Vec::new());
                 if value.is_missing() {
                     if argument.optional {
                         continue;
                     }
                     missing.push(argument.name.to_string());
                 }
-                given.insert(argument.name.to_string(), self.privacy.argument(value, &argument.value));
+                given.insert(argument.name.to_string(), self.privacy.argument(value, expr));
             }
         }
         (given, missing)
@@ -276,7 +277,7 @@ fn target(program: &Program, outcome: &Outcome) -> String {
         Outcome::Goto(id) => format!("goto {}", program.tables[id.index()].name),
         Outcome::Branch { .. } => String::new(),
         Outcome::Flow { flow, pattern } => format!("{} ({pattern:?})", program.flows[flow.index()].id),
-        Outcome::Next { destinations, loopback } => {
+        Outcome::Next { destinations, loopback, .. } => {
             let to: Vec<String> = destinations.iter().map(ToString::to_string).collect();
             format!("{}{}", to.join(", "), if *loopback { " loopback" } else { "" })
         }

@@ -8,10 +8,12 @@
 //! The machine is total: on bytecode that [`verify`](fn@crate::bytecode::verify) would refuse it
 //! gives wrong answers or runs long, but neither panics nor touches memory it should not.
 
+mod bound;
 #[cfg(feature = "jit")]
 pub(crate) mod compiled;
 mod follow;
 mod message;
+mod outcome;
 mod probe;
 mod removed;
 mod rooted;
@@ -38,8 +40,10 @@ use serde_json::Value as Json;
 use std::cell::Cell;
 use std::cmp::Ordering;
 
+pub use bound::BoundVm;
 use follow::{Memo, follow};
 pub use message::{JsonMessage, Message, Record};
+pub use outcome::Computed;
 pub(crate) use probe::Found;
 pub(crate) use removed::Removed;
 pub use rooted::{Rooted, RootedScratch};

@@ -21,6 +21,8 @@ pub struct Chunk {
     pub blocks: Vec<Block>,
     /// Each table's code.
     pub tables: Vec<TableCode>,
+    /// What is computed beside conditions, under the numbers it has in the program.
+    pub values: Vec<Operand>,
     /// The predicates, under the numbers they have in the normal form.
     pub preds: Vec<Pred>,
     /// The conditions with blocks of their own, which more than one condition asks.
@@ -280,7 +282,7 @@ impl Chunk {
 }
 
 stored!(struct Chunk {
-    instrs, blocks, tables, preds, shared, loops, consts, strings, members, keywords, similar, slots, nodes,
+    instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, nodes,
     texts, levels, cached, externs,
 });
 stored!(enum BlockKind { 0 Condition, 1 Value, 2 Table });

@@ -66,6 +66,12 @@ impl Listing<'_> {
                 }
             }
         }
+        for (id, value) in self.chunk.values.iter().enumerate() {
+            if id == 0 {
+                writeln!(out, "values:")?;
+            }
+            writeln!(out, "  {id:>4}  {}", self.operand(*value))?;
+        }
         Ok(())
     }
 

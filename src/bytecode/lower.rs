@@ -69,6 +69,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     for (table, routes) in normal.tables.iter().enumerate() {
         lowering.table(program, TableId(index(table, "tables")?), routes)?;
     }
+    lowering.values()?;
     let chunk = lowering.chunk;
     Bytecode::with_known(chunk, |pattern, fold| {
         program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
@@ -177,6 +178,13 @@ impl Lowering<'_> {
         })?;
         let block = self.close(BlockKind::Table, start, 0, NONE)?;
         self.chunk.tables.push(TableCode { block, routes: codes });
+        Ok(())
+    }
+
+    /// Lowers what is computed beside conditions.
+    fn values(&mut self) -> Result<(), LowerError> {
+        let values = &self.normal.values;
+        self.chunk.values = values.iter().map(|value| self.operand(*value)).collect::<Result<_, _>>()?;
         Ok(())
     }
 

@@ -171,6 +171,9 @@ impl Verifier<'_> {
                 Check::Truth | Check::Missing | Check::Generic => {}
             }
         }
+        for (id, value) in chunk.values.iter().enumerate() {
+            self.operand(*value, At::Entry("value", id))?;
+        }
         for (id, each) in chunk.loops.iter().enumerate() {
             let at = At::Entry("loop", id);
             self.operand(each.list, at)?;

@@ -4,9 +4,10 @@ use crate::decision::{Choice, Chosen};
 use crate::host::HostFailure;
 use crate::schema::Breach;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
+use crate::vm::Computed;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// A decision. Serializes to the JSON object that `rulec run` prints:
@@ -27,12 +28,10 @@ pub struct Decision<'r> {
 /// What a decision says beside the choice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
-    pub args: Map<String, Json>,
-    pub missing_args: Vec<Arc<str>>,
+    pub computed: Computed,
     pub breaches: Vec<Breach>,
     pub failures: Vec<HostFailure>,
     pub host_time: Duration,
-    pub next: Vec<String>,
 }
 
 /// A flow that was found.
@@ -141,7 +140,7 @@ impl<'r> Decision<'r> {
 
     /// Required arguments that were missing and are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
-        self.extra(|extras| &extras.missing_args).iter().map(|name| &**name)
+        self.extra(|extras| &extras.computed.missing_args).iter().map(|name| &**name)
     }
 
     /// Host functions that failed; their results counted as missing.
@@ -215,7 +214,7 @@ pub(super) fn flow<'r>(program: &'r Program, outcome: &'r Outcome) -> Option<Flo
 pub(super) fn next<'d>(outcome: &Outcome, extras: Option<&'d Extras>) -> Option<NextNodes<'d>> {
     match outcome {
         Outcome::Next { loopback, .. } => {
-            let nodes = extras.map_or(&[][..], |extras| &extras.next);
+            let nodes = extras.map_or(&[][..], |extras| &extras.computed.next);
             Some(NextNodes { nodes, loopback: *loopback })
         }
         _ => None,
@@ -224,7 +223,7 @@ pub(super) fn next<'d>(outcome: &Outcome, extras: Option<&'d Extras>) -> Option<
 
 /// The arguments of the handler.
 pub(super) fn args(extras: Option<&Extras>) -> &Map<String, Json> {
-    extras.map_or(&*NO_ARGS, |extras| &extras.args)
+    extras.map_or(&*NO_ARGS, |extras| &extras.computed.args)
 }
 
 impl Serialize for Told<'_> {
@@ -262,8 +261,9 @@ impl Serialize for Told<'_> {
             map.serialize_entry("path", &self.path)?;
         }
         let Some(extras) = self.extras else { return map.end() };
-        if !extras.missing_args.is_empty() {
-            let missing: Vec<&str> = extras.missing_args.iter().map(|name| &**name).collect();
+        let missing_args = &extras.computed.missing_args;
+        if !missing_args.is_empty() {
+            let missing: Vec<&str> = missing_args.iter().map(|name| &**name).collect();
             map.serialize_entry("missing_args", &missing)?;
         }
         if !extras.breaches.is_empty() {

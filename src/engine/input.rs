@@ -1,9 +1,8 @@
 //! Deciding for messages that are read straight into slots, with trees for what only a tree can tell.
 
-use super::{Decision, Entry, How, RuleSet, Tier};
+use super::{Decision, Entry, Tier};
 use crate::input::{Filled, InputScratch, Plan};
 use crate::json::{self, JsonError};
-use crate::sema::hir::{Outcome, TableId, TableKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -43,8 +42,8 @@ impl<'r> Entry<'r> {
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut InputScratch, &Plan) -> Option<Option<T>>) -> Option<T> {
-        // The reference evaluator walks trees, and where a router sends on to stands in the message.
-        if self.how.tier == Tier::Reference || self.kind() == TableKind::Router {
+        // The reference evaluator walks trees.
+        if self.how.tier == Tier::Reference {
             return None;
         }
         let plan = self.rules.plan.get_or_init(|| Plan::of(&self.rules.program)).as_ref()?;
@@ -56,20 +55,9 @@ impl<'r> Entry<'r> {
 
     fn filled(&self, filled: Filled<'_, '_>) -> Option<Decision<'r>> {
         // What is wrong with a message is told from the whole of it.
-        if !filled.kept {
-            return None;
-        }
-        self.rules.decide_filled(self.how, self.table, filled)
-    }
-}
-
-impl RuleSet {
-    fn decide_filled(&self, how: How, table: TableId, filled: Filled<'_, '_>) -> Option<Decision<'_>> {
-        let (choice, calls) = self.choose(how, table, &Json::Null, Some(filled.values));
-        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
-        if matches!(outcome, Some(Outcome::Next { .. })) {
-            return None;
-        }
-        Some(self.decision(table, choice, calls, (&Json::Null, Some(filled.values)), Vec::new()))
+        filled.kept.then(|| {
+            let chosen = self.rules.choose(self.how, self.table, &Json::Null, Some(filled.values));
+            self.rules.decision(self.table, chosen, Vec::new())
+        })
     }
 }

@@ -62,10 +62,11 @@ mod with_jit {
     use super::*;
     use crate::bytecode::Bytecode;
     use crate::bytecode::instr::Instr;
-    use crate::engine::{Calls, How, Indexing, RuleSet};
-    use crate::jit::{JitCode, JitError};
+    use crate::engine::{Calls, Extras, How, Indexing, Made, RuleSet, outcome_of};
+    use crate::jit::{JitCode, JitError, Machine};
     use crate::sema::hir::TableId;
     use crate::value::Value;
+    use crate::vm::Message;
     use serde_json::Value as Json;
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::sync::{Arc, OnceLock};
@@ -192,17 +193,29 @@ mod with_jit {
             table: TableId,
             message: &Json,
             slots: Option<&[Value<'_>]>,
-        ) -> (Choice, Option<Calls>) {
+        ) -> Made {
             Self::with_scratch(|scratch| match slots {
                 Some(slots) => {
                     let mut machine = code.record(&self.hosts, slots, scratch);
-                    (machine.decide(table), machine.hosts().and_then(Calls::of))
+                    self.finish_compiled(&mut machine, table)
                 }
                 None => {
                     let mut machine = code.json(&self.hosts, message, scratch);
-                    (machine.decide(table), machine.hosts().and_then(Calls::of))
+                    self.finish_compiled(&mut machine, table)
                 }
             })
+        }
+
+        /// Decides, and computes the values of what was chosen.
+        #[inline]
+        fn finish_compiled<'a, M: Message<'a> + 'a>(
+            &self,
+            machine: &mut Machine<'a, M>,
+            table: TableId,
+        ) -> Made {
+            let choice = machine.decide(table);
+            let computed = outcome_of(&self.program, &choice).and_then(|outcome| machine.outcome(outcome));
+            (choice, Extras::of(computed, machine.hosts().and_then(Calls::of)))
         }
     }
 }

@@ -52,6 +52,13 @@ impl Fixture {
         self.expr(path, ExprKind::Slot(SlotId(id as u32)), Ty::plain(kinds))
     }
 
+    /// An argument of a handler.
+    pub fn arg(&mut self, name: &str, value: Expr, optional: bool) -> Argument {
+        self.program.values.push(value);
+        let value = ValueId(self.program.values.len() as u32 - 1);
+        Argument { name: name.into(), value, optional }
+    }
+
     pub fn lit(&mut self, json: Json) -> Expr {
         self.expr(&json.to_string(), ExprKind::Const(Const::Json(Arc::new(json))), Ty::ANY)
     }

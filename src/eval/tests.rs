@@ -368,10 +368,9 @@ fn matched_lists_every_route_that_holds() {
 #[test]
 fn arguments_are_given_left_out_or_reported() {
     let mut f = Fixture::new();
-    let mut arg = |name: &str, path: &str, optional| Argument {
-        name: name.into(),
-        value: f.slot(path, KindSet::NUMBER),
-        optional,
+    let mut arg = |name: &str, path: &str, optional| {
+        let value = f.slot(path, KindSet::NUMBER);
+        f.arg(name, value, optional)
     };
     let args = vec![arg("a", "x", false), arg("b", "y", true), arg("c", "z", false)];
     let outcome = Outcome::Handler { name: "h".into(), args, metadata: Arc::default() };

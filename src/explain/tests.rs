@@ -74,7 +74,7 @@ fn help_desk() -> Fixture {
     let body = f.test(Op::Gt, x, hundred);
     let cond = f.each(false, items, var, body);
     let value = f.slot("text", KindSet::STRING);
-    let args = vec![Argument { name: "reason".into(), value, optional: false }];
+    let args = vec![f.arg("reason", value, false)];
     let metadata = Arc::new(json!({ "team": "money" }).as_object().cloned().unwrap());
     let refund = Outcome::Handler { name: "refund_handler".into(), args, metadata };
     f.route(billing, "refund", cond, refund);

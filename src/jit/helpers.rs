@@ -29,10 +29,10 @@ pub struct Machine<'a, M: Message<'a>> {
     /// What [`Helpers::eval`] computed last.
     result: Value<'a>,
     pub(super) code: &'a JitCode,
-    basis: Basis<'a>,
-    vm: LateVm<'a, M>,
+    pub(super) basis: Basis<'a>,
+    pub(super) vm: LateVm<'a, M>,
     /// The slots of a message that is read when asked; empty for one that has been read.
-    cells: Cells<'a>,
+    pub(super) cells: Cells<'a>,
     home: &'a mut Cells<'static>,
     panic: Option<Box<dyn Any + Send>>,
 }

@@ -234,6 +234,13 @@ impl<'a> Checker<'a> {
         Err(Reported)
     }
 
+    /// Keeps a value that is computed beside conditions.
+    fn computed(&mut self, value: hir::Expr) -> hir::ValueId {
+        let id = hir::ValueId(self.program.values.len() as u32);
+        self.program.values.push(value);
+        id
+    }
+
     /// Reports that a name is unknown, unless the statement that declares it has a fault of its own.
     fn report_unknown<T>(&mut self, name: &str, diagnostic: Diagnostic) -> Checked<T> {
         if self.symbols.is_broken(name) { Err(Reported) } else { self.report(diagnostic) }

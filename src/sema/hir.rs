@@ -54,6 +54,8 @@ ids! {
     VarId;
     /// A flow, in [`Program::flows`].
     FlowId;
+    /// A value that a statement computes beside its conditions, in [`Program::values`].
+    ValueId;
 }
 
 /// A whole checked program.
@@ -70,6 +72,9 @@ pub struct Program {
     pub tables: Vec<Table>,
     /// The rules of all tables, in source order.
     pub rules: Vec<Rule>,
+    /// The values that statements compute beside their conditions: arguments of handlers, where routers
+    /// send on to, and what payloads define, walk over and are corrected with.
+    pub values: Vec<Expr>,
     /// The flows, in source order.
     pub flows: Vec<Flow>,
     /// The choices that a language model makes.
@@ -287,6 +292,8 @@ pub enum Outcome {
     Next {
         /// Which.
         destinations: Vec<Destination>,
+        /// The message's list of the ids of the next nodes.
+        next: ValueId,
         /// Whether the way there leads back.
         loopback: bool,
     },
@@ -302,7 +309,7 @@ pub enum Destination {
     /// To the node of that id.
     Node(Arc<str>),
     /// To the node or nodes whose ids stand in a value of the output; to none without one.
-    Named(Expr),
+    Named(ValueId),
 }
 
 /// A flow: something an assistant can do for a user.
@@ -352,9 +359,13 @@ pub struct Question {
 }
 
 impl Outcome {
-    /// Whether there are arguments to evaluate.
-    pub fn has_args(&self) -> bool {
-        matches!(self, Outcome::Handler { args, .. } if !args.is_empty())
+    /// Whether there is anything to evaluate after choosing.
+    pub fn has_values(&self) -> bool {
+        match self {
+            Outcome::Handler { args, .. } => !args.is_empty(),
+            Outcome::Next { .. } => true,
+            _ => false,
+        }
     }
 }
 
@@ -364,7 +375,7 @@ pub struct Argument {
     /// Its name.
     pub name: Arc<str>,
     /// Its value.
-    pub value: Expr,
+    pub value: ValueId,
     /// Whether it is left out when missing; otherwise it is null and reported.
     pub optional: bool,
 }
@@ -605,6 +616,11 @@ impl Program {
     /// The payload kind of that name.
     pub fn payload_named(&self, name: &str) -> Option<&Payload> {
         self.payloads.iter().find(|payload| &*payload.name == name)
+    }
+
+    /// The value of that number.
+    pub fn value(&self, id: ValueId) -> &Expr {
+        &self.values[id.index()]
     }
 
     /// What a `let` stands for.

@@ -26,6 +26,7 @@
 
 mod arbitrate;
 mod correct;
+mod engine;
 mod judgement;
 mod path;
 mod run;

@@ -236,7 +236,7 @@ pub fn masked_args(program: &Program, outcome: &Outcome, given: &Map<String, Jso
         .iter()
         .map(|(name, value)| {
             let shown = match args.iter().find(|argument| *argument.name == **name) {
-                Some(argument) => privacy.argument(Value::from_json(value), &argument.value),
+                Some(argument) => privacy.argument(Value::from_json(value), program.value(argument.value)),
                 // Nobody knows where it comes from.
                 None => Json::from(MASK),
             };

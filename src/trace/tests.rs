@@ -212,7 +212,7 @@ fn private_values_show_nowhere() {
         f.route(TableId(0), &format!("r{position}"), cond, handler);
     }
     let phone = f.slot("user.phone", KindSet::STRING);
-    let args = vec![Argument { name: "phone".into(), value: phone, optional: false }];
+    let args = vec![f.arg("phone", phone, false)];
     f.set_default(TableId(0), Outcome::Handler { name: "d".into(), args, metadata: Arc::default() });
     let function = Arc::new(|args: &[crate::value::Value<'_>]| Err(format!("no such number: {args:?}")));
     let hosts = [Host { name: "check".into(), result: KindSet::BOOL, function }];

@@ -2,13 +2,14 @@
 //! machine itself when something is asked that only it can answer.
 
 use super::scratch::{Parts, Scratch, grow, prepared, recycle_cells};
-use super::{JsonMessage, Message, Vm};
+use super::{JsonMessage, Message, Rooted, Vm};
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::Pred;
 use crate::host::{Host, HostCalls};
 use serde_json::Value as Json;
 
 pub(crate) use super::End;
+pub(crate) use super::bound::Epochs;
 pub(crate) use super::follow::{Memo, follow};
 pub(crate) use super::scratch::{Cells, Room};
 pub(crate) use super::test::has_element;
@@ -48,7 +49,7 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Begun<'a, JsonMessage<'a>> {
-        let Parts { epoch, memo, room, slots, cells } = scratch.begin(code.chunk());
+        let Parts { epoch, memo, room, slots, cells, .. } = scratch.begin(code.chunk());
         let message = JsonMessage::new(code.chunk(), message, slots, epoch);
         let memo = Memo { cells: memo, epoch };
         Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
@@ -62,6 +63,21 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
         let Parts { epoch, memo, room, cells, .. } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
         Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
+    }
+}
+
+impl<'a> Begun<'a, Rooted<'a>> {
+    /// Over bindings that change, with the numbers of the epochs that they begin.
+    pub fn bound(
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        message: Rooted<'a>,
+        scratch: &'a mut Scratch,
+    ) -> (Begun<'a, Rooted<'a>>, Epochs<'a>) {
+        let Parts { epoch, last, memo, room, slots, cells } = scratch.begin(code.chunk());
+        let memo = Memo { cells: memo, epoch };
+        let begun = Begun { basis: Basis { code, hosts, memo }, message, room, home: cells };
+        (begun, Epochs::new(last, slots))
     }
 }
 

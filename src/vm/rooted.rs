@@ -107,7 +107,7 @@ impl<'a> Rooted<'a> {
     }
 }
 
-impl<'a, 'r> Message<'a> for &'a mut Rooted<'r> {
+impl<'a> Message<'a> for Rooted<'a> {
     #[inline]
     fn slot(&mut self, slot: usize) -> &Value<'a> {
         self.get(slot)

@@ -99,6 +99,8 @@ pub(super) struct Stamp64 {
 /// What [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
     pub epoch: u32,
+    /// The number of the last epoch, for who begins further ones.
+    pub last: &'a mut u32,
     /// Shared with compiled code, which writes answers as well.
     pub memo: &'a [Cell<u32>],
     pub room: &'a mut Room,
@@ -124,6 +126,7 @@ impl Scratch {
         grow(&mut self.memo, chunk.memo_len());
         Parts {
             epoch: self.epoch,
+            last: &mut self.epoch,
             memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
             room: &mut self.room,
             slots: &mut self.slots,
@@ -135,13 +138,9 @@ impl Scratch {
     /// After a billion decisions the numbers begin anew, so old stamps must go.
     #[cold]
     fn forget(&mut self) -> u32 {
-        self.memo.fill(0);
-        self.room.cached.fill(0);
-        self.room.texts.iter_mut().for_each(|text| text.epoch = 0);
-        self.slots.slots.fill(Stamp::default());
-        self.slots.nodes.fill(Stamp::default());
-        self.room.probe.forget();
-        4
+        self.slots.forget();
+        let Room { cached, texts, probe, .. } = &mut self.room;
+        forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, probe)
     }
 
     /// Sets the decisions' number, to test what happens when it overflows.
@@ -154,6 +153,29 @@ impl Scratch {
     #[cfg(test)]
     pub(super) fn registers(&self) -> (usize, usize) {
         (self.room.values.as_ptr() as usize, self.room.values.capacity())
+    }
+}
+
+/// Takes the stamps away when the numbers of epochs begin anew, and returns the first.
+#[cold]
+pub(super) fn forget(
+    memo: &[Cell<u32>],
+    cached: &mut [u32],
+    texts: &mut [Prepared],
+    probe: &mut Probe,
+) -> u32 {
+    memo.iter().for_each(|cell| cell.set(0));
+    cached.fill(0);
+    texts.iter_mut().for_each(|text| text.epoch = 0);
+    probe.forget();
+    4
+}
+
+impl SlotCells {
+    /// Takes the stamps away.
+    pub fn forget(&mut self) {
+        self.slots.fill(Stamp::default());
+        self.nodes.fill(Stamp::default());
     }
 }
 

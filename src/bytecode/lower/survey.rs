@@ -115,10 +115,9 @@ impl Survey {
         let mut state = vec![State::New; self.infos.len()];
         let mut stack: Vec<Node> = Vec::with_capacity(16);
         let mut children = Vec::with_capacity(8);
-        for route in normal.tables.iter().flatten() {
-            let root = Node::Cond(route.cond.0);
+        for root in roots(normal) {
             let at = self.at(root);
-            self.infos.get_mut(at).ok_or(LowerError::Malformed("unknown condition"))?.uses += 1;
+            self.infos.get_mut(at).ok_or(LowerError::Malformed("unknown part"))?.uses += 1;
             stack.push(root);
             while let Some(node) = stack.last().copied() {
                 let at = self.at(node);
@@ -155,8 +154,8 @@ impl Survey {
 
     /// Counts the places, users first: what a block of its own uses is asked for in one place.
     fn count_asks(&mut self, normal: &Normal) {
-        for route in normal.tables.iter().flatten() {
-            let at = self.at(Node::Cond(route.cond.0));
+        for root in roots(normal) {
+            let at = self.at(root);
             if let Some(info) = self.infos.get_mut(at) {
                 info.asks += 1;
             }
@@ -207,6 +206,12 @@ impl Survey {
             self.infos[at] = sum;
         }
     }
+}
+
+/// What is asked for from outside: the conditions of routes, then values.
+fn roots(normal: &Normal) -> impl Iterator<Item = Node> {
+    let conditions = normal.tables.iter().flatten().map(|route| Node::Cond(route.cond.0));
+    conditions.chain(normal.values.iter().map(|value| Node::Expr(value.0)))
 }
 
 /// The level that the body of a quantifier has bound, when `child` is the body of `node`.

@@ -8,7 +8,7 @@ use crate::decision::Chosen;
 use crate::engine::decision::Extras;
 use crate::engine::{Calls, RuleSet};
 use crate::sema::hir::{Outcome, TableId, TableKind};
-use crate::vm::{JsonMessage, Scratch, Vm};
+use crate::vm::{Computed, JsonMessage, Scratch, Vm};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -47,33 +47,25 @@ pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecisio
     with_room(|room| {
         let found = view.find(message, &mut room.found);
         let set = &*rules.set;
-        let (picked, tables, calls) = RuleSet::with_scratch(|scratch| {
+        let (picked, tables, mut extras) = RuleSet::with_scratch(|scratch| {
             let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
             base.use_index(set.index(), true);
             base.leave_out(view.removed(), found.version);
+            let scratch = &mut room.scratch;
             let mut search =
-                Search { view, found: &found, message, base, scratch: &mut room.scratch, calls: None };
+                Search { view, found: &found, message, base, scratch, calls: None, computed: None };
             let (picked, tables) = search.decide(entry);
+            let computed = match &picked {
+                Picked::Base(chosen) => {
+                    chosen.outcome(&set.program).and_then(|outcome| search.base.outcome(outcome))
+                }
+                _ => search.computed,
+            };
             let mut calls = Calls::of(search.base.hosts());
             add(&mut calls, search.calls);
-            (picked, tables, calls)
+            (picked, tables, Extras::of(computed, calls))
         });
-        let breaches = set.breaches(message);
-        let extras = match &picked {
-            Picked::Later(route) => {
-                let with_args = Some(route.outcome()).filter(|outcome| outcome.has_args());
-                (with_args.is_some() || calls.is_some() || !breaches.is_empty()).then(|| {
-                    let extras =
-                        Extras::of(&route.program, &route.hosts, with_args, calls, (message, None), breaches);
-                    Box::new(extras)
-                })
-            }
-            Picked::Base(chosen) => {
-                let outcome = chosen.outcome(&set.program).filter(|outcome| outcome.has_args());
-                set.extras(outcome, calls, (message, None), breaches)
-            }
-            Picked::Nothing => set.extras(None, calls, (message, None), breaches),
-        };
+        Extras::add_breaches(&mut extras, set.breaches(message));
         LiveDecision::new(rules, entry, Answer::Both(picked, tables), extras)
     })
 }
@@ -99,7 +91,7 @@ pub(super) fn matched(view: &View, entry: TableId, message: &Json) -> Vec<String
             Some((view.base.rank(id)?, true, set.program.rules[id.index()].name.to_string()))
         });
         let later = found.entries.iter().filter(|later| later.route.table == entry);
-        let later = later.filter(|later| later.route.holds(message, &mut room.scratch).0);
+        let later = later.filter(|later| later.route.holds(message, &mut room.scratch));
         let later = later.map(|later| (later.before, false, later.route.name().to_string()));
         let mut all: Vec<(u32, bool, String)> = later.chain(base).collect();
         all.sort_by_key(|(rank, base, _)| (*rank, *base));
@@ -132,6 +124,8 @@ struct Search<'s, 'v> {
     /// For the machines of the routes that came later.
     scratch: &'s mut Scratch,
     calls: Option<Calls>,
+    /// The values of the later route that held last.
+    computed: Option<Computed>,
 }
 
 /// Where the search through a table goes on.
@@ -230,8 +224,9 @@ impl Search<'_, '_> {
     }
 
     fn holds(&mut self, entry: &Entry) -> bool {
-        let (holds, calls) = entry.route.holds(self.message, self.scratch);
+        let (holds, computed, calls) = entry.route.decide(self.message, self.scratch);
         add(&mut self.calls, calls);
+        self.computed = computed;
         holds
     }
 }

@@ -163,7 +163,7 @@ impl LiveDecision {
 
     /// Required arguments that were missing and are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
-        let missing = self.extras.as_deref().map_or(&[][..], |extras| &extras.missing_args);
+        let missing = self.extras.as_deref().map_or(&[][..], |extras| &extras.computed.missing_args);
         missing.iter().map(|name| &**name)
     }
 

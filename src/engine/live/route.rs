@@ -8,7 +8,7 @@ use crate::sema::check::RouteUses;
 use crate::sema::hir::{Outcome, Program, Slot, TableId};
 use crate::sema::normal::Normal;
 use crate::span::Span;
-use crate::vm::{Scratch, Vm};
+use crate::vm::{Computed, Scratch, Vm};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -72,9 +72,16 @@ impl Route {
         &self.program.rules[0].outcome
     }
 
-    /// Whether its condition holds, and what its functions did.
-    pub fn holds(&self, message: &Json, scratch: &mut Scratch) -> (bool, Option<Calls>) {
+    /// Whether its condition holds.
+    pub fn holds(&self, message: &Json, scratch: &mut Scratch) -> bool {
+        Vm::json(&self.bytecode, &self.hosts, message, scratch).run_route(self.local, 0)
+    }
+
+    /// Whether its condition holds, the values of its outcome when it does, and what its functions did.
+    pub fn decide(&self, message: &Json, scratch: &mut Scratch) -> (bool, Option<Computed>, Option<Calls>) {
         let mut machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
-        (machine.run_route(self.local, 0), Calls::of(machine.hosts()))
+        let holds = machine.run_route(self.local, 0);
+        let computed = if holds { machine.outcome(self.outcome()) } else { None };
+        (holds, computed, Calls::of(machine.hosts()))
     }
 }

@@ -34,8 +34,8 @@ fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
         assert_eq!(machine.matched(TABLE), matched, "record: {}", context());
         drop(machine);
         let room: &mut RootedScratch = &mut rooted;
-        let mut values = Rooted::new(slots, &message, 0, room);
-        assert_eq!(code.over(&hosts, &mut values, scratch).decide(TABLE), chosen, "over: {}", context());
+        let values = Rooted::new(slots, &message, 0, room);
+        assert_eq!(code.over(&hosts, values, scratch).decide(TABLE), chosen, "over: {}", context());
         held += matched.len();
     }
     held

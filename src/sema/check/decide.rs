@@ -5,7 +5,7 @@ use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Predicate,
-    Question, Rule, RuleId, STEPS, Table, TableId, TableKind, Term,
+    Question, Rule, RuleId, STEPS, Table, TableId, TableKind, Term, ValueId,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
@@ -221,6 +221,7 @@ impl<'a> Checker<'a> {
         let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
         self.alias = Some((router.param.node.as_str(), OUTPUT));
         self.fields.implicit = Some(OUTPUT);
+        let next = self.next_nodes(name.span);
         for (at, case) in router.cases.iter().enumerate() {
             let condition = match &case.condition {
                 Some(condition) => self.cond(condition).and_then(|cond| {
@@ -240,17 +241,23 @@ impl<'a> Checker<'a> {
                 } else {
                     "otherwise".to_owned()
                 };
-                let outcome = Outcome::Next { destinations, loopback: case.loopback.is_some() };
+                let outcome = Outcome::Next { destinations, next, loopback: case.loopback.is_some() };
                 self.add_rule(table, &rule, condition, outcome, case.span);
             }
         }
         if router.cases.iter().all(|case| case.condition.is_some()) {
             let condition = Cond { kind: CondKind::Const(true), span: name.span };
-            let outcome = Outcome::Next { destinations: vec![Destination::All], loopback: false };
+            let outcome = Outcome::Next { destinations: vec![Destination::All], next, loopback: false };
             self.add_rule(table, "otherwise", condition, outcome, name.span);
         }
         self.alias = None;
         self.fields.implicit = None;
+    }
+
+    /// The message's field that holds the ids of the next nodes.
+    fn next_nodes(&mut self, span: Span) -> ValueId {
+        let slot = self.fields.slot(&[NEXT], KindSet::LIST, false);
+        self.computed(Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::STRING), optional: true, span })
     }
 
     fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
@@ -281,7 +288,7 @@ impl<'a> Checker<'a> {
                 if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
                     return wrong(self, format!("{} names no node", value.ty.with_article()));
                 }
-                Ok(Destination::Named(value))
+                Ok(Destination::Named(self.computed(value)))
             }
             _ => wrong(self, "this is no next node".to_owned()),
         }

@@ -277,8 +277,12 @@ impl<'a> Checker<'a> {
     fn correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
         Ok(match notice.correction.as_ref().map(|correction| &correction.node) {
             None => None,
-            Some(ast::Correction::Default(value)) => Some(hir::Correction::Default(self.value(value)?)),
-            Some(ast::Correction::Clamp(value)) => Some(hir::Correction::Clamp(self.value(value)?)),
+            Some(ast::Correction::Default(value)) => {
+                Some(hir::Correction::Default(self.value(value).map(|value| self.computed(value))?))
+            }
+            Some(ast::Correction::Clamp(value)) => {
+                Some(hir::Correction::Clamp(self.value(value).map(|value| self.computed(value))?))
+            }
             Some(ast::Correction::Remove) => Some(hir::Correction::Remove),
         })
     }
@@ -319,7 +323,7 @@ impl<'a> Checker<'a> {
             (None, _) => match &said.correction {
                 Some(hir::Correction::Remove) => "remove it".to_owned(),
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
-                    format!("write {}", self.one_line(value.span))
+                    format!("write {}", self.one_line(self.program.value(*value).span))
                 }
                 None => message.clone(),
             },
@@ -369,8 +373,9 @@ impl<'a> Checker<'a> {
         };
         let id = id.map_or_else(|| format!("{}.unsupported", site.owner), |id| id.node.clone());
         let always = Cond { kind: CondKind::Const(true), span };
-        let place = site.place.then(Step::At(key));
+        let place = site.place.then(Step::At(self.computed(key)));
         self.require(&id, vec![always], place, said, span, site, builder, &mut inner)?;
+        let list = self.computed(list);
         block.each.push(Each { list, place: None, key: None, element, block: inner });
         Ok(())
     }
@@ -423,6 +428,7 @@ impl<'a> Checker<'a> {
         }
         let id = builder.binding();
         let ty = value.ty.clone();
+        let value = self.computed(value);
         block.lets.push((id, value));
         self.bound(id, name, ty, span)
     }
@@ -491,6 +497,7 @@ impl<'a> Checker<'a> {
         }
         builder.guards.truncate(before);
         self.scope.truncate(scope);
+        let list = self.computed(list);
         block.each.push(Each { list, place, key: id, element, block: inner });
         Ok(())
     }

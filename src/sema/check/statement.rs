@@ -241,6 +241,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Argument> {
         let value = self.value(value)?;
         let Some((params, declared)) = params else {
+            let value = self.computed(value);
             return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
         };
         let Some(param) = params.get(&name.node) else {
@@ -268,6 +269,7 @@ impl<'a> Checker<'a> {
             let diagnostic = self.with_origin(diagnostic, &value);
             return self.report(diagnostic);
         }
+        let value = self.computed(value);
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
     }
 

@@ -80,6 +80,7 @@ impl Program {
             .with(Numbered::Table, self.tables.len())
             .with(Numbered::Rule, self.rules.len())
             .with(Numbered::Flow, self.flows.len())
+            .with(Numbered::Value, self.values.len())
     }
 
     /// Keeps the conditions of the rules as bytes from now on.

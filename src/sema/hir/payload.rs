@@ -2,7 +2,7 @@
 //! violated; what stands here says over which objects the tables are asked, where a violation is
 //! reported, and what is done about it.
 
-use super::{Expr, Program, RuleId, TableId, ids};
+use super::{Program, RuleId, TableId, ValueId, ids};
 use crate::codec::stored;
 use crate::span::Span;
 use crate::ty::Ty;
@@ -70,7 +70,7 @@ impl Payload {
 #[derive(Clone, Debug)]
 pub struct Block {
     /// What is computed first, in this order.
-    pub lets: Vec<(BindingId, Expr)>,
+    pub lets: Vec<(BindingId, ValueId)>,
     /// The requirements.
     pub table: TableId,
     /// What is asked of elements.
@@ -81,7 +81,7 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Each {
     /// The list or dict; nothing is asked when it is missing.
-    pub list: Expr,
+    pub list: ValueId,
     /// Where it stands, when it does.
     pub place: Option<Place>,
     /// Bound to the index or key.
@@ -119,7 +119,7 @@ pub enum Step {
     /// A key.
     Key(Arc<str>),
     /// A key or index that is computed.
-    At(Expr),
+    At(ValueId),
 }
 
 impl Place {
@@ -161,9 +161,9 @@ pub struct Requirement {
 #[derive(Clone, Debug)]
 pub enum Correction {
     /// The value is put at the place, unless it is missing itself.
-    Default(Expr),
+    Default(ValueId),
     /// The same, for a value that was out of range.
-    Clamp(Expr),
+    Clamp(ValueId),
     /// What stands at the place is removed.
     Remove,
 }

@@ -23,6 +23,7 @@ ids! {
     TableId Numbered::Table;
     RuleId Numbered::Rule;
     FlowId Numbered::Flow;
+    ValueId Numbered::Value;
 }
 
 macro_rules! names {
@@ -48,6 +49,7 @@ impl Stored for Program {
             externs,
             tables,
             rules,
+            values,
             flows,
             questions,
             handlers,
@@ -68,6 +70,7 @@ impl Stored for Program {
         externs.write(to);
         tables.write(to);
         rules.write(to);
+        values.write(to);
         flows.write(to);
         questions.write(to);
         handlers.write(to);
@@ -90,6 +93,7 @@ impl Stored for Program {
             externs: Stored::read(from)?,
             tables: Stored::read(from)?,
             rules: Stored::read(from)?,
+            values: Stored::read(from)?,
             flows: Stored::read(from)?,
             questions: Stored::read(from)?,
             handlers: Stored::read(from)?,
@@ -121,8 +125,15 @@ fn read_lets(from: &mut Reader<'_>) -> Result<Vec<Let>, Fault> {
 }
 
 /// What is counted before the program is read.
-const NUMBERED: [Numbered; 6] =
-    [Numbered::Slot, Numbered::Let, Numbered::Extern, Numbered::Table, Numbered::Rule, Numbered::Flow];
+const NUMBERED: [Numbered; 7] = [
+    Numbered::Slot,
+    Numbered::Let,
+    Numbered::Extern,
+    Numbered::Table,
+    Numbered::Rule,
+    Numbered::Flow,
+    Numbered::Value,
+];
 
 impl Program {
     /// What numbers within their bounds may still get wrong.
@@ -154,7 +165,7 @@ stored!(enum Outcome {
     1 Goto(table),
     2 Branch { default },
     3 Flow { flow, pattern },
-    4 Next { destinations, loopback },
+    4 Next { destinations, next, loopback },
 });
 stored!(enum Destination { 0 All, 1 At(number), 2 Node(id), 3 Named(value) });
 stored!(struct Flow { name, id, description, trigger, span, docs });

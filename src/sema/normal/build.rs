@@ -89,6 +89,10 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         }
         builder.normal.tables.push(routes);
     }
+    // A value may be missing, so nothing is said of one that always is.
+    let found = builder.diagnostics.len();
+    builder.normal.values = program.values.iter().map(|value| builder.expr(value)).collect();
+    builder.diagnostics.truncate(found);
     (builder.normal, builder.diagnostics)
 }
 

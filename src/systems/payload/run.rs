@@ -1,17 +1,15 @@
 //! One pass over a payload: every table of requirements is asked of its object, elements in turn.
 
 use super::Judge;
+use super::engine::Engine;
 use super::judgement::Violation;
 use super::path::{self, OwnStep, Path, Step};
-use crate::bytecode::Bytecode;
-use crate::engine::{Rules, Tier};
-use crate::eval::Evaluator;
-use crate::host::{Host, HostCalls};
-use crate::sema::hir::{self, BindingId, Block, Correction, Each, Expr, ExprKind, Place, Program, RuleId};
+use crate::engine::Rules;
+use crate::sema::hir::{self, BindingId, Block, Correction, Each, Place, Program, RuleId};
 use crate::source::SourceMap;
 use crate::trace::{TraceNode, Tracer};
 use crate::value::Value;
-use crate::vm::{Rooted, RootedScratch, Scratch, Vm};
+use crate::vm::{Rooted, RootedScratch};
 use bumpalo::Bump;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -42,7 +40,7 @@ impl Found {
 }
 
 thread_local! {
-    static ROOTED: RefCell<Option<Box<(RootedScratch, Bump)>>> = const { RefCell::new(None) };
+    static ROOTED: RefCell<RootedScratch> = RefCell::default();
 }
 
 /// Every violation, in the order of the rules.
@@ -62,95 +60,51 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
             trace: None,
         }];
     }
-    let mut home = ROOTED.with(RefCell::take).unwrap_or_default();
-    let (cells, bump) = &mut *home;
+    // Taken out while it is used, so that a host function may judge as well.
+    let mut rooted = ROOTED.take();
     let found = Rules::with_scratch(|scratch| {
-        let program = rules.program();
-        let count = kind.bindings as usize;
+        let (program, bump, count) = (rules.program(), Bump::new(), kind.bindings as usize);
+        let slots = Rooted::new(&program.slots, input, count, &mut rooted);
         let mut run = Run {
             program,
             payload,
-            input,
-            code: rules.bytecode(),
-            #[cfg(feature = "jit")]
-            compiled: rules.forced_code(),
-            hosts: rules.hosts(),
-            reference: rules.tier() == Tier::Reference,
+            engine: Engine::new(rules, input, &bump, slots, scratch),
             sources: traced.then(|| rules.sources()),
-            bump,
-            scratch,
-            slots: Rooted::new(&program.slots, input, count, cells),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.block(&kind.block);
-        std::mem::take(&mut run.found)
+        run.found
     });
-    home.1.reset();
-    ROOTED.with(|cell| cell.replace(Some(home)));
+    ROOTED.replace(rooted);
     found
 }
 
-struct Run<'a, 's> {
+struct Run<'a> {
     program: &'a Program,
     payload: &'a Json,
-    input: &'a Json,
-    code: &'a Bytecode,
-    #[cfg(feature = "jit")]
-    compiled: Option<&'a crate::jit::JitCode>,
-    hosts: &'a [Host],
-    reference: bool,
+    engine: Engine<'a>,
     sources: Option<&'a SourceMap>,
-    bump: &'a Bump,
-    scratch: &'s mut Scratch,
-    slots: Rooted<'a>,
     places: SmallVec<[Option<Path<'a>>; 2]>,
     found: Vec<Found>,
 }
 
-impl<'a> Run<'a, '_> {
+impl<'a> Run<'a> {
     fn bind(&mut self, binding: BindingId, value: Value<'a>, place: Option<Path<'a>>) {
-        self.slots.bind(binding, value);
+        self.engine.bind(binding, value);
         if let Some(cell) = self.places.get_mut(binding.index()) {
             *cell = place;
         }
     }
 
-    fn evaluator(&self) -> Evaluator<'a> {
-        let roots = self.bump.alloc_slice_copy(self.slots.roots());
-        Evaluator::new(self.program, self.input, self.bump, HostCalls::new(self.hosts)).with_roots(roots)
-    }
-
-    /// A value; the reference has it from the evaluator alone, as everything else.
-    fn value(&mut self, expr: &'a Expr) -> Value<'a> {
-        if self.reference {
-            return self.evaluator().expr(expr);
-        }
-        match &expr.kind {
-            ExprKind::Slot(slot) => *self.slots.get(slot.index()),
-            ExprKind::Const(constant) => constant.value(),
-            ExprKind::Read(inner, kinds) => self.value(inner).read(*kinds),
-            ExprKind::Field(base, name) => self.value(base).field(name),
-            ExprKind::Index(base, index) => {
-                let base = self.value(base);
-                base.index(self.value(index))
-            }
-            ExprKind::Call(function, args) => {
-                let args: SmallVec<[Value<'a>; 4]> = args.iter().map(|arg| self.value(arg)).collect();
-                (function.info().meaning)(&args, self.bump)
-            }
-            _ => self.evaluator().expr(expr),
-        }
-    }
-
     fn block(&mut self, block: &'a Block) {
         for (binding, value) in &block.lets {
-            let value = self.value(value);
+            let value = self.engine.value(*value);
             self.bind(*binding, value, None);
         }
         if !self.program.tables[block.table.index()].order.is_empty() {
-            for rule in self.matched(block.table) {
+            for rule in self.engine.matched(block.table) {
                 self.violated(rule);
             }
         }
@@ -159,20 +113,8 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    /// The rules of a table that hold.
-    fn matched(&mut self, table: hir::TableId) -> Vec<RuleId> {
-        if self.reference {
-            return self.evaluator().matched(table);
-        }
-        #[cfg(feature = "jit")]
-        if let Some(code) = self.compiled {
-            return code.over(self.hosts, &mut self.slots, self.scratch).matched(table);
-        }
-        Vm::over(self.code, self.hosts, &mut self.slots, self.scratch).matched(table)
-    }
-
     fn each(&mut self, each: &'a Each) {
-        let list = self.value(&each.list);
+        let list = self.engine.value(each.list);
         let place = each.place.as_ref().and_then(|place| self.locate(place)).map(|(path, _)| path);
         let entry = |step: Step<'a>| {
             let mut path = place.clone()?;
@@ -208,7 +150,8 @@ impl<'a> Run<'a, '_> {
             Some(correction) if exact => self.mend(correction),
             _ => None,
         };
-        let trace = self.sources.map(|sources| Tracer::new(self.evaluator(), sources, false).rule(rule));
+        let sources = self.sources;
+        let trace = sources.map(|sources| Tracer::new(self.engine.explainer(), sources, false).rule(rule));
         let mut message = requirement.message.to_string();
         if requirement.shows_value
             && let Some(value) = path::at(self.payload, &path)
@@ -229,13 +172,13 @@ impl<'a> Run<'a, '_> {
     }
 
     fn mend(&mut self, correction: &'a Correction) -> Option<Mend> {
-        let mut value = |expr| {
-            let value = self.value(expr);
+        let mut value = |id: &hir::ValueId| {
+            let value = self.engine.value(*id);
             (!value.is_missing()).then(|| value.to_json())
         };
         match correction {
-            Correction::Default(expr) => value(expr).map(Mend::Default),
-            Correction::Clamp(expr) => value(expr).map(Mend::Clamp),
+            Correction::Default(id) => value(id).map(Mend::Default),
+            Correction::Clamp(id) => value(id).map(Mend::Clamp),
             Correction::Remove => Some(Mend::Remove),
         }
     }
@@ -274,7 +217,7 @@ impl<'a> Run<'a, '_> {
     fn step(&mut self, step: &'a hir::Step) -> Option<Step<'a>> {
         match step {
             hir::Step::Key(key) => Some(Step::Key(key)),
-            hir::Step::At(expr) => match self.value(expr) {
+            hir::Step::At(id) => match self.engine.value(*id) {
                 Value::Str(key) => Some(Step::Key(key)),
                 Value::Int(index) => usize::try_from(index).ok().map(Step::Index),
                 _ => None,

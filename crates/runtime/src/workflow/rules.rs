@@ -52,12 +52,12 @@ fn routes(program: &Program, table: TableId) -> Vec<Route> {
     let rules = program.tables[table.index()].order.iter().map(|id| &program.rules[id.index()]);
     rules
         .filter_map(|rule| match &rule.outcome {
-            Outcome::Next { destinations, loopback } => {
+            Outcome::Next { destinations, loopback, .. } => {
                 let targets = destinations.iter().map(|destination| match destination {
                     Destination::All => Target::Every,
                     Destination::At(slot) => Target::Next(*slot as usize),
                     Destination::Node(id) => Target::Node((&**id).into()),
-                    Destination::Named(value) => Target::Listed(match value.kind {
+                    Destination::Named(value) => Target::Listed(match program.value(*value).kind {
                         ExprKind::Slot(slot) => {
                             program.slots[slot.index()].path.iter().skip(1).map(ToString::to_string).collect()
                         }

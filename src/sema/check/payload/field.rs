@@ -341,6 +341,7 @@ impl<'a> Checker<'a> {
         let parts = vec![missing(object, span)];
         self.require(&id, parts, site.place.clone(), said, span, &site, builder, &mut inner)?;
         self.group_items(group, Vec::new(), &site, builder, &mut inner);
+        let list = self.computed(list);
         block.each.push(Each { list, place: Some(place), key: None, element, block: inner });
         Ok(())
     }
@@ -352,7 +353,8 @@ impl<'a> Checker<'a> {
         ty: &Ty,
         correction: Option<Correction>,
     ) -> Checked<Option<Correction>> {
-        let Some(Correction::Default(value)) = correction else { return Ok(None) };
+        let Some(Correction::Default(id)) = correction else { return Ok(None) };
+        let value = self.program.value(id);
         if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
             let message = format!(
                 "the default of `{}` is {}, and the field is {}",
@@ -367,16 +369,16 @@ impl<'a> Checker<'a> {
             );
         }
         // A default that would break the next rule is none.
-        let value = match field.not_blank {
-            Some(_) if value.as_const().is_none() => Expr {
+        if field.not_blank.is_some() && value.as_const().is_none() {
+            let nonblank = Expr {
                 span: value.span,
                 ty: Ty::STRING,
                 optional: true,
-                kind: ExprKind::Call(Function::Nonblank, vec![value]),
-            },
-            _ => value,
-        };
-        Ok(Some(Correction::Default(value)))
+                kind: ExprKind::Call(Function::Nonblank, vec![value.clone()]),
+            };
+            self.program.values[id.index()] = nonblank;
+        }
+        Ok(Some(Correction::Default(id)))
     }
 
     /// What `in` allows: the rule's name, the condition, and how to clamp to it.
@@ -414,7 +416,8 @@ impl<'a> Checker<'a> {
                     span,
                 };
                 let most = call(Function::Min, vec![typed.clone(), end.clone()]);
-                Some(Correction::Clamp(call(Function::Max, vec![start.clone(), most])))
+                let clamped = call(Function::Max, vec![start.clone(), most]);
+                Some(Correction::Clamp(self.computed(clamped)))
             } else {
                 None
             };

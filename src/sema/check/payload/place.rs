@@ -60,7 +60,7 @@ impl<'a> Checker<'a> {
                     Some(Const::Json(json)) if json.is_string() => {
                         Step::Key(json.as_str().unwrap_or_default().into())
                     }
-                    _ => Step::At(index),
+                    _ => Step::At(self.computed(index)),
                 }))
             }
             _ => None,

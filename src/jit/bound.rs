@@ -1,0 +1,69 @@
+//! What is computed beside conditions, by the VM that stands beside compiled code; and compiled code
+//! over bindings that get new values while it runs.
+
+use super::code::JitCode;
+use super::helpers::Machine;
+use crate::host::Host;
+use crate::sema::hir::{BindingId, Outcome, RuleId, TableId, ValueId};
+use crate::value::Value;
+use crate::vm::compiled::{Begun, Epochs};
+use crate::vm::{Computed, Message, Rooted, Scratch};
+
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    /// The value of that number.
+    pub fn value(&mut self, id: ValueId) -> Value<'a> {
+        self.vm.get(&self.basis).map_or(Value::Missing, |vm| vm.value(id))
+    }
+
+    /// The values of an outcome, `None` when it has none.
+    #[inline]
+    pub fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
+        Computed::of(outcome, |id| self.value(id))
+    }
+}
+
+/// Compiled code whose bindings change; see [`BoundVm`](crate::vm::BoundVm).
+pub struct BoundMachine<'a> {
+    machine: Machine<'a, Rooted<'a>>,
+    epochs: Epochs<'a>,
+}
+
+impl JitCode {
+    /// Readies compiled code over the message and bindings of `slots`.
+    pub fn bound<'a>(
+        &'a self,
+        hosts: &'a [Host],
+        slots: Rooted<'a>,
+        scratch: &'a mut Scratch,
+    ) -> BoundMachine<'a> {
+        let (begun, epochs) = Begun::bound(self.bytecode(), hosts, slots, scratch);
+        BoundMachine { machine: Machine::over_cells(self, begun), epochs }
+    }
+}
+
+impl<'a> BoundMachine<'a> {
+    /// Gives a binding its value.
+    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
+        let BoundMachine { machine, epochs } = self;
+        if let Some(vm) = machine.vm.get(&machine.basis) {
+            machine.epoch = vm.bind(binding, value, epochs);
+        }
+        machine.basis.memo.epoch = machine.epoch;
+        machine.cells.iter().for_each(|cell| cell.set(None));
+    }
+
+    /// The values of the bindings.
+    pub fn roots(&mut self) -> &[Value<'a>] {
+        self.machine.vm.get(&self.machine.basis).map_or(&[], |vm| vm.roots())
+    }
+
+    /// The value of that number.
+    pub fn value(&mut self, id: ValueId) -> Value<'a> {
+        self.machine.value(id)
+    }
+
+    /// Every rule of the table whose condition holds, in the order they are tried.
+    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+        self.machine.matched(table)
+    }
+}

@@ -1,0 +1,113 @@
+//! The engine that judges a payload's objects, over bindings that get new values while it does.
+
+use crate::engine::{Rules, Tier};
+use crate::eval::Evaluator;
+use crate::host::{Host, HostCalls};
+#[cfg(feature = "jit")]
+use crate::jit::BoundMachine;
+use crate::sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
+use crate::value::Value;
+use crate::vm::{BoundVm, Rooted, Scratch};
+use bumpalo::Bump;
+use serde_json::Value as Json;
+
+/// An engine in the middle of judging a payload.
+pub(super) struct Engine<'a> {
+    machine: Machine<'a>,
+    program: &'a Program,
+    hosts: &'a [Host],
+    input: &'a Json,
+    bump: &'a Bump,
+    /// What the reference has asked of host functions.
+    calls: Option<HostCalls<'a>>,
+}
+
+enum Machine<'a> {
+    Reference(Rooted<'a>),
+    Vm(BoundVm<'a>),
+    #[cfg(feature = "jit")]
+    Compiled(Box<BoundMachine<'a>>),
+}
+
+impl<'a> Engine<'a> {
+    /// The engine of the rules' tier.
+    pub fn new(
+        rules: &'a Rules,
+        input: &'a Json,
+        bump: &'a Bump,
+        slots: Rooted<'a>,
+        scratch: &'a mut Scratch,
+    ) -> Engine<'a> {
+        let (program, hosts) = (rules.program(), rules.hosts());
+        let machine = Machine::new(rules, slots, scratch);
+        Engine { machine, program, hosts, input, bump, calls: None }
+    }
+
+    /// Gives a binding its value; what was computed with an earlier one is forgotten.
+    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
+        match &mut self.machine {
+            Machine::Reference(slots) => slots.bind(binding, value),
+            Machine::Vm(vm) => vm.bind(binding, value),
+            #[cfg(feature = "jit")]
+            Machine::Compiled(code) => code.bind(binding, value),
+        }
+    }
+
+    /// The value of that number.
+    pub fn value(&mut self, id: ValueId) -> Value<'a> {
+        match &mut self.machine {
+            Machine::Vm(vm) => vm.value(id),
+            #[cfg(feature = "jit")]
+            Machine::Compiled(code) => code.value(id),
+            Machine::Reference(_) => self.refer(|evaluator, program| evaluator.expr(program.value(id))),
+        }
+    }
+
+    /// Every rule of the table whose condition holds, in the order they are tried.
+    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+        match &mut self.machine {
+            Machine::Vm(vm) => vm.matched(table),
+            #[cfg(feature = "jit")]
+            Machine::Compiled(code) => code.matched(table),
+            Machine::Reference(_) => self.refer(|evaluator, _| evaluator.matched(table)),
+        }
+    }
+
+    /// Asks the reference evaluator, for which each distinct call of a host function is made once too.
+    fn refer<T>(&mut self, ask: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
+        let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
+        let mut evaluator = self.evaluator(calls);
+        let answer = ask(&mut evaluator, self.program);
+        self.calls = Some(evaluator.into_calls());
+        answer
+    }
+
+    /// The reference evaluator over the bindings as they are, to explain what holds.
+    pub fn explainer(&mut self) -> Evaluator<'a> {
+        self.evaluator(HostCalls::new(self.hosts))
+    }
+
+    fn evaluator(&mut self, calls: HostCalls<'a>) -> Evaluator<'a> {
+        let roots = match &mut self.machine {
+            Machine::Reference(slots) => slots.roots(),
+            Machine::Vm(vm) => vm.roots(),
+            #[cfg(feature = "jit")]
+            Machine::Compiled(code) => code.roots(),
+        };
+        let roots = self.bump.alloc_slice_copy(roots);
+        Evaluator::new(self.program, self.input, self.bump, calls).with_roots(roots)
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn new(rules: &'a Rules, slots: Rooted<'a>, scratch: &'a mut Scratch) -> Machine<'a> {
+        if rules.tier() == Tier::Reference {
+            return Machine::Reference(slots);
+        }
+        #[cfg(feature = "jit")]
+        if let Some(code) = rules.forced_code() {
+            return Machine::Compiled(Box::new(code.bound(rules.hosts(), slots, scratch)));
+        }
+        Machine::Vm(BoundVm::new(rules.bytecode(), rules.hosts(), slots, scratch))
+    }
+}

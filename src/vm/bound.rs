@@ -1,0 +1,84 @@
+//! A machine over bindings that get new values while it runs, such as the elements of a payload's lists.
+//! Each new value begins an epoch, as a decision does, so that nothing that was kept of the last one
+//! counts any more; what was made in the arena and what host functions answered stays.
+
+use super::rooted::Rooted;
+use super::scratch::{Parts, SlotCells, forget};
+use super::{Scratch, Vm};
+use crate::bytecode::Bytecode;
+use crate::host::Host;
+use crate::sema::hir::{BindingId, RuleId, TableId, ValueId};
+use crate::value::Value;
+
+/// A machine whose bindings change.
+pub struct BoundVm<'a> {
+    vm: Vm<'a, Rooted<'a>>,
+    epochs: Epochs<'a>,
+}
+
+/// The numbers of epochs, for a machine that begins more than one.
+pub(crate) struct Epochs<'a> {
+    last: &'a mut u32,
+    slots: &'a mut SlotCells,
+}
+
+impl<'a> Epochs<'a> {
+    pub(super) fn new(last: &'a mut u32, slots: &'a mut SlotCells) -> Epochs<'a> {
+        Epochs { last, slots }
+    }
+}
+
+impl<'a> BoundVm<'a> {
+    /// Readies a machine over the message and bindings of `slots`.
+    pub fn new(
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        slots: Rooted<'a>,
+        scratch: &'a mut Scratch,
+    ) -> BoundVm<'a> {
+        let Parts { epoch, last, memo, room, slots: cells, .. } = scratch.begin(code.chunk());
+        BoundVm { vm: Vm::new(code, hosts, slots, epoch, memo, room), epochs: Epochs::new(last, cells) }
+    }
+
+    /// Gives a binding its value.
+    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
+        self.vm.bind(binding, value, &mut self.epochs);
+    }
+
+    /// The values of the bindings.
+    pub fn roots(&self) -> &[Value<'a>] {
+        self.vm.message.roots()
+    }
+
+    /// The value of that number.
+    pub fn value(&mut self, id: ValueId) -> Value<'a> {
+        self.vm.value(id)
+    }
+
+    /// Every rule of the table whose condition holds, in the order they are tried.
+    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+        self.vm.matched(table)
+    }
+}
+
+impl<'a> Vm<'a, Rooted<'a>> {
+    /// Gives a binding its value, and returns the number of the epoch that begins.
+    pub(crate) fn bind(&mut self, binding: BindingId, value: Value<'a>, epochs: &mut Epochs<'_>) -> u32 {
+        self.message.bind(binding, value);
+        *epochs.last = match epochs.last.checked_add(4) {
+            Some(epoch) => epoch,
+            None => {
+                epochs.slots.forget();
+                forget(self.memo, self.cached, self.texts, self.probe)
+            }
+        };
+        self.epoch = *epochs.last;
+        self.epoch
+    }
+
+    /// The values of the bindings.
+    #[cfg(feature = "jit")]
+    pub(crate) fn roots(&self) -> &[Value<'a>] {
+        self.message.roots()
+    }
+}
