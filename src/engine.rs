@@ -32,7 +32,7 @@ use crate::sema::hir::{Expect, Outcome, Program, RuleId, Table, TableId, TableKi
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
 use crate::trace::{self, SkippedCondition, Tracer};
-use crate::value::{Tri, Value};
+use crate::value::Value;
 use crate::vm::{self, Computed, Scratch, Vm};
 use bumpalo::Bump;
 use decision::Extras;
@@ -445,10 +445,12 @@ impl<'r> Entry<'r> {
         let bump = Bump::new();
         let rules = self.rules;
         let mut evaluator = Evaluator::new(&rules.program, message, &bump, HostCalls::new(&rules.hosts));
-        let mut found = BTreeSet::new();
-        let mut seen = vec![false; rules.program.tables.len()];
-        rules.possible(&mut evaluator, self.table, &mut seen, &mut found);
-        found.into_iter().collect()
+        let possible = evaluator.possible(self.table).into_iter();
+        let names = possible.filter_map(|chosen| match chosen.outcome(&rules.program) {
+            Some(Outcome::Handler { name, .. }) => Some(&**name),
+            _ => None,
+        });
+        names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// How the decision comes about. Fields marked `@private` are masked unless `show_private`.
@@ -552,38 +554,6 @@ impl RuleSet {
         let choice = machine.decide(table);
         let computed = outcome_of(&self.program, &choice).and_then(|outcome| machine.outcome(outcome));
         (choice, Extras::of(computed, Calls::of(machine.hosts())))
-    }
-
-    /// Collects the targets a table may lead to, and tells whether it surely leads to one.
-    fn possible<'e, 'r: 'e>(
-        &'r self,
-        evaluator: &mut Evaluator<'e>,
-        table: TableId,
-        seen: &mut [bool],
-        found: &mut BTreeSet<&'r str>,
-    ) -> bool {
-        // What a table may lead to does not depend on the way to it.
-        if std::mem::replace(&mut seen[table.index()], true) {
-            return false;
-        }
-        let info = &self.program.tables[table.index()];
-        let mut follow =
-            |evaluator: &mut Evaluator<'e>, outcome: &'r Outcome, seen: &mut [bool]| match outcome {
-                Outcome::Handler { name, .. } => {
-                    found.insert(name);
-                    true
-                }
-                Outcome::Goto(table) => self.possible(evaluator, *table, seen, found),
-                _ => true,
-            };
-        for id in &info.order {
-            let rule = &self.program.rules[id.index()];
-            let truth = evaluator.cond(&rule.condition);
-            if truth != Tri::False && follow(evaluator, &rule.outcome, seen) && truth.holds() {
-                return true;
-            }
-        }
-        info.default.as_ref().is_some_and(|outcome| follow(evaluator, outcome, seen))
     }
 
     fn index(&self) -> &Index {

@@ -3,33 +3,37 @@
 //! it is made to be read, not to be fast.
 //!
 //! Two things are remembered during a decision, for programs that would otherwise take exponential
-//! time: what a `let` came to, and that a table has been searched (jumps are acyclic and a table
-//! that chose something ends the search, so a second visit cannot choose anything).
+//! time: the result of a `let`, and that a table has been searched.
+//!
+//! Each step is reported to an [`Observer`]; explanations are made of what it hears.
 
 #[cfg(test)]
 pub(crate) mod fixture;
+mod observe;
 mod order;
+mod search;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use order::{HostUse, operands};
+pub use observe::{Observer, Reached, Step};
+pub(crate) use order::operands;
 
-use crate::decision::{Choice, Chosen};
 use crate::host::HostCalls;
 use crate::meaning;
 use crate::ops::{Meaning, TestMode};
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Operand, Outcome, Predicate, Program,
-    RuleId, Slot, SlotId, TableId, Term, Var, VarId,
+    Slot, SlotId, Term, Var, VarId,
 };
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
+use order::HostUse;
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Evaluates a program for one message.
-pub struct Evaluator<'a> {
+pub struct Evaluator<'a, O = ()> {
     program: &'a Program,
     message: &'a Json,
     /// The values of bindings that slots are rooted in, by their numbers.
@@ -38,12 +42,14 @@ pub struct Evaluator<'a> {
     /// The calls of host functions so far, with those that failed.
     pub hosts: HostCalls<'a>,
     host_use: HostUse,
-    /// The element variables in scope, innermost last.
-    vars: Vec<(VarId, Value<'a>)>,
+    /// The elements in scope as they stand in their lists, innermost last.
+    elements: Vec<(&'a Var, Value<'a>)>,
     lets: Vec<Option<Known<'a>>>,
+    /// The listener.
+    pub(crate) observer: O,
 }
 
-/// What a `let` came to.
+/// The result of a `let`.
 #[derive(Clone, Copy)]
 enum Known<'a> {
     Cond(Tri),
@@ -60,15 +66,37 @@ impl<'a> Evaluator<'a> {
             bump,
             hosts,
             host_use: HostUse::of(program),
-            vars: Vec::new(),
+            elements: Vec::new(),
             lets: vec![None; program.lets.len()],
+            observer: (),
         }
+    }
+
+    /// The same evaluator with a listener.
+    pub(crate) fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
+        let Evaluator { program, message, roots, bump, hosts, host_use, elements, lets, observer: () } =
+            self;
+        Evaluator { program, message, roots, bump, hosts, host_use, elements, lets, observer }
     }
 
     /// The same with the values of the bindings that slots are rooted in.
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
+    }
+
+}
+
+impl<'a, O: Observer<'a>> Evaluator<'a, O> {
+    /// Evaluates a step, telling the listener of its beginning and its end.
+    fn observed<T>(&mut self, step: Step<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
+    where
+        T: Copy + Into<Reached<'a>>,
+    {
+        O::enter(self, step);
+        let reached = evaluate(self);
+        O::leave(self, step, reached.into());
+        reached
     }
 
     /// The program.
@@ -86,64 +114,6 @@ impl<'a> Evaluator<'a> {
         self.hosts
     }
 
-    /// Decides by a table: the first route that holds, else the default.
-    pub fn decide(&mut self, entry: TableId) -> Choice {
-        let mut path = SmallVec::new();
-        let mut searched = vec![false; self.program.tables.len()];
-        match self.search(entry, &mut path, &mut searched) {
-            Some(chosen) => Choice { chosen: Some(chosen), path },
-            None => Choice::nothing(),
-        }
-    }
-
-    fn search(
-        &mut self,
-        table: TableId,
-        path: &mut SmallVec<[RuleId; 4]>,
-        searched: &mut [bool],
-    ) -> Option<Chosen> {
-        if std::mem::replace(&mut searched[table.index()], true) {
-            return None;
-        }
-        let program = self.program;
-        let table_info = &program.tables[table.index()];
-        for &id in &table_info.order {
-            let route = &program.rules[id.index()];
-            if route.disabled || !self.cond(&route.condition).holds() {
-                continue;
-            }
-            match route.outcome {
-                Outcome::Goto(inner) => {
-                    path.push(id);
-                    if let Some(chosen) = self.search(inner, path, searched) {
-                        return Some(chosen);
-                    }
-                    path.pop();
-                }
-                _ => return Some(Chosen::Rule(id)),
-            }
-        }
-        match table_info.default {
-            Some(Outcome::Goto(inner)) => self.search(inner, path, searched),
-            Some(_) => Some(Chosen::Default(table)),
-            None => None,
-        }
-    }
-
-    /// Every enabled route of the table whose condition holds, in the order they are tried. A jump
-    /// counts by its own condition; what its table would choose is not asked.
-    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
-        let program = self.program;
-        let mut matched = Vec::new();
-        for &id in &program.tables[entry.index()].order {
-            let route = &program.rules[id.index()];
-            if !route.disabled && self.cond(&route.condition).holds() {
-                matched.push(id);
-            }
-        }
-        matched
-    }
-
     /// The arguments of a handler, and the names of the required ones that are missing: those are
     /// null. A missing optional argument is left out.
     pub fn arguments(&mut self, outcome: &'a Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
@@ -151,7 +121,7 @@ impl<'a> Evaluator<'a> {
         let mut missing = Vec::new();
         if let Outcome::Handler { args, .. } = outcome {
             for argument in args {
-                let value = self.expr(self.program.value(argument.value));
+                let value = self.operand(self.program.value(argument.value));
                 if value.is_missing() {
                     if argument.optional {
                         continue;
@@ -197,77 +167,70 @@ impl<'a> Evaluator<'a> {
 
     /// A condition's truth.
     pub fn cond(&mut self, cond: &'a Cond) -> Tri {
-        match &cond.kind {
+        self.observed(Step::Cond(cond), |eval| match &cond.kind {
             CondKind::Const(value) => Tri::from(*value),
-            CondKind::Not(inner) => self.cond(inner).not(),
+            CondKind::Not(inner) => eval.cond(inner).not(),
             CondKind::And(_) => {
-                let operands = self.host_use.ordered(cond);
-                Tri::all(operands.into_iter().map(|operand| self.cond(operand)))
+                let operands = eval.host_use.ordered(cond);
+                Tri::all(operands.into_iter().map(|operand| eval.cond(operand)))
             }
             CondKind::Or(_) => {
-                let operands = self.host_use.ordered(cond);
-                Tri::any(operands.into_iter().map(|operand| self.cond(operand)))
+                let operands = eval.host_use.ordered(cond);
+                Tri::any(operands.into_iter().map(|operand| eval.cond(operand)))
             }
-            CondKind::Test(predicate) => self.predicate(predicate),
+            CondKind::Test(predicate) => eval.predicate(predicate),
             CondKind::Quantifier { all, list, var, body } => {
-                let Some(elements) = self.expr(list).elements() else { return Tri::Unknown };
-                let results = elements.map(|element| self.cond_on(var, element, body));
+                let Some(elements) = eval.operand(list).elements() else { return Tri::Unknown };
+                let results = elements.map(|element| eval.cond_on(var, element, body));
                 if *all { Tri::all(results) } else { Tri::any(results) }
             }
-            CondKind::Let(id) => self.let_cond(*id),
-            CondKind::Call(_, body) => self.cond(body),
-            CondKind::Branch { all, conditions } => self.branch(*all, conditions),
-        }
+            CondKind::Let(id) => eval.let_cond(*id),
+            CondKind::Call(_, body) => eval.cond(body),
+            CondKind::Branch { all, conditions } => eval.branch(*all, conditions),
+        })
     }
 
-    /// The conditions of a branch: first it is decided which can be used, then those are joined.
+    /// The conditions of a branch: those that can be used are joined.
     fn branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
-        let usable: SmallVec<[&Guarded; 8]> =
-            conditions.iter().filter(|condition| self.cond(&condition.usable).holds()).collect();
-        if usable.is_empty() {
-            return Tri::False;
+        let usable = conditions.iter().filter_map(|condition| {
+            let usable = self.observed(Step::Guard(condition), |eval| eval.cond(&condition.usable));
+            usable.holds().then(|| self.cond(&condition.cond))
+        });
+        let mut results = usable.peekable();
+        match results.peek() {
+            None => Tri::False,
+            Some(_) if all => Tri::all(results),
+            Some(_) => Tri::any(results),
         }
-        let results = usable.into_iter().map(|condition| self.cond(&condition.cond));
-        if all { Tri::all(results) } else { Tri::any(results) }
     }
 
     /// A condition's truth for one element of a list.
-    pub(crate) fn cond_on(&mut self, var: &Var, element: Value<'a>, body: &'a Cond) -> Tri {
-        self.vars.push((var.id, element.read(var.kinds)));
-        let result = self.cond(body);
-        self.vars.pop();
+    fn cond_on(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
+        self.elements.push((var, element));
+        let result = self.observed(Step::Element(var, element), |eval| eval.cond(body));
+        self.elements.pop();
         result
     }
 
-    /// Brings an element into scope; [`Evaluator::leave`] takes it out.
-    pub(crate) fn enter(&mut self, var: &Var, element: Value<'a>) {
-        self.vars.push((var.id, element.read(var.kinds)));
-    }
-
-    /// Takes the innermost element out of scope.
-    pub(crate) fn leave(&mut self) {
-        self.vars.pop();
-    }
-
-    /// The value of an element variable, when it is in scope.
-    pub(crate) fn var(&self, id: VarId) -> Option<Value<'a>> {
-        self.vars.iter().rev().find(|(other, _)| *other == id).map(|(_, value)| *value)
+    /// The element that a variable in scope stands for, as it stands in the list.
+    pub(crate) fn element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
+        self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
 
     /// A predicate's truth.
-    pub fn predicate(&mut self, predicate: &'a Predicate) -> Tri {
-        let left = self.expr(&predicate.left);
+    fn predicate(&mut self, predicate: &'a Predicate) -> Tri {
+        let left = self.operand(&predicate.left);
         let result = match (predicate.op, &predicate.right) {
             (None, _) => meaning::truth(left),
             (Some(_), Operand::Range { start, end, inclusive }) => {
-                let (start, end) = (self.expr(start), self.expr(end));
+                let (start, end) = (self.operand(start), self.operand(end));
                 let mode = TestMode::default();
                 let below = if *inclusive { meaning::less_equal } else { meaning::less };
                 Tri::all([meaning::greater_equal(left, start, mode), below(left, end, mode)])
             }
             (Some(op), right) => {
                 let right = match right {
-                    Operand::Value(right) => self.expr(right),
+                    Operand::Value(right) => self.operand(right),
                     _ => Value::Missing,
                 };
                 match op.info().meaning {
@@ -279,12 +242,19 @@ impl<'a> Evaluator<'a> {
         if predicate.negated { result.not() } else { result }
     }
 
+    /// The value of an operand.
+    fn operand(&mut self, expr: &'a Expr) -> Value<'a> {
+        self.observed(Step::Operand(expr), |eval| eval.expr(expr))
+    }
+
     /// A value.
     pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
             ExprKind::Slot(id) => self.slot(*id),
-            ExprKind::Var(id) => self.var(*id).unwrap_or(Value::Missing),
+            ExprKind::Var(id) => {
+                self.element(*id).map_or(Value::Missing, |(var, value)| value.read(var.kinds))
+            }
             // Calls put the argument in its place, so none is left in a checked program.
             ExprKind::Param(_) => Value::Missing,
             ExprKind::Field(base, name) => self.expr(base).field(name),
@@ -353,14 +323,16 @@ impl<'a> Evaluator<'a> {
         exprs.iter().map(|expr| self.expr(expr)).collect()
     }
 
-    /// What a `let` comes to. It stands outside every quantifier, so the message alone decides it.
+    /// The result of a `let`. It stands outside every quantifier, so the message alone decides it.
     fn known(&mut self, id: LetId) -> Known<'a> {
-        if let Some(known) = self.lets[id.index()] {
+        if let Some(known) = self.lets[id.index()]
+            && !self.observer.repeats_let()
+        {
             return known;
         }
         let known = match self.program.let_body(id) {
             Term::Cond(cond) => Known::Cond(self.cond(cond)),
-            Term::Expr(expr) => Known::Value(self.expr(expr)),
+            Term::Expr(expr) => Known::Value(self.operand(expr)),
         };
         self.lets[id.index()] = Some(known);
         known
@@ -378,11 +350,6 @@ impl<'a> Evaluator<'a> {
             Known::Cond(result) => truth_value(result),
             Known::Value(value) => value,
         }
-    }
-
-    /// Which conditions call host functions.
-    pub(crate) fn host_use(&self) -> &HostUse {
-        &self.host_use
     }
 }
 

@@ -1,15 +1,15 @@
-//! Tracing a decision: the typed program is evaluated as the author wrote it, and every step is
-//! kept as plain data: what was asked, what came out, the values it was asked of, what was missing.
-//! This module walks tables and routes; `trace/cond.rs` conditions, `trace/operand.rs` values and
-//! why they are missing, `trace/private.rs` what must not be shown.
-//!
-//! A trace always comes to the choice of [`crate::eval::Evaluator::decide`]; tests assert it.
+//! Explanations as data: every step of a decision, as the reference evaluator reports it while it
+//! decides. `trace/record.rs` listens and puts tables and routes together; `trace/cond.rs` makes the
+//! nodes of conditions, `trace/operand.rs` lists values and says why one is missing,
+//! `trace/private.rs` knows what must not be shown. None of them decides anything; for the sentences
+//! on what is missing they ask the evaluator for values.
 
 mod cond;
 mod data;
 mod operand;
 mod private;
 mod quote;
+mod record;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -19,20 +19,19 @@ pub use data::{
     SkippedCondition, TableTrace, TraceNode,
 };
 pub use private::{MASK, masked_args, masked_message};
-pub use quote::{Place, Source};
+pub use quote::{Location, Source};
 
-use crate::decision::{Choice, Chosen};
+use crate::decision::Choice;
 use crate::eval::Evaluator;
-use crate::sema::hir::{CondKind, LetId, Outcome, Program, RuleId, SlotId, TableId, VarId};
-use crate::value::{Tri, Value};
+use crate::sema::hir::{CondKind, RuleId, TableId};
 use private::Privacy;
+use record::{Recorder, Traced};
 use serde_json::{Map, Value as Json};
-use smallvec::SmallVec;
 
 /// A decision with everything that led to it.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// What was chosen.
+    /// The choice.
     pub choice: Choice,
     /// The search of the entry's table.
     pub table: TableTrace,
@@ -46,49 +45,25 @@ pub struct Trace {
     pub host_failures: Vec<HostFailed>,
 }
 
-/// Traces decisions; wraps the evaluator whose answers it explains.
+/// An evaluator that is listened to.
 pub struct Tracer<'a, 's> {
-    pub(crate) eval: Evaluator<'a>,
-    source: &'s dyn Source,
-    privacy: Privacy<'a>,
-    /// The slots read so far, in order.
-    slots: Vec<SlotId>,
-    /// The elements in scope as they stand in the list, before the typed read.
-    raw_vars: Vec<(VarId, Value<'a>)>,
-    /// The `let`s whose parts have been shown under the route at hand.
-    shown: Vec<LetId>,
-    /// For each failed call so far, whether its text may hold a private value.
-    private_failures: Vec<bool>,
+    eval: Traced<'a, 's>,
 }
 
 impl<'a, 's> Tracer<'a, 's> {
     /// A tracer over this evaluator. Private values are masked unless `show_private`.
     pub fn new(eval: Evaluator<'a>, source: &'s dyn Source, show_private: bool) -> Self {
         let privacy = Privacy::new(eval.program(), show_private);
-        Tracer {
-            eval,
-            source,
-            privacy,
-            slots: Vec::new(),
-            raw_vars: Vec::new(),
-            shown: Vec::new(),
-            private_failures: Vec::new(),
-        }
+        Tracer { eval: eval.observed_by(Recorder::new(source, privacy)) }
     }
 
     /// Decides by a table and tells how.
     pub fn decide(&mut self, entry: TableId) -> Trace {
-        let mut path = SmallVec::new();
-        let mut searched = vec![false; self.program().tables.len()];
-        let (table, chosen) = self.table(entry, &mut path, &mut searched);
-        let choice = match chosen {
-            Some(_) => Choice { chosen, path },
-            None => Choice::nothing(),
-        };
+        let choice = self.eval.decide(entry);
         let (args, missing_args) = self.arguments(&choice);
         Trace {
             choice,
-            table,
+            table: self.eval.observer.outer().table.take().unwrap_or_default(),
             args,
             missing_args,
             message: self.message(),
@@ -98,16 +73,17 @@ impl<'a, 's> Tracer<'a, 's> {
 
     /// The conditions of a choice that cannot be used for this message.
     pub fn skipped(&mut self, table: TableId) -> Vec<SkippedCondition> {
-        let program = self.program();
+        let program = self.eval.program();
         let mut skipped = Vec::new();
         for rule in program.tables[table.index()].order.iter().rev().map(|id| &program.rules[id.index()]) {
             let CondKind::Branch { conditions, .. } = &rule.condition.kind else { continue };
             for condition in conditions {
-                if !self.eval.cond(&condition.usable).holds() {
+                if !self.eval.is_usable(condition) {
+                    let node = self.eval.left_out(condition);
                     skipped.push(SkippedCondition {
                         branch: rule.name.to_string(),
-                        condition: self.text(condition.cond.span),
-                        reason: self.missing_reads(&condition.usable, &mut Vec::new()).join("; "),
+                        condition: node.text,
+                        reason: node.because.join("; "),
                     });
                 }
             }
@@ -115,142 +91,36 @@ impl<'a, 's> Tracer<'a, 's> {
         skipped
     }
 
-    /// A rule's condition, on its own.
+    /// The condition of a rule, on its own.
     pub fn rule(&mut self, id: RuleId) -> TraceNode {
-        self.shown.clear();
-        self.cond(&self.program().rules[id.index()].condition).0
+        let condition = &self.eval.program().rules[id.index()].condition;
+        self.eval.cond(condition);
+        match self.eval.observer.outer().conds.pop() {
+            Some((_, node)) => node,
+            None => self.eval.node(condition),
+        }
     }
 
     /// The chosen handler's arguments as they may be shown, and the required ones that are missing.
     fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
-        let (mut given, mut missing) = (Map::new(), Vec::new());
-        let program = self.program();
-        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
-        if let Some(Outcome::Handler { args, .. }) = outcome {
-            for argument in args {
-                let expr = program.value(argument.value);
-                let value = self.operand(expr, &mut Vec::new());
-                if value.is_missing() {
-                    if argument.optional {
-                        continue;
-                    }
-                    missing.push(argument.name.to_string());
-                }
-                given.insert(argument.name.to_string(), self.privacy.argument(value, expr));
-            }
-        }
-        (given, missing)
-    }
-
-    /// Notes for the calls that failed since the last time whether they may have seen a private value.
-    fn mark_failures(&mut self, private: bool) {
-        self.private_failures.resize(self.eval.hosts.failures.len(), private && !self.privacy.show);
-    }
-
-    pub(crate) fn program(&self) -> &'a Program {
-        self.eval.program()
-    }
-
-    fn table(
-        &mut self,
-        id: TableId,
-        path: &mut SmallVec<[RuleId; 4]>,
-        searched: &mut [bool],
-    ) -> (TableTrace, Option<Chosen>) {
-        let program = self.program();
-        let table = &program.tables[id.index()];
-        let mut trace =
-            TableTrace { table: table.name.to_string(), kind: table.kind, ..TableTrace::default() };
-        if std::mem::replace(&mut searched[id.index()], true) {
-            trace.searched_before = true;
-            return (trace, None);
-        }
-        trace.disabled = program
-            .rules
-            .iter()
-            .filter(|route| route.disabled && route.table == id)
-            .map(|route| route.name.to_string())
-            .collect();
-        let mut chosen = None;
-        for &route in table.order.iter().filter(|route| !program.rules[route.index()].disabled) {
-            if chosen.is_some() {
-                trace.not_tried += 1;
-                continue;
-            }
-            let (tried, found) = self.route(route, path, searched);
-            trace.routes.push(tried);
-            chosen = found;
-        }
-        if let Some(outcome) = &table.default {
-            let mut default =
-                DefaultTrace { result: Mark::Skipped, to: target(program, outcome), table: None };
-            if chosen.is_none() {
-                default.result = Mark::True;
-                match outcome {
-                    Outcome::Goto(inner) => {
-                        let (inner, found) = self.table(*inner, path, searched);
-                        default.table = Some(Box::new(inner));
-                        chosen = found;
-                    }
-                    _ => chosen = Some(Chosen::Default(id)),
-                }
-            }
-            trace.default = Some(default);
-        }
-        trace.chose = chosen.is_some();
-        (trace, chosen)
-    }
-
-    fn route(
-        &mut self,
-        id: RuleId,
-        path: &mut SmallVec<[RuleId; 4]>,
-        searched: &mut [bool],
-    ) -> (RouteTrace, Option<Chosen>) {
-        let program = self.program();
-        let route = &program.rules[id.index()];
-        self.shown.clear();
-        let (when, result) = self.cond(&route.condition);
-        let mut trace = RouteTrace {
-            route: route.name.to_string(),
-            result: result.into(),
-            chosen: false,
-            priority: route.priority,
-            docs: route.docs.to_string(),
-            place: self.source.place(route.span),
-            to: target(program, &route.outcome),
-            when,
-            table: None,
+        let program = self.eval.program();
+        let Some(outcome) = choice.chosen.and_then(|chosen| chosen.outcome(program)) else {
+            return Default::default();
         };
-        let mut chosen = None;
-        if result == Tri::True {
-            match route.outcome {
-                Outcome::Goto(inner) => {
-                    path.push(id);
-                    let (inner, found) = self.table(inner, path, searched);
-                    if found.is_none() {
-                        path.pop();
-                    }
-                    trace.table = Some(Box::new(inner));
-                    chosen = found;
-                }
-                _ => chosen = Some(Chosen::Rule(id)),
-            }
-        }
-        trace.chosen = chosen.is_some();
-        (trace, chosen)
+        let (given, missing) = self.eval.arguments(outcome);
+        let given = self.eval.observer.privacy.arguments(outcome, &given);
+        (given, missing.iter().map(ToString::to_string).collect())
     }
 
     /// The fields read, as they stand in the message.
     fn message(&self) -> Vec<Operand> {
-        let program = self.program();
+        let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
-        for slot in self.slots.iter().map(|id| &program.slots[id.index()]) {
+        for slot in recorder.slots.iter().map(|id| &program.slots[id.index()]) {
             let name = slot.name();
-            if fields.iter().any(|field| field.text == name) {
-                continue;
+            if !fields.iter().any(|field| field.text == name) {
+                fields.push(recorder.privacy.raw_field(slot, self.eval.message()));
             }
-            fields.push(self.privacy.raw_field(slot, self.eval.message()));
         }
         fields
     }
@@ -261,25 +131,11 @@ impl<'a, 's> Tracer<'a, 's> {
         failures
             .map(|(position, failure)| HostFailed {
                 function: failure.function.to_string(),
-                message: match self.private_failures.get(position) {
+                message: match self.eval.observer.private_failures.get(position) {
                     Some(false) => failure.message.clone(),
                     _ => MASK.to_owned(),
                 },
             })
             .collect()
-    }
-}
-
-/// `file_handler`, `goto billing`
-fn target(program: &Program, outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Handler { name, .. } => name.to_string(),
-        Outcome::Goto(id) => format!("goto {}", program.tables[id.index()].name),
-        Outcome::Branch { .. } => String::new(),
-        Outcome::Flow { flow, pattern } => format!("{} ({pattern:?})", program.flows[flow.index()].id),
-        Outcome::Next { destinations, loopback, .. } => {
-            let to: Vec<String> = destinations.iter().map(ToString::to_string).collect();
-            format!("{}{}", to.join(", "), if *loopback { " loopback" } else { "" })
-        }
     }
 }

@@ -1,15 +1,15 @@
 //! Host functions are called after everything cheaper has been asked: the one place where the
 //! reference leaves the author's order. It changes no decision, only whether a call is made.
 
-use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Program, Term};
+use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, LetId, Part, Program};
 use smallvec::SmallVec;
 
-/// Which parts of a program call host functions.
+/// The parts of a program that call host functions.
 #[derive(Debug, Default)]
 pub(crate) struct HostUse {
-    /// Whether the program declares any.
+    /// True when the program declares any.
     declared: bool,
-    /// For each `let`, whether it calls one; `None` until it is known.
+    /// True for each `let` that calls one; `None` until it is known.
     lets: Vec<Option<bool>>,
 }
 
@@ -32,12 +32,8 @@ impl HostUse {
         }
         // Set first, so that even a cycle (which the checker refuses) comes to an end.
         self.lets[id.index()] = Some(false);
-        let body = program.let_body(id);
         let mut used = Vec::new();
-        let calls = match body {
-            Term::Cond(cond) => Walk { lets: &mut used }.cond(cond),
-            Term::Expr(expr) => Walk { lets: &mut used }.expr(expr),
-        };
+        let calls = calls_host(program.let_body(id).part(), &mut used);
         let calls = used.into_iter().fold(calls, |calls, inner| {
             self.look_at(inner, program);
             calls || self.lets[inner.index()] == Some(true)
@@ -45,13 +41,13 @@ impl HostUse {
         self.lets[id.index()] = Some(calls);
     }
 
-    /// Whether evaluating the condition may call a host function.
-    pub(crate) fn in_cond(&self, cond: &Cond) -> bool {
+    /// True when evaluating the condition may call a host function.
+    fn in_cond(&self, cond: &Cond) -> bool {
         if !self.declared {
             return false;
         }
         let mut used = Vec::new();
-        Walk { lets: &mut used }.cond(cond) || used.iter().any(|id| self.lets[id.index()] == Some(true))
+        calls_host(Part::Cond(cond), &mut used) || used.iter().any(|id| self.lets[id.index()] == Some(true))
     }
 
     /// The operands of an `and` or `or` in the order they are evaluated: the author's, but those that
@@ -86,53 +82,14 @@ pub(crate) fn operands(cond: &Cond) -> Operands<'_> {
     row
 }
 
-/// Looks for a call of a host function; notes the `let`s met on the way.
-struct Walk<'l> {
-    lets: &'l mut Vec<LetId>,
-}
-
-impl Walk<'_> {
-    fn cond(&mut self, cond: &Cond) -> bool {
-        match &cond.kind {
-            CondKind::Const(_) => false,
-            CondKind::Not(inner) | CondKind::Call(_, inner) => self.cond(inner),
-            CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(|part| self.cond(part)),
-            CondKind::Test(predicate) => self.predicate(predicate),
-            CondKind::Quantifier { list, body, .. } => self.expr(list) || self.cond(body),
-            CondKind::Let(id) => self.meet(*id),
-            CondKind::Branch { conditions, .. } => {
-                conditions.iter().any(|condition| self.cond(&condition.usable) || self.cond(&condition.cond))
-            }
+/// True when the part calls a host function outside the `let`s it uses, which are noted.
+fn calls_host(part: Part<'_>, lets: &mut Vec<LetId>) -> bool {
+    match part {
+        Part::Let(id) => {
+            lets.push(id);
+            false
         }
-    }
-
-    fn predicate(&mut self, predicate: &Predicate) -> bool {
-        self.expr(&predicate.left)
-            || match &predicate.right {
-                Operand::Nothing => false,
-                Operand::Value(right) => self.expr(right),
-                Operand::Range { start, end, .. } => self.expr(start) || self.expr(end),
-            }
-    }
-
-    fn expr(&mut self, expr: &Expr) -> bool {
-        match &expr.kind {
-            ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Param(_) => false,
-            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.expr(inner),
-            ExprKind::Index(left, right) => self.expr(left) || self.expr(right),
-            ExprKind::Op(_, left, right) => {
-                self.expr(left) || right.as_deref().is_some_and(|right| self.expr(right))
-            }
-            ExprKind::List(items) | ExprKind::Call(_, items) => items.iter().any(|item| self.expr(item)),
-            ExprKind::Extern(..) => true,
-            ExprKind::Count { list, body, .. } => self.expr(list) || self.cond(body),
-            ExprKind::Cond(cond) => self.cond(cond),
-            ExprKind::Let(id) => self.meet(*id),
-        }
-    }
-
-    fn meet(&mut self, id: LetId) -> bool {
-        self.lets.push(id);
-        false
+        Part::Expr(Expr { kind: ExprKind::Extern(..), .. }) => true,
+        part => part.parts().into_iter().any(|part| calls_host(part, lets)),
     }
 }

@@ -3,10 +3,12 @@
 //! engines run.
 
 mod condition;
+mod parts;
 mod payload;
 mod stored;
 
 pub use condition::Condition;
+pub use parts::{Part, Parts};
 pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
     Requirement, Root, Shape, Step,

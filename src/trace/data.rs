@@ -1,7 +1,7 @@
 //! The shapes of a trace. Their JSON is documented at [`crate::explain::Explanation`] and stable:
 //! fields are added, never renamed.
 
-use super::Place;
+use super::quote::Location;
 use crate::sema::hir::TableKind;
 use crate::value::Tri;
 use serde::Serialize;
@@ -74,7 +74,7 @@ pub struct RouteTrace {
     pub docs: String,
     /// Where it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     /// Its condition.
     pub when: TraceNode,
     /// The search of the table it jumped to.
@@ -148,7 +148,7 @@ pub struct TraceNode {
     pub name: Option<String>,
     /// Where it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     /// The values a predicate was asked of; the list of a quantifier.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
@@ -200,6 +200,18 @@ pub struct Elements {
     pub more: usize,
     /// How many were not asked, because an earlier one decided.
     pub skipped: usize,
+}
+
+impl Elements {
+    /// How many were asked.
+    pub(super) fn asked(&self) -> usize {
+        self.shown.len() + self.more
+    }
+
+    /// Adds an element that was asked and is shown.
+    pub(super) fn push(&mut self, element: Operand, when: TraceNode) {
+        self.shown.push(ElementTrace { index: self.asked(), element, when });
+    }
 }
 
 /// One element of a quantifier.

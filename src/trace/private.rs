@@ -1,17 +1,15 @@
-//! What an explanation may show: `@private` values are masked wherever they could come through,
+//! The values that an explanation may show: `@private` values are masked wherever they could come through,
 //! in operands, in values computed from them, inside records and lists, in the texts of failures.
 //! Long values are cut here too.
 
 use super::Operand;
-use crate::sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, Operand as HirOperand, Outcome, Program, Slot, Term, VarId,
-};
+use crate::sema::hir::{Expr, ExprKind, LetId, Outcome, Part, Program, Slot, Term, VarId};
 use crate::ty::{Inner, Kind, Record, Ty};
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// What stands in the place of a private value.
+/// The text in the place of a private value.
 pub const MASK: &str = "•••";
 
 /// The longest text kept of a value, in characters.
@@ -21,14 +19,14 @@ const ITEM_LIMIT: usize = 20;
 /// The greatest depth to which a value is kept.
 const DEPTH_LIMIT: usize = 8;
 
-/// Knows which values of a program are private.
+/// The private values of a program.
 pub(super) struct Privacy<'a> {
     program: &'a Program,
     pub(super) show: bool,
-    /// For each `let`, whether it reads a private value; `None` until asked.
+    /// True for each `let` that reads a private value; `None` until asked.
     lets: Vec<Option<bool>>,
     /// The quantifier variables in scope: whether the list is private, and its elements' type.
-    pub(super) vars: Vec<(VarId, bool, Ty)>,
+    vars: Vec<(VarId, bool, Ty)>,
 }
 
 impl<'a> Privacy<'a> {
@@ -36,14 +34,24 @@ impl<'a> Privacy<'a> {
         Privacy { program, show, lets: vec![None; program.lets.len()], vars: Vec::new() }
     }
 
-    /// Whether the value of the expression must not be shown at all.
+    /// True when the value of the expression must not be shown at all.
     pub(super) fn is_private(&mut self, expr: &Expr) -> bool {
         !self.show && self.expr(expr)
     }
 
+    /// Brings the elements of a list into scope.
+    pub(super) fn enter(&mut self, var: VarId, list: &Expr) {
+        let (private, ty) = (self.is_private(list), self.ty(list).element());
+        self.vars.push((var, private, ty));
+    }
+
+    /// Takes the innermost elements out of scope: whether the list is private, and their type.
+    pub(super) fn leave(&mut self) -> (bool, Ty) {
+        self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
+    }
+
     fn expr(&mut self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Const(_) | ExprKind::Param(_) => false,
             ExprKind::Slot(id) => self.slot(&self.program.slots[id.index()]),
             ExprKind::Var(id) => self.vars.iter().any(|(other, private, _)| other == id && *private),
             ExprKind::Field(base, name) => {
@@ -55,44 +63,19 @@ impl<'a> Privacy<'a> {
             ExprKind::Index(base, index) => {
                 let ty = self.ty(base);
                 let keyed = ty.fields().is_some() && holds_private(&ty);
-                keyed || self.expr(base) || self.whole(index)
+                keyed || self.expr(base) || self.part(Part::Expr(index))
             }
             ExprKind::Read(inner, _) => self.expr(inner),
-            ExprKind::Op(_, left, right) => {
-                self.whole(left) || right.as_deref().is_some_and(|right| self.whole(right))
-            }
-            ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
-                items.iter().any(|item| self.whole(item))
-            }
-            ExprKind::Count { list, body, .. } => self.whole(list) || self.cond(body),
-            ExprKind::Cond(cond) => self.cond(cond),
-            ExprKind::Let(id) => self.let_body(*id),
+            _ => expr.parts().into_iter().any(|part| self.part(part)),
         }
     }
 
-    /// Whether the value is private or holds something private inside.
-    fn whole(&mut self, expr: &Expr) -> bool {
-        holds_private(&self.ty(expr)) || self.expr(expr)
-    }
-
-    fn cond(&mut self, cond: &Cond) -> bool {
-        match &cond.kind {
-            CondKind::Const(_) => false,
-            CondKind::Not(inner) | CondKind::Call(_, inner) => self.cond(inner),
-            CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(|part| self.cond(part)),
-            CondKind::Test(predicate) => {
-                self.whole(&predicate.left)
-                    || match &predicate.right {
-                        HirOperand::Nothing => false,
-                        HirOperand::Value(right) => self.whole(right),
-                        HirOperand::Range { start, end, .. } => self.whole(start) || self.whole(end),
-                    }
-            }
-            CondKind::Quantifier { list, body, .. } => self.whole(list) || self.cond(body),
-            CondKind::Branch { conditions, .. } => {
-                conditions.iter().any(|condition| self.cond(&condition.cond))
-            }
-            CondKind::Let(id) => self.let_body(*id),
+    /// True when the part is private or holds something private inside.
+    fn part(&mut self, part: Part<'_>) -> bool {
+        match part {
+            Part::Expr(expr) => holds_private(&self.ty(expr)) || self.expr(expr),
+            Part::Cond(cond) => cond.parts().into_iter().any(|part| self.part(part)),
+            Part::Let(id) => self.let_body(id),
         }
     }
 
@@ -101,9 +84,9 @@ impl<'a> Privacy<'a> {
             return known;
         }
         self.lets[id.index()] = Some(false);
-        let private = match self.program.let_body(id) {
-            Term::Cond(cond) => self.cond(cond),
-            Term::Expr(expr) => self.expr(expr),
+        let private = match self.program.let_body(id).part() {
+            Part::Expr(expr) => self.expr(expr),
+            part => self.part(part),
         };
         self.lets[id.index()] = Some(private);
         private
@@ -162,14 +145,23 @@ impl<'a> Privacy<'a> {
         self.shown(text, value, private, &ty)
     }
 
-    /// An argument of the chosen handler as it may be shown, at its full length.
-    pub(super) fn argument(&mut self, value: Value<'_>, expr: &Expr) -> Json {
-        match value {
-            Value::Missing => Json::Null,
-            _ if self.is_private(expr) => Json::from(MASK),
-            _ if self.show => value.to_json(),
-            _ => masked(value.to_json(), &self.ty(expr)),
-        }
+    /// The arguments that a handler was given as they may be shown, at their full length.
+    pub(super) fn arguments(&mut self, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
+        let Outcome::Handler { args, .. } = outcome else { return given.clone() };
+        let program = self.program;
+        let shown = given.iter().map(|(name, value)| {
+            let argument = args.iter().find(|argument| *argument.name == **name);
+            let shown = match argument.map(|argument| program.value(argument.value)) {
+                Some(_) if self.show => value.clone(),
+                Some(expr) if value.is_null() || !self.is_private(expr) => {
+                    masked(value.clone(), &self.ty(expr))
+                }
+                // It is private, or nobody knows where it comes from.
+                _ => Json::from(MASK),
+            };
+            (name.clone(), shown)
+        });
+        shown.collect()
     }
 
     /// A slot's value as it stands in the message, at whatever type.
@@ -205,7 +197,7 @@ pub(super) fn raw<'a>(slot: &Slot, message: &'a Json) -> Value<'a> {
     slot.path.iter().fold(Value::from_json(message), |value, key| value.field(key))
 }
 
-/// Whether a value of the type has something private inside.
+/// True when a value of the type has something private inside.
 fn holds_private(ty: &Ty) -> bool {
     match &ty.inner {
         Inner::Unknown => false,
@@ -230,19 +222,7 @@ pub fn masked_message(program: &Program, message: &Json) -> Json {
 
 /// The arguments that a handler was given, with what comes from `@private` fields masked.
 pub fn masked_args(program: &Program, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
-    let Outcome::Handler { args, .. } = outcome else { return given.clone() };
-    let mut privacy = Privacy::new(program, false);
-    given
-        .iter()
-        .map(|(name, value)| {
-            let shown = match args.iter().find(|argument| *argument.name == **name) {
-                Some(argument) => privacy.argument(Value::from_json(value), program.value(argument.value)),
-                // Nobody knows where it comes from.
-                None => Json::from(MASK),
-            };
-            (name.clone(), shown)
-        })
-        .collect()
+    Privacy::new(program, false).arguments(outcome, given)
 }
 
 fn masked_fields(map: Map<String, Json>, record: &Record) -> Json {

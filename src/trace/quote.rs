@@ -5,9 +5,9 @@ use crate::span::Span;
 use serde::Serialize;
 use std::fmt;
 
-/// A place in a rules file, as people count.
+/// A location in a rules file, as people count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct Location {
     /// The file's name.
     pub file: String,
     /// The line, from 1.
@@ -16,19 +16,19 @@ pub struct Place {
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
 }
 
-/// Where the author's text comes from. Any `Fn(Span) -> String` will do.
+/// The author's texts. Any `Fn(Span) -> String` will do.
 pub trait Source {
     /// The text of the range; empty when it is not at hand.
     fn text(&self, span: Span) -> String;
 
-    /// Where the range begins.
-    fn place(&self, span: Span) -> Option<Place> {
+    /// The location at which the range begins.
+    fn place(&self, span: Span) -> Option<Location> {
         let _ = span;
         None
     }
@@ -47,10 +47,10 @@ impl Source for SourceMap {
         }
     }
 
-    fn place(&self, span: Span) -> Option<Place> {
+    fn place(&self, span: Span) -> Option<Location> {
         let file = self.get(span.file)?;
         let position = file.position(span.start);
-        Some(Place { file: file.name.clone(), line: position.line, column: position.column })
+        Some(Location { file: file.name.clone(), line: position.line, column: position.column })
     }
 }
 

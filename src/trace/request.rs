@@ -1,23 +1,23 @@
-//! Why the request analysis has nothing to give.
+//! Sentences on why the request analysis gives no value.
 
-use super::Tracer;
+use super::record::Traced;
 use crate::sema::hir::{Expr, ExprKind};
 use crate::sema::request::{BEST, Feature, INTENT, SCORE};
 use crate::value::Value;
 
-impl<'a> Tracer<'a, '_> {
-    /// Why a value of the analysis is missing although there is a text; `None` for another value.
+impl<'a> Traced<'a, '_> {
+    /// Says why a value of the analysis is missing although there is a text; `None` for another value.
     pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<String> {
         match &expr.kind {
             ExprKind::Field(base, name)
                 if self.feature(base) == Some(Feature::Intent) && **name == *INTENT =>
             {
-                let found = self.eval.expr(base);
+                let found = self.value_of(base);
                 let (Value::Str(best), Value::Float(score)) = (found.field(BEST), found.field(SCORE)) else {
                     return (!found.is_missing())
                         .then(|| "nothing in the text points to any intent".to_owned());
                 };
-                Some(match self.privacy.is_private(base) {
+                Some(match self.observer.privacy.is_private(base) {
                     true => "no intent is clear enough".to_owned(),
                     false => format!("no intent is clear enough; the nearest is {best} with {score}"),
                 })

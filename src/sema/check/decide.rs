@@ -318,15 +318,7 @@ fn cond_reads(cond: &Cond, reads: &mut Vec<Expr>) {
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) {
                 return;
             }
-            value_reads(&test.left, reads);
-            match &test.right {
-                Operand::Nothing => {}
-                Operand::Value(right) => value_reads(right, reads),
-                Operand::Range { start, end, .. } => {
-                    value_reads(start, reads);
-                    value_reads(end, reads);
-                }
-            }
+            test.operands().for_each(|operand| value_reads(operand, reads));
         }
         CondKind::Quantifier { list, .. } => value_reads(list, reads),
         // A named condition is used as a whole.

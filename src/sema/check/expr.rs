@@ -182,12 +182,7 @@ impl<'a> Checker<'a> {
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(|part| self.may_be_unknown(part)),
             CondKind::Test(test) => {
                 let presence = matches!(test.op, Some(Op::IsMissing | Op::IsPresent));
-                let right = match &test.right {
-                    Operand::Nothing => false,
-                    Operand::Value(value) => value.optional,
-                    Operand::Range { start, end, .. } => start.optional || end.optional,
-                };
-                !presence && (test.left.optional || right)
+                !presence && test.operands().any(|operand| operand.optional)
             }
             CondKind::Quantifier { list, body, .. } => list.optional || self.may_be_unknown(body),
             CondKind::Branch { conditions, .. } => {

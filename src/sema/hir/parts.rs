@@ -1,0 +1,88 @@
+//! The direct parts of conditions and values, for all that look through whole trees.
+
+use super::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Term};
+use smallvec::{SmallVec, smallvec};
+
+/// A part of a condition or a value.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// A condition.
+    Cond(&'a Cond),
+    /// A value.
+    Expr(&'a Expr),
+    /// A use of a `let`, which stands for [`Program::let_body`](super::Program::let_body).
+    Let(LetId),
+}
+
+/// Parts in the author's order.
+pub type Parts<'a> = SmallVec<[Part<'a>; 4]>;
+
+impl<'a> Part<'a> {
+    /// The parts of the part; a `let` has none, since its body stands elsewhere.
+    pub fn parts(self) -> Parts<'a> {
+        match self {
+            Part::Cond(cond) => cond.parts(),
+            Part::Expr(expr) => expr.parts(),
+            Part::Let(_) => Parts::new(),
+        }
+    }
+}
+
+impl Term {
+    /// The term as a part.
+    pub fn part(&self) -> Part<'_> {
+        match self {
+            Term::Cond(cond) => Part::Cond(cond),
+            Term::Expr(expr) => Part::Expr(expr),
+        }
+    }
+}
+
+impl Predicate {
+    /// The operands, the left one first; of a range both ends.
+    pub fn operands(&self) -> impl Iterator<Item = &Expr> {
+        let (second, third) = match &self.right {
+            Operand::Nothing => (None, None),
+            Operand::Value(right) => (Some(right), None),
+            Operand::Range { start, end, .. } => (Some(start), Some(end)),
+        };
+        std::iter::once(&self.left).chain(second).chain(third)
+    }
+}
+
+impl Cond {
+    /// The direct parts of the condition.
+    pub fn parts(&self) -> Parts<'_> {
+        match &self.kind {
+            CondKind::Const(_) => Parts::new(),
+            CondKind::Not(inner) | CondKind::Call(_, inner) => smallvec![Part::Cond(inner)],
+            CondKind::And(parts) | CondKind::Or(parts) => parts.iter().map(Part::Cond).collect(),
+            CondKind::Test(predicate) => predicate.operands().map(Part::Expr).collect(),
+            CondKind::Quantifier { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
+            CondKind::Let(id) => smallvec![Part::Let(*id)],
+            CondKind::Branch { conditions, .. } => {
+                conditions.iter().flat_map(|part| [&part.usable, &part.cond]).map(Part::Cond).collect()
+            }
+        }
+    }
+}
+
+impl Expr {
+    /// The direct parts of the value.
+    pub fn parts(&self) -> Parts<'_> {
+        match &self.kind {
+            ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Param(_) => Parts::new(),
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => smallvec![Part::Expr(inner)],
+            ExprKind::Index(base, index) => smallvec![Part::Expr(base), Part::Expr(index)],
+            ExprKind::Op(_, left, right) => {
+                std::iter::once(&**left).chain(right.as_deref()).map(Part::Expr).collect()
+            }
+            ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
+                items.iter().map(Part::Expr).collect()
+            }
+            ExprKind::Count { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
+            ExprKind::Cond(cond) => smallvec![Part::Cond(cond)],
+            ExprKind::Let(id) => smallvec![Part::Let(*id)],
+        }
+    }
+}
