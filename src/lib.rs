@@ -77,8 +77,8 @@ pub mod vm;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{
-    CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveDecision, LiveRules,
-    NextNodes, Record, Rules, TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownRoute,
+    Backend, CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveRules, NextNodes,
+    Record, Rules, Session, TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownRoute,
 };
 pub use explain::Explanation;
 pub use host::HostFailure;

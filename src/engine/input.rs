@@ -1,75 +1,44 @@
-//! Deciding for messages that are read straight into slots, with trees for what only a tree can tell.
+//! What a decision is made about: a message, in one of the forms that engines take.
 
-use super::{Decision, Entry, How, RuleSet, Tier};
-use crate::input::{Filled, InputScratch, Plan};
-use crate::json::{self, JsonError};
-use crate::sema::hir::{Outcome, TableId, TableKind};
-use serde::Serialize;
+use crate::schema::Breach;
+use crate::value::Value;
 use serde_json::Value as Json;
-use std::cell::RefCell;
 
-thread_local! {
-    /// Each thread's room for values. Taken out while it is used, so that a host function may decide
-    /// as well.
-    static INPUT: RefCell<Option<Box<InputScratch>>> = const { RefCell::new(None) };
+/// A message whose fields have been resolved for one rule set, by
+/// [`Rules::prepare`](super::Rules::prepare).
+#[derive(Clone, Debug)]
+pub struct Record<'m> {
+    pub(super) slots: Vec<Value<'m>>,
+    pub(super) message: &'m Json,
+    pub(super) breaches: Vec<Breach>,
+    pub(super) generation: u64,
 }
 
-impl<'r> Entry<'r> {
-    /// Decides for a message as JSON text: what [`Entry::decide`] decides for the object that
-    /// [`json::parse_object_bytes`] reads, without building it where that can be.
-    ///
-    /// # Errors
-    /// Those of [`json::parse_object_bytes`], for fields that no rule reads as well.
-    pub fn decide_line(&self, text: &[u8]) -> Result<Decision<'r>, JsonError> {
-        let decided = self.read(|scratch, plan| scratch.read(plan, text, |filled| self.filled(filled)));
-        match decided {
-            Some(decision) => Ok(decision),
-            None => Ok(self.decide(&Json::Object(json::parse_object_bytes(text)?))),
-        }
-    }
-
-    /// Decides for any value that serializes to an object: what [`Entry::decide`] decides for
-    /// `serde_json::to_value` of it, without building that where it can be. The value may be
-    /// serialized twice.
-    ///
-    /// # Errors
-    /// When the value cannot be represented as JSON.
-    pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision<'r>, serde_json::Error> {
-        let decided = self.read(|scratch, plan| scratch.take(plan, message, |filled| self.filled(filled)));
-        match decided {
-            Some(decision) => Ok(decision),
-            None => Ok(self.decide(&serde_json::to_value(message)?)),
-        }
-    }
-
-    fn read<T>(&self, read: impl FnOnce(&mut InputScratch, &Plan) -> Option<Option<T>>) -> Option<T> {
-        // The reference evaluator walks trees, and where a router sends on to stands in the message.
-        if self.how.tier == Tier::Reference || self.kind() == TableKind::Router {
-            return None;
-        }
-        let plan = self.rules.plan.get_or_init(|| Plan::of(&self.rules.program)).as_ref()?;
-        let mut scratch = INPUT.with(RefCell::take).unwrap_or_default();
-        let result = read(&mut scratch, plan).flatten();
-        INPUT.with(|home| home.replace(Some(scratch)));
-        result
-    }
-
-    fn filled(&self, filled: Filled<'_, '_>) -> Option<Decision<'r>> {
-        // What is wrong with a message is told from the whole of it.
-        if !filled.kept {
-            return None;
-        }
-        self.rules.decide_filled(self.how, self.table, filled)
-    }
+/// A message.
+#[derive(Clone, Copy)]
+pub(crate) enum Input<'m> {
+    /// A JSON tree, whose fields are looked up when they are first asked for.
+    Tree(&'m Json),
+    /// A tree with its fields looked up before.
+    Record(&'m Record<'m>),
+    /// The fields alone, read from JSON text or any `Serialize` value without a tree.
+    Slots(&'m [Value<'m>]),
 }
 
-impl RuleSet {
-    fn decide_filled(&self, how: How, table: TableId, filled: Filled<'_, '_>) -> Option<Decision<'_>> {
-        let (choice, calls) = self.choose(how, table, &Json::Null, Some(filled.values));
-        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&self.program));
-        if matches!(outcome, Some(Outcome::Next { .. })) {
-            return None;
+impl<'m> Input<'m> {
+    /// Whether fields are looked up when they are asked for.
+    #[inline]
+    pub fn is_tree(self) -> bool {
+        matches!(self, Input::Tree(_))
+    }
+
+    /// The values of the slots; the tree where they have not been read.
+    #[inline(always)]
+    pub fn slots(self) -> Result<&'m [Value<'m>], &'m Json> {
+        match self {
+            Input::Tree(message) => Err(message),
+            Input::Record(record) => Ok(&record.slots),
+            Input::Slots(slots) => Ok(slots),
         }
-        Some(self.decision(table, choice, calls, (&Json::Null, Some(filled.values)), Vec::new()))
     }
 }

@@ -3,19 +3,17 @@
 use super::Judge;
 use super::judgement::Violation;
 use super::path::{self, OwnStep, Path, Step};
-use crate::bytecode::Bytecode;
-use crate::engine::{Rules, Tier};
+use crate::engine::{Backend, Rules};
 use crate::eval::Evaluator;
-use crate::host::{Host, HostCalls};
+use crate::host::HostCalls;
 use crate::sema::hir::{self, BindingId, Block, Correction, Each, Expr, ExprKind, Place, Program, RuleId};
 use crate::source::SourceMap;
 use crate::trace::{TraceNode, Tracer};
 use crate::value::Value;
-use crate::vm::{Rooted, RootedScratch, Scratch, Vm};
+use crate::vm::{Rooted, Scratch};
 use bumpalo::Bump;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
-use std::cell::RefCell;
 
 /// A violation with what mends it.
 #[derive(Debug)]
@@ -41,10 +39,6 @@ impl Found {
     }
 }
 
-thread_local! {
-    static ROOTED: RefCell<Option<Box<(RootedScratch, Bump)>>> = const { RefCell::new(None) };
-}
-
 /// Every violation, in the order of the rules.
 pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
     let Judge { rules, input, .. } = judge;
@@ -62,23 +56,20 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
             trace: None,
         }];
     }
-    let mut home = ROOTED.with(RefCell::take).unwrap_or_default();
-    let (cells, bump) = &mut *home;
-    let found = Rules::with_scratch(|scratch| {
+    Rules::with_workspace(|workspace| {
+        let (cells, bump) = &mut workspace.rooted;
+        bump.reset();
         let program = rules.program();
         let count = kind.bindings as usize;
         let mut run = Run {
             program,
             payload,
             input,
-            code: rules.bytecode(),
-            #[cfg(feature = "jit")]
-            compiled: rules.forced_code(),
-            hosts: rules.hosts(),
-            reference: rules.tier() == Tier::Reference,
+            rules,
+            backend: rules.judging_backend(),
             sources: traced.then(|| rules.sources()),
             bump,
-            scratch,
+            scratch: &mut workspace.machine,
             slots: Rooted::new(&program.slots, input, count, cells),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),
@@ -86,21 +77,15 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.block(&kind.block);
         std::mem::take(&mut run.found)
-    });
-    home.1.reset();
-    ROOTED.with(|cell| cell.replace(Some(home)));
-    found
+    })
 }
 
 struct Run<'a, 's> {
     program: &'a Program,
     payload: &'a Json,
     input: &'a Json,
-    code: &'a Bytecode,
-    #[cfg(feature = "jit")]
-    compiled: Option<&'a crate::jit::JitCode>,
-    hosts: &'a [Host],
-    reference: bool,
+    rules: &'a Rules,
+    backend: Backend,
     sources: Option<&'a SourceMap>,
     bump: &'a Bump,
     scratch: &'s mut Scratch,
@@ -119,12 +104,13 @@ impl<'a> Run<'a, '_> {
 
     fn evaluator(&self) -> Evaluator<'a> {
         let roots = self.bump.alloc_slice_copy(self.slots.roots());
-        Evaluator::new(self.program, self.input, self.bump, HostCalls::new(self.hosts)).with_roots(roots)
+        Evaluator::new(self.program, self.input, self.bump, HostCalls::new(self.rules.hosts()))
+            .with_roots(roots)
     }
 
     /// A value; the reference has it from the evaluator alone, as everything else.
     fn value(&mut self, expr: &'a Expr) -> Value<'a> {
-        if self.reference {
+        if self.backend == Backend::Reference {
             return self.evaluator().expr(expr);
         }
         match &expr.kind {
@@ -161,14 +147,10 @@ impl<'a> Run<'a, '_> {
 
     /// The rules of a table that hold.
     fn matched(&mut self, table: hir::TableId) -> Vec<RuleId> {
-        if self.reference {
+        if self.backend == Backend::Reference {
             return self.evaluator().matched(table);
         }
-        #[cfg(feature = "jit")]
-        if let Some(code) = self.compiled {
-            return code.over(self.hosts, &mut self.slots, self.scratch).matched(table);
-        }
-        Vm::over(self.code, self.hosts, &mut self.slots, self.scratch).matched(table)
+        self.rules.matched_over(self.backend, &mut self.slots, self.scratch, table)
     }
 
     fn each(&mut self, each: &'a Each) {
