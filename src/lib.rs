@@ -29,7 +29,8 @@
 //! ```
 //!
 //! [`Compiler`] compiles with host functions, imports and options; [`Rules`] is a compiled rule set,
-//! `Send + Sync` and cheap to clone; [`Decision`] is the answer. Diagnostics are plain data
+//! `Send + Sync` and cheap to clone; a [`Session`] decides again and again; [`Decision`] is the answer. It
+//! owns what it names. Diagnostics are plain data
 //! ([`Diagnostic`]), and so is an [`Explanation`].
 //!
 //! With the feature `runtime`, which is on unless turned off, the module `systems` holds a router that

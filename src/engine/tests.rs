@@ -133,7 +133,10 @@ fn arguments_become_a_type_of_the_programs_own() {
         #[serde(borrow)]
         name: Option<&'a str>,
     }
-    let rules = rules("route a when n > 1 -> files(limit: n, name?: name)\n");
+    let rules = rules(
+        "handler files(limit: int, name?: string)\n\
+         route a when n > 1 -> files(limit: n, name: name)\n",
+    );
     let decision = rules.decide(&json!({"n": 5, "name": "x"}));
     assert_eq!(decision.args_as::<Listing<'_>>().expect("it fits"), Listing { limit: 5, name: Some("x") });
     let decision = rules.decide(&json!({"n": 5000}));
