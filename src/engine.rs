@@ -290,7 +290,7 @@ impl Rules {
         workspace::with_thread(|workspace, _| work(workspace))
     }
 
-    /// How each rule is found, for tools.
+    /// Returns how each rule is found, for tools.
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan(self.set().normal(), self.set().bytecode.chunk())
     }

@@ -25,7 +25,7 @@ pub enum Backend {
     Vm {
         /// Where it finds candidates by the index instead of trying routes in turn.
         indexing: Indexing,
-        /// Whether its decisions are counted, and machine code takes over after enough of them.
+        /// True while its decisions are counted and machine code takes over after enough of them.
         counted: bool,
     },
     /// Machine code.
@@ -84,7 +84,7 @@ pub(crate) trait Engine {
     fn calls(&self) -> Option<Calls>;
 }
 
-/// What host functions did during a decision.
+/// The failures and the time of the host functions that a decision called.
 #[derive(Debug)]
 pub(crate) struct Calls {
     pub failures: Vec<HostFailure>,
@@ -172,7 +172,7 @@ impl RuleSet {
         }
     }
 
-    /// Whether the index finds the routes of a table.
+    /// True when the index finds the routes of a table.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,

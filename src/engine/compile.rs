@@ -63,14 +63,14 @@ impl Compiler {
         self
     }
 
-    /// Which engine decides.
+    /// Chooses the engine.
     #[must_use]
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
         self
     }
 
-    /// Whether decisions use the index.
+    /// Chooses where decisions use the index.
     #[must_use]
     pub fn index(mut self, indexing: Indexing) -> Self {
         self.indexing = indexing;
@@ -212,7 +212,7 @@ impl Compiler {
     }
 }
 
-/// What rules are made of, compiled or loaded.
+/// The parts that rules are made of, compiled or loaded.
 pub(super) struct Parts {
     pub program: Program,
     pub sources: SourceMap,
@@ -220,7 +220,7 @@ pub(super) struct Parts {
     pub bytecode: Bytecode,
     pub hosts: Vec<Host>,
     pub index: Option<Index>,
-    /// Whether the rules may get machine code.
+    /// True when the rules may get machine code.
     pub machine_code: bool,
 }
 

@@ -44,7 +44,7 @@ pub(super) enum Answer {
 /// The tables from an entry to the one of the chosen statement.
 pub(super) type Trail = SmallVec<[TableId; 4]>;
 
-/// What live rules choose.
+/// A choice of live rules.
 #[derive(Clone)]
 pub(super) enum Picked {
     Nothing,
@@ -57,7 +57,7 @@ pub(super) enum Picked {
 /// A flow that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// What the flow answers with.
+    /// The id the flow answers with.
     pub id: &'r str,
     /// Its name in the rules.
     pub name: &'r str,
@@ -70,7 +70,7 @@ pub struct FlowHit<'r> {
 pub struct NextNodes<'d> {
     /// Their ids. Where the message names no next nodes, `next` and `next[0]` stand as written.
     pub nodes: &'d [String],
-    /// Whether the way there leads back.
+    /// True when the way there leads back.
     pub loopback: bool,
 }
 
@@ -127,7 +127,7 @@ impl Decision {
         }
     }
 
-    /// Whether a default answered.
+    /// Returns true when a default answered.
     pub fn is_default(&self) -> bool {
         matches!(self.picked(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))

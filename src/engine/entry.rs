@@ -53,7 +53,7 @@ impl<'r> Entry<'r> {
         &self.program().tables[self.table.index()].name
     }
 
-    /// Whether it holds anything that could be chosen.
+    /// Returns true when it holds nothing that could be chosen.
     pub fn is_empty(&self) -> bool {
         let table = &self.program().tables[self.table.index()];
         table.order.is_empty() && table.default.is_none()
@@ -140,7 +140,7 @@ impl<'r> Entry<'r> {
         &self.rules.set.program
     }
 
-    /// What kind of statement it is.
+    /// The kind of statement it is.
     pub fn kind(&self) -> TableKind {
         self.program().tables[self.table.index()].kind
     }
@@ -170,7 +170,7 @@ impl<'r> Entry<'r> {
         found.into_iter().collect()
     }
 
-    /// How the decision comes about. Fields marked `@private` are masked unless `show_private`.
+    /// Explains how the decision comes about. Fields marked `@private` are masked unless `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let bump = Bump::new();
         let rules = &*self.rules.set;

@@ -26,7 +26,7 @@ pub(crate) enum Input<'m> {
 }
 
 impl<'m> Input<'m> {
-    /// Whether fields are looked up when they are asked for.
+    /// Returns true when fields are looked up as they are asked for.
     #[inline]
     pub fn is_tree(self) -> bool {
         matches!(self, Input::Tree(_))

@@ -171,7 +171,7 @@ impl<'c> Call<'c> {
         Ok(self.decide(Input::Tree(&message)))
     }
 
-    /// How messages are read straight into slots; `None` where slots are not all it takes to decide: the
+    /// The plan to read messages straight into slots; `None` where slots are not all it takes to decide: the
     /// reference evaluator walks trees, and where a router sends on to stands in the message.
     fn plan(&self) -> Option<&'c Plan> {
         let kind = self.rules.program.tables[self.backends.table().index()].kind;

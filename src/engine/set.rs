@@ -24,7 +24,7 @@ pub(crate) struct RuleSet {
     pub bytecode: Arc<Bytecode>,
     /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
     pub index: OnceLock<Index>,
-    /// How messages are read straight into slots, made when it is first asked for.
+    /// The plan to read messages straight into slots, made when it is first asked for.
     pub plan: OnceLock<Option<Plan>>,
     pub tiers: Arc<Tiers>,
     pub hosts: Vec<Host>,
@@ -73,7 +73,7 @@ impl RuleSet {
         self.normal.get_or_init(|| normal::build(&self.program).0)
     }
 
-    /// How messages are read straight into slots; `None` when only a tree will do.
+    /// The plan to read messages straight into slots; `None` when only a tree will do.
     pub fn plan(&self) -> Option<&Plan> {
         self.plan.get_or_init(|| Plan::of(&self.program)).as_ref()
     }
@@ -103,7 +103,7 @@ impl Deref for Handle {
 /// So many threads have an owner of their own; more share them.
 const OWNERS: usize = 32;
 
-/// What the clones of [`Rules`](super::Rules) share: a rule set with its owners.
+/// A rule set with its owners, shared by the clones of [`Rules`](super::Rules).
 pub(crate) struct Shared {
     pub set: Arc<RuleSet>,
     owners: [OnceLock<Arc<Handle>>; OWNERS],

@@ -6,20 +6,20 @@ use crate::explain::Explanation;
 use crate::sema::hir::{Expect, TableId, Test};
 use crate::span::Span;
 
-/// What a `test` block came to.
+/// The result of a `test` block.
 #[derive(Clone, Debug)]
 pub struct TestOutcome {
-    /// What it shows.
+    /// Its name, which says what it shows.
     pub name: String,
     /// Where its name stands.
     pub span: Span,
-    /// Whether the expectation was met.
+    /// True when the expectation was met.
     pub passed: bool,
     /// The expected route, `default` or `none`; routes of a table as `TABLE.ROUTE`.
     pub expected: String,
-    /// What was chosen, written alike.
+    /// The route that was chosen, written alike.
     pub actual: String,
-    /// How it was chosen, for a test that failed.
+    /// The reasons why it was chosen, for a test that failed.
     pub explanation: Option<Explanation>,
 }
 

@@ -36,12 +36,12 @@ mod with_jit {
     #[derive(Debug)]
     pub(crate) struct Tiers {
         code: OnceLock<Result<JitCode, JitError>>,
-        /// How many decisions were made, up to [`HOT`]. A count that is lost to another thread is
+        /// The number of decisions made, up to [`HOT`]. A count that is lost to another thread is
         /// no loss.
         hotness: AtomicU32,
-        /// Whether the rule set is small enough for code to be worth while.
+        /// True when the rule set is small enough for code to be worth while.
         is_small: bool,
-        /// Whether code pays for JSON trees too, not only where the slots have been read.
+        /// True when code pays for JSON trees too, not only where the slots have been read.
         pays_on_trees: bool,
     }
 
@@ -74,7 +74,7 @@ mod with_jit {
             self.code.get_or_init(|| JitCode::compile(bytecode.clone())).as_ref()
         }
 
-        /// Whether enough decisions get the rule set compiled, for trees or for slots that were read.
+        /// Returns true when enough decisions get the rule set compiled, for trees or for slots that were read.
         pub fn pays(&self, on_trees: bool) -> bool {
             self.is_small && (self.pays_on_trees || !on_trees)
         }

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Memory that is kept from one decision to the next, for any rule sets and messages in turn.
 #[derive(Default)]
 pub(crate) struct Workspace {
-    /// What the machines work in.
+    /// The memory of the machines.
     pub machine: Scratch,
-    /// What messages are read into.
+    /// The memory that messages are read into.
     pub input: InputScratch,
-    /// What the machines of routes that came later work in, and the numbers of those routes.
+    /// The memory of the machines of routes that came later, and the numbers of those routes.
     pub later: (Scratch, Vec<u32>),
-    /// What payloads are read into.
+    /// The memory that payloads are read into.
     pub rooted: (RootedScratch, Bump),
 }
 
