@@ -7,12 +7,13 @@
 //! - `jit`: ten routes by machine code, a prepared record to a choice;
 //! - `index`: a thousand routes by the index, a prepared record to a choice;
 //! - `lines`: the same routes, the index used where it is worth it, from a JSON line to a JSON line.
+//!
+//! All of them through a session that is held.
 
 #[path = "peers/src/workload/mod.rs"]
 mod workload;
 
-use rulec::vm::Scratch;
-use rulec::{Entry, Indexing, Record, Rules, Tier};
+use rulec::{Indexing, Record, Rules, Session, Tier};
 use std::hint::black_box;
 use workload::random::Random;
 use workload::{Density, Message, Shape, Variant, Workload};
@@ -41,19 +42,18 @@ fn main() {
     let rules = Rules::from_text(&workload.source()).unwrap_or_else(|error| panic!("{error}"));
     let rules = rules.with_tier(tier).with_index(indexing);
     rules.ready().unwrap_or_else(|error| panic!("{error}"));
-    let entry = rules.main();
+    let mut session = rules.session();
     // All messages are decided once before, so that what is made on first use is not counted.
     if indexing == Indexing::Auto {
         let lines: Vec<String> = messages.iter().map(|message| message.to_string()).collect();
         let mut out = Vec::new();
-        write_all(entry, &lines, MESSAGES, &mut out);
-        decide_all_lines(entry, &lines, decisions, &mut out);
+        write_all(&mut session, &lines, MESSAGES, &mut out);
+        decide_all_lines(&mut session, &lines, decisions, &mut out);
         println!("{} bytes", out.len());
     } else {
         let records: Vec<Record<'_>> = messages.iter().map(|message| rules.prepare(message)).collect();
-        let mut scratch = Scratch::new();
-        choose_all(entry, &records, MESSAGES, &mut scratch);
-        println!("{} hits", decide_all_records(entry, &records, decisions, &mut scratch));
+        choose_all(&mut session, &records, MESSAGES);
+        println!("{} hits", decide_all_records(&mut session, &records, decisions));
     }
 }
 
@@ -70,34 +70,29 @@ fn how(name: &str) -> Option<(usize, Tier, Indexing)> {
 
 /// What is counted: callgrind collects while it is inside a function called `decide_all…`.
 #[inline(never)]
-fn decide_all_records(
-    entry: Entry<'_>,
-    records: &[Record<'_>],
-    decisions: usize,
-    scratch: &mut Scratch,
-) -> usize {
-    choose_all(entry, records, decisions, scratch)
+fn decide_all_records(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
+    choose_all(session, records, decisions)
 }
 
 #[inline(never)]
-fn decide_all_lines(entry: Entry<'_>, lines: &[String], decisions: usize, out: &mut Vec<u8>) {
-    write_all(entry, lines, decisions, out);
+fn decide_all_lines(session: &mut Session, lines: &[String], decisions: usize, out: &mut Vec<u8>) {
+    write_all(session, lines, decisions, out);
 }
 
-fn choose_all(entry: Entry<'_>, records: &[Record<'_>], decisions: usize, scratch: &mut Scratch) -> usize {
+fn choose_all(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
     let mut hits = 0;
     for record in records.iter().cycle().take(decisions) {
-        let choice = black_box(entry.choose_record(black_box(record), scratch));
+        let choice = black_box(session.choose(black_box(record)));
         hits += usize::from(matches!(choice.chosen, Some(rulec::decision::Chosen::Rule(_))));
     }
     hits
 }
 
-fn write_all(entry: Entry<'_>, lines: &[String], decisions: usize, out: &mut Vec<u8>) {
+fn write_all(session: &mut Session, lines: &[String], decisions: usize, out: &mut Vec<u8>) {
     for line in lines.iter().cycle().take(decisions) {
         out.clear();
         let decision =
-            entry.decide_line(black_box(line.as_bytes())).unwrap_or_else(|error| panic!("{error}"));
+            session.decide_line(black_box(line.as_bytes())).unwrap_or_else(|error| panic!("{error}"));
         serde_json::to_writer(&mut *out, &decision).unwrap_or_else(|error| panic!("{error}"));
         out.push(b'\n');
     }

@@ -147,10 +147,10 @@ fn timed(messages: usize, mut engines: Vec<Round<'_>>) -> Vec<f64> {
 /// The engines over one case: choosing by a prepared record, a decision by it, and from JSON.
 fn engines<'r>(case: &'r Case, records: &'r [[Record<'r>; 2]]) -> Vec<Round<'r>> {
     let choose = |rules: &'r Rules, which: usize| {
-        let (entry, mut scratch) = (rules.main(), Scratch::new());
+        let mut session = rules.session();
         Box::new(move || {
             for record in records {
-                black_box(entry.choose_record(black_box(&record[which]), &mut scratch));
+                black_box(session.choose(black_box(&record[which])));
             }
         })
     };

@@ -30,7 +30,7 @@ struct User {
     permissions: Vec<&'static str>,
 }
 
-type Handler = fn(&Message, &Decision<'_>) -> String;
+type Handler = fn(&Message, &Decision) -> String;
 
 fn handlers() -> HashMap<&'static str, Handler> {
     let mut handlers: HashMap<&'static str, Handler> = HashMap::new();

@@ -74,8 +74,7 @@ impl<'a> Evaluator<'a> {
 
     /// The same evaluator with a listener.
     pub(crate) fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
-        let Evaluator { program, message, roots, bump, hosts, host_use, elements, lets, observer: () } =
-            self;
+        let Evaluator { program, message, roots, bump, hosts, host_use, elements, lets, observer: () } = self;
         Evaluator { program, message, roots, bump, hosts, host_use, elements, lets, observer }
     }
 
@@ -84,7 +83,6 @@ impl<'a> Evaluator<'a> {
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
     }
-
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
@@ -116,7 +114,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// The arguments of a handler, and the names of the required ones that are missing: those are
     /// null. A missing optional argument is left out.
-    pub fn arguments(&mut self, outcome: &'a Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
+    pub fn arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
         let mut given = Map::new();
         let mut missing = Vec::new();
         if let Outcome::Handler { args, .. } = outcome {
@@ -136,7 +134,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// The nodes a router sends on to. The message's `next` holds the ids of the next nodes; what it
     /// does not hold stands as written.
-    pub fn next_nodes(&mut self, outcome: &'a Outcome) -> Vec<String> {
+    pub fn next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
         let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
         let next = self.expr(self.program.value(*next)).elements();
         let next: Option<Vec<String>> =

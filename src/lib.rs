@@ -29,7 +29,8 @@
 //! ```
 //!
 //! [`Compiler`] compiles with host functions, imports and options; [`Rules`] is a compiled rule set,
-//! `Send + Sync` and cheap to clone; [`Decision`] is the answer. Diagnostics are plain data
+//! `Send + Sync` and cheap to clone; a [`Session`] decides again and again; [`Decision`] is the answer. It
+//! owns what it names. Diagnostics are plain data
 //! ([`Diagnostic`]), and so is an [`Explanation`].
 //!
 //! With the feature `runtime`, which is on unless turned off, the module `systems` holds a router that
@@ -77,8 +78,8 @@ pub mod vm;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{
-    CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveDecision, LiveRules,
-    NextNodes, Record, Rules, TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownRoute,
+    Backend, CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveRules, NextNodes,
+    Record, Rules, Session, TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownRoute,
 };
 pub use explain::Explanation;
 pub use host::HostFailure;

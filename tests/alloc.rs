@@ -3,11 +3,10 @@
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
-use rulec::vm::Scratch;
 use rulec::{Indexing, Record, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 
 struct Counting;
@@ -138,16 +137,28 @@ fn check(settings: &str, input: bool, tier: Tier, indexing: Indexing) {
         messages.iter().for_each(decide);
         records.iter().for_each(|record| drop(rules.main().decide_record(record)));
     }
-    let mut scratch = Scratch::new();
-    let mut choose = |record: &Record<'_>| drop(black_box(rules.main().choose_record(record, &mut scratch)));
-    records.iter().for_each(&mut choose);
+    let lines: Vec<String> = messages.iter().map(Json::to_string).collect();
+    let session = RefCell::new(rules.session());
+    let choose = |record: &Record<'_>| drop(black_box(session.borrow_mut().choose(record)));
+    let decide_held = |message: &Json| drop(black_box(session.borrow_mut().decide(message)));
+    let decide_line = |line: &String| {
+        let decided = session.borrow_mut().decide_line(line.as_bytes());
+        drop(black_box(decided).expect("it is an object"));
+    };
+    for _ in 0..3 {
+        records.iter().for_each(choose);
+        messages.iter().for_each(decide_held);
+        lines.iter().for_each(decide_line);
+    }
     let context = || format!("{tier}, {indexing:?}, settings {settings:?}, input {input}");
-    for (message, record) in messages.iter().zip(&records) {
+    for ((message, record), line) in messages.iter().zip(&records).zip(&lines) {
         assert_eq!(rules.decide(message).breaches(), [], "{}", context());
         assert_eq!(allocations(|| decide(message)), 0, "{message}: {}", context());
         let by_record = || drop(black_box(rules.main().decide_record(record)));
         assert_eq!(allocations(by_record), 0, "record of {message}: {}", context());
         assert_eq!(allocations(|| choose(record)), 0, "choice by a record of {message}: {}", context());
+        assert_eq!(allocations(|| decide_held(message)), 0, "{message}, by a session: {}", context());
+        assert_eq!(allocations(|| decide_line(line)), 0, "{line}, by a session: {}", context());
     }
 }
 

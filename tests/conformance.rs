@@ -55,7 +55,7 @@ impl Engine {
         rules.with_tier(self.tier).with_index(self.indexing)
     }
 
-    fn decide<'r>(&self, rules: &Rules, entry: &Entry<'r>, message: &Json) -> Decision<'r> {
+    fn decide(&self, rules: &Rules, entry: &Entry<'_>, message: &Json) -> Decision {
         if self.prepared { entry.decide_record(&rules.prepare(message)) } else { entry.decide(message) }
     }
 }

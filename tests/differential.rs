@@ -3,8 +3,7 @@
 
 mod support;
 
-use rulec::vm::Scratch;
-use rulec::{Compiler, Indexing, Rules, Tier};
+use rulec::{Compiler, Decision, Indexing, Rules, Session, Tier};
 use serde_json::Value as Json;
 use support::generate::{Generator, message};
 use support::random::Random;
@@ -32,18 +31,26 @@ fn reload(rules: &Rules) -> Rules {
 /// Everything a caller can see of a decision but the time it took.
 fn seen(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
     let entry = rules.entry(entry).expect("the generator names the entries");
-    let decision = entry.decide(message);
-    let mut json = serde_json::to_value(&decision).expect("a decision is JSON");
+    let matched = entry.matched(message).into_iter().map(str::to_owned).collect();
+    (shown(&entry.decide(message)), matched)
+}
+
+/// The same of a decision through a session, by the message as a line.
+fn by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
+    let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
+    (shown(&decision), session.matched(message).into_iter().map(str::to_owned).collect())
+}
+
+fn shown(decision: &Decision) -> String {
+    let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     // Which host functions are asked depends on the order of operands, which engines may choose.
     json.as_object_mut().expect("an object").remove("failures");
-    let matched = entry.matched(message).into_iter().map(str::to_owned).collect();
-    (json.to_string(), matched)
+    json.to_string()
 }
 
 #[test]
 fn every_engine_answers_like_the_reference() {
     let (mut pairs, mut hits, mut rejected) = (0_usize, 0_usize, 0_usize);
-    let mut scratch = Scratch::new();
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
         let program = Generator::program(&mut random);
@@ -68,6 +75,11 @@ fn every_engine_answers_like_the_reference() {
             ("index", rules.with_tier(Tier::Vm).with_index(Indexing::Always)),
         ];
         engines.extend(loaded.map(|rules| ("artifact", rules.with_index(Indexing::Always))));
+        let session = |rules: &Rules, entry: &String| rules.entry(entry).map(|entry| entry.session());
+        let mut sessions: Vec<Vec<Session>> = engines
+            .iter()
+            .map(|(_, rules)| program.entries.iter().flat_map(|entry| session(rules, entry)).collect())
+            .collect();
         for at in 0..MESSAGES {
             let message = message(&mut random);
             let entry = &program.entries[at % program.entries.len()];
@@ -75,13 +87,15 @@ fn every_engine_answers_like_the_reference() {
             let context = || format!("seed {seed}, entry {entry}, message {message}\n{}", program.source);
             let handle = rules.entry(entry).expect("the generator names the entries");
             let decided = handle.decide(&message);
-            for (name, rules) in &engines {
+            for ((name, rules), sessions) in engines.iter().zip(&mut sessions) {
                 assert_eq!(seen(rules, entry, &message), expected, "{name}: {}", context());
                 let handle = rules.entry(entry).expect("the generator names the entries");
                 let record = rules.prepare(&message);
                 let prepared = handle.decide_record(&record);
                 assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
-                let bare = handle.choose_record(&record, &mut scratch);
+                let session = &mut sessions[at % program.entries.len()];
+                assert_eq!(by_session(session, &message), expected, "{name}, session: {}", context());
+                let bare = session.choose(&record);
                 let chosen = bare.chosen.map(|chosen| chosen.name(rules.program()));
                 assert_eq!(chosen, decided.chosen(), "{name}, bare: {}", context());
             }

@@ -36,7 +36,7 @@ impl Rules {
     /// `strip_source` the author's text is left out; explanations then say where a condition stands and
     /// not how it reads.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
-        let set = &self.set;
+        let set = self.set();
         let chunk = set.bytecode.chunk();
         // One that was only built because it was asked for is of no use to others.
         let serves = |index: &&_| {

@@ -5,19 +5,17 @@ use serde_json::Value as Json;
 use std::num::NonZero;
 use std::thread;
 
-impl<'r> Entry<'r> {
+impl Entry<'_> {
     /// Decides for each of several messages, one after the other as the iterator is advanced.
     /// Nothing is kept of a decision that was handed out.
-    pub fn decide_all<'m>(
-        self,
-        messages: &'m [Json],
-    ) -> impl ExactSizeIterator<Item = Decision<'r>> + use<'r, 'm> {
-        messages.iter().map(move |message| self.decide(message))
+    pub fn decide_all<'m>(self, messages: &'m [Json]) -> impl ExactSizeIterator<Item = Decision> + use<'m> {
+        let mut session = self.session();
+        messages.iter().map(move |message| session.decide(message))
     }
 
     /// Decides for each of several messages on `jobs` threads; 0 is one for each processor. The
     /// decisions stand in the order of the messages.
-    pub fn decide_all_on(self, jobs: usize, messages: &[Json]) -> Vec<Decision<'r>> {
+    pub fn decide_all_on(self, jobs: usize, messages: &[Json]) -> Vec<Decision> {
         let jobs = match jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
             jobs => jobs,
@@ -25,7 +23,7 @@ impl<'r> Entry<'r> {
         let mut parts = messages.chunks(messages.len().div_ceil(jobs).max(1));
         let Some(first) = parts.next() else { return Vec::new() };
         thread::scope(|scope| {
-            let decide = move |part| -> Vec<Decision<'r>> { self.decide_all(part).collect() };
+            let decide = move |part| -> Vec<Decision> { self.decide_all(part).collect() };
             let others: Vec<_> = parts
                 .map(|part| (part, thread::Builder::new().spawn_scoped(scope, move || decide(part))))
                 .collect();
@@ -55,9 +53,8 @@ mod tests {
         let rules = Rules::from_text(text).expect("the rules compile");
         for count in [0, 1, 2, 5, 101] {
             let messages: Vec<_> = (0..count).map(|n| json!({"n": n})).collect();
-            let told = |decision: &crate::Decision<'_>| {
-                (decision.chosen().map(str::to_owned), decision.args().clone())
-            };
+            let told =
+                |decision: &crate::Decision| (decision.chosen().map(str::to_owned), decision.args().clone());
             let expected: Vec<_> = messages.iter().map(|message| told(&rules.decide(message))).collect();
             assert_eq!(rules.main().decide_all(&messages).len(), count);
             let all: Vec<_> = rules.main().decide_all(&messages).map(|decision| told(&decision)).collect();

@@ -2,9 +2,9 @@
 
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
-#[cfg(feature = "jit")]
+use super::set::{RuleSet, Shared};
 use super::tiers::Tiers;
-use super::{Indexing, RuleSet, Rules, Tier};
+use super::{How, Indexing, Rules, Tier};
 use crate::bytecode::{self, Bytecode, LowerError};
 use crate::diag::{Code, Diagnostic};
 use crate::host::Host;
@@ -63,14 +63,14 @@ impl Compiler {
         self
     }
 
-    /// Which engine decides.
+    /// Chooses the engine.
     #[must_use]
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
         self
     }
 
-    /// Whether decisions use the index.
+    /// Chooses where decisions use the index.
     #[must_use]
     pub fn index(mut self, indexing: Indexing) -> Self {
         self.indexing = indexing;
@@ -195,27 +195,24 @@ impl Compiler {
     /// Rules of their parts.
     pub(super) fn assemble(&self, parts: Parts) -> Rules {
         let Parts { program, sources, warnings, bytecode, hosts, index, machine_code } = parts;
-        #[cfg(not(feature = "jit"))]
-        let _ = machine_code;
         let set = RuleSet {
             promises: program.input.as_ref().map(Promises::of),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
             plan: OnceLock::new(),
-            #[cfg(feature = "jit")]
-            tiers: if machine_code { Tiers::of(&bytecode) } else { Tiers::without_code() },
+            tiers: Tiers::new(&bytecode, machine_code),
             bytecode: Arc::new(bytecode),
             hosts,
             sources,
             warnings,
             generation: GENERATION.fetch_add(1, Ordering::Relaxed),
         };
-        Rules { set: Arc::new(set), tier: self.tier, indexing: self.indexing }
+        Rules { shared: Arc::new(Shared::new(set)), how: How { tier: self.tier, indexing: self.indexing } }
     }
 }
 
-/// What rules are made of, compiled or loaded.
+/// The parts that rules are made of, compiled or loaded.
 pub(super) struct Parts {
     pub program: Program,
     pub sources: SourceMap,
@@ -223,7 +220,7 @@ pub(super) struct Parts {
     pub bytecode: Bytecode,
     pub hosts: Vec<Host>,
     pub index: Option<Index>,
-    /// Whether the rules may get machine code.
+    /// True when the rules may get machine code.
     pub machine_code: bool,
 }
 

@@ -1,43 +1,63 @@
 //! The decision as a value: what was chosen, and everything a caller needs to act on it.
 
+mod extras;
+mod serialize;
+
+pub(super) use extras::Extras;
+
+use super::set::Handle;
 use crate::decision::{Choice, Chosen};
 use crate::host::HostFailure;
 use crate::schema::Breach;
-use crate::sema::hir::{Outcome, Program, TableId, TableKind};
-use crate::vm::Computed;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use crate::sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
-use std::sync::LazyLock;
+use smallvec::SmallVec;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// A decision. Serializes to the JSON object that `rulec run` prints:
+/// A decision. It holds alive what it names, whatever becomes of the rules.
+///
+/// Serializes to the JSON object that `rulec run` prints:
 /// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `path` when tables were
 /// jumped through, and `breaches`, `missing_args` and `failures` when there are any. In place of
 /// `chosen` to `metadata` a choice has `branch` (empty when none holds) and `default`; flows have
 /// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
-#[derive(Clone, Debug)]
-pub struct Decision<'r> {
-    pub(super) program: &'r Program,
-    pub(super) generation: u64,
+#[derive(Clone)]
+pub struct Decision {
+    pub(super) rules: Arc<Handle>,
     pub(super) entry: TableId,
-    pub(super) choice: Choice,
+    pub(super) answer: Answer,
     /// Most decisions have none.
     pub(super) extras: Option<Box<Extras>>,
 }
 
-/// What a decision says beside the choice.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Extras {
-    pub computed: Computed,
-    pub breaches: Vec<Breach>,
-    pub failures: Vec<HostFailure>,
-    pub host_time: Duration,
+/// The answer of an entry.
+#[derive(Clone)]
+pub(super) enum Answer {
+    /// One by the rule set alone.
+    Fixed(Choice),
+    /// One by live rules: a statement, and the tables from the entry to it.
+    Live(Picked, Trail),
+}
+
+/// The tables from an entry to the one of the chosen statement.
+pub(super) type Trail = SmallVec<[TableId; 4]>;
+
+/// A choice of live rules.
+#[derive(Clone)]
+pub(super) enum Picked {
+    Nothing,
+    /// A statement of the rule set.
+    Base(Chosen),
+    /// A rule that came later, by its own program.
+    Later(Arc<Program>, RuleId),
 }
 
 /// A flow that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// What the flow answers with.
+    /// The id the flow answers with.
     pub id: &'r str,
     /// Its name in the rules.
     pub name: &'r str,
@@ -50,87 +70,149 @@ pub struct FlowHit<'r> {
 pub struct NextNodes<'d> {
     /// Their ids. Where the message names no next nodes, `next` and `next[0]` stand as written.
     pub nodes: &'d [String],
-    /// Whether the way there leads back.
+    /// True when the way there leads back.
     pub loopback: bool,
 }
 
-static NO_ARGS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
+static EMPTY: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
 
-impl<'r> Decision<'r> {
+impl std::fmt::Debug for Decision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decision")
+            .field("entry", &self.entry())
+            .field("chosen", &self.chosen())
+            .field("target", &self.target())
+            .field("args", self.args())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Decision {
+    /// The chosen statement and the program it stands in.
+    fn picked(&self) -> Option<(&Program, Chosen)> {
+        match &self.answer {
+            Answer::Fixed(Choice { chosen, .. }) => chosen.map(|chosen| (&self.rules.program, chosen)),
+            Answer::Live(Picked::Base(chosen), _) => Some((&self.rules.program, *chosen)),
+            Answer::Live(Picked::Later(program, rule), _) => Some((program, Chosen::Rule(*rule))),
+            Answer::Live(Picked::Nothing, _) => None,
+        }
+    }
+
+    pub(super) fn outcome(&self) -> Option<&Outcome> {
+        self.picked().and_then(|(program, chosen)| chosen.outcome(program))
+    }
+
     /// A list of the extras.
     fn extra<T>(&self, list: impl Fn(&Extras) -> &[T]) -> &[T] {
         self.extras.as_deref().map_or(&[], list)
     }
 
-    fn outcome(&self) -> Option<&'r Outcome> {
-        self.choice.chosen.and_then(|chosen| chosen.outcome(self.program))
-    }
-
     /// The entry decided by.
-    pub fn entry(&self) -> &'r str {
-        &self.program.tables[self.entry.index()].name
+    pub fn entry(&self) -> &str {
+        &self.rules.program.tables[self.entry.index()].name
     }
 
     /// The name of the chosen route, `default`, or `None` when nothing was chosen.
-    pub fn chosen(&self) -> Option<&'r str> {
-        self.choice.chosen.map(|chosen| chosen.name(self.program))
+    pub fn chosen(&self) -> Option<&str> {
+        self.picked().map(|(program, chosen)| chosen.name(program))
     }
 
-    /// The statement that was chosen, as a number in [`Rules::program`](super::Rules::program).
+    /// The statement that was chosen, as a number in [`Rules::program`](super::Rules::program). A route
+    /// that was inserted into live rules has none before it is merged.
     pub fn statement(&self) -> Option<Chosen> {
-        self.choice.chosen
+        match &self.answer {
+            Answer::Fixed(choice) => choice.chosen,
+            Answer::Live(Picked::Base(chosen), _) => Some(*chosen),
+            Answer::Live(..) => None,
+        }
     }
 
-    /// Whether a default answered.
+    /// Returns true when a default answered.
     pub fn is_default(&self) -> bool {
-        matches!(self.choice.chosen, Some(Chosen::Default(_)))
+        matches!(self.picked(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
     /// The handler.
-    pub fn target(&self) -> Option<&'r str> {
-        target(self.outcome()?)
+    pub fn target(&self) -> Option<&str> {
+        match self.outcome()? {
+            Outcome::Handler { name, .. } => Some(name),
+            _ => None,
+        }
     }
 
-    /// The handler's arguments.
+    /// The handler's arguments; empty when there are none.
     pub fn args(&self) -> &Map<String, Json> {
-        args(self.extras.as_deref())
+        self.extras.as_deref().map_or(&*EMPTY, |extras| &extras.computed.args)
     }
 
-    /// The constants given with the target.
-    pub fn metadata(&self) -> Option<&'r Map<String, Json>> {
-        metadata(self.outcome()?)
+    /// The handler's arguments as a type of the program's own.
+    ///
+    /// # Errors
+    /// When the type does not accept them.
+    ///
+    /// ```
+    /// #[derive(serde::Deserialize)]
+    /// struct Listing {
+    ///     limit: u32,
+    /// }
+    ///
+    /// let rules = rulec::Rules::from_text("default -> files(limit: n ?? 20)")?;
+    /// let listing: Listing = rules.decide(&serde_json::json!({"n": 5})).args_as()?;
+    /// assert_eq!(listing.limit, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn args_as<'d, T: Deserialize<'d>>(&'d self) -> Result<T, serde_json::Error> {
+        T::deserialize(self.args())
     }
 
-    /// What kind of statement decided.
+    /// The constants given with the target; empty when there are none.
+    pub fn metadata(&self) -> &Map<String, Json> {
+        match self.outcome() {
+            Some(Outcome::Handler { metadata, .. }) => metadata,
+            _ => &EMPTY,
+        }
+    }
+
+    /// The kind of the statement that decided.
     pub fn kind(&self) -> TableKind {
-        self.program.tables[self.entry.index()].kind
+        self.rules.program.tables[self.entry.index()].kind
     }
 
     /// The chosen branch of a choice.
-    pub fn branch(&self) -> Option<&'r str> {
+    pub fn branch(&self) -> Option<&str> {
         self.chosen().filter(|_| matches!(self.outcome(), Some(Outcome::Branch { .. })))
     }
 
     /// The flow whose pattern was found.
-    pub fn flow(&self) -> Option<FlowHit<'r>> {
-        flow(self.program, self.outcome()?)
+    pub fn flow(&self) -> Option<FlowHit<'_>> {
+        let (program, chosen) = self.picked()?;
+        FlowHit::of(program, chosen)
     }
 
     /// The next nodes that a router chose.
     pub fn next(&self) -> Option<NextNodes<'_>> {
-        next(self.outcome()?, self.extras.as_deref())
+        match self.outcome()? {
+            Outcome::Next { loopback, .. } => {
+                Some(NextNodes { nodes: self.extra(|extras| &extras.computed.next), loopback: *loopback })
+            }
+            _ => None,
+        }
     }
 
     /// The tables from the entry to the one of the chosen route, both included.
-    pub fn path(&self) -> Vec<&'r str> {
-        let tables = self.choice.tables(self.program, self.entry);
-        tables.into_iter().map(|table| &*self.program.tables[table.index()].name).collect()
+    pub fn path(&self) -> Vec<&str> {
+        let program = &self.rules.program;
+        let tables = match &self.answer {
+            Answer::Fixed(choice) => choice.tables(program, self.entry).into(),
+            Answer::Live(_, tables) => tables.clone(),
+        };
+        tables.into_iter().map(|table| &*program.tables[table.index()].name).collect()
     }
 
-    /// The rule set's generation.
+    /// The rule set's generation; that of the last merge for live rules.
     pub fn generation(&self) -> u64 {
-        self.generation
+        self.rules.generation
     }
 
     /// Promises of `input` that the message broke.
@@ -152,133 +234,17 @@ impl<'r> Decision<'r> {
     pub fn host_time(&self) -> Duration {
         self.extras.as_deref().map_or(Duration::ZERO, |extras| extras.host_time)
     }
-
-    pub(crate) fn choice(&self) -> &Choice {
-        &self.choice
-    }
 }
 
-impl Serialize for Decision<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Told {
-            program: self.program,
-            entry: self.entry,
-            chosen: self.chosen(),
-            outcome: self.outcome(),
-            path: self.path(),
-            extras: self.extras.as_deref(),
-        }
-        .serialize(serializer)
-    }
-}
-
-/// What a decision tells, wherever the chosen statement stands.
-pub(super) struct Told<'d> {
-    /// The rules of the entry.
-    pub program: &'d Program,
-    pub entry: TableId,
-    pub chosen: Option<&'d str>,
-    pub outcome: Option<&'d Outcome>,
-    pub path: Vec<&'d str>,
-    pub extras: Option<&'d Extras>,
-}
-
-/// The handler that an outcome names.
-pub(super) fn target(outcome: &Outcome) -> Option<&str> {
-    match outcome {
-        Outcome::Handler { name, .. } => Some(name),
-        _ => None,
-    }
-}
-
-/// The constants given with it.
-pub(super) fn metadata(outcome: &Outcome) -> Option<&Map<String, Json>> {
-    match outcome {
-        Outcome::Handler { metadata, .. } => Some(metadata),
-        _ => None,
-    }
-}
-
-/// The flow whose pattern was found.
-pub(super) fn flow<'r>(program: &'r Program, outcome: &'r Outcome) -> Option<FlowHit<'r>> {
-    match outcome {
-        Outcome::Flow { flow, pattern } => {
-            let flow = program.flows.get(flow.index())?;
-            Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
-        }
-        _ => None,
-    }
-}
-
-/// The next nodes that a router chose.
-pub(super) fn next<'d>(outcome: &Outcome, extras: Option<&'d Extras>) -> Option<NextNodes<'d>> {
-    match outcome {
-        Outcome::Next { loopback, .. } => {
-            let nodes = extras.map_or(&[][..], |extras| &extras.computed.next);
-            Some(NextNodes { nodes, loopback: *loopback })
-        }
-        _ => None,
-    }
-}
-
-/// The arguments of the handler.
-pub(super) fn args(extras: Option<&Extras>) -> &Map<String, Json> {
-    extras.map_or(&*NO_ARGS, |extras| &extras.computed.args)
-}
-
-impl Serialize for Told<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        let entry = &self.program.tables[self.entry.index()];
-        map.serialize_entry("entry", &*entry.name)?;
-        match entry.kind {
-            TableKind::Routes | TableKind::Requirements => {
-                map.serialize_entry("chosen", &self.chosen)?;
-                map.serialize_entry("target", &self.outcome.and_then(target))?;
-                map.serialize_entry("args", args(self.extras))?;
-                map.serialize_entry("metadata", self.outcome.and_then(metadata).unwrap_or(&*NO_ARGS))?;
+impl<'r> FlowHit<'r> {
+    /// The flow that a chosen statement of a program names.
+    pub fn of(program: &'r Program, chosen: Chosen) -> Option<FlowHit<'r>> {
+        match chosen.outcome(program)? {
+            Outcome::Flow { flow, pattern } => {
+                let flow = program.flows.get(flow.index())?;
+                Some(FlowHit { id: &flow.id, name: &flow.name, pattern })
             }
-            TableKind::Choice => {
-                let branch = self.outcome.and(self.chosen).unwrap_or("");
-                map.serialize_entry("branch", branch)?;
-                let default = matches!(self.outcome, Some(Outcome::Branch { default: true }));
-                map.serialize_entry("default", &default)?;
-            }
-            TableKind::Flows => {
-                let hit = self.outcome.and_then(|outcome| flow(self.program, outcome));
-                map.serialize_entry("flow", &hit.map(|hit| hit.id))?;
-                map.serialize_entry("name", &hit.map(|hit| hit.name))?;
-                map.serialize_entry("pattern", &hit.map(|hit| hit.pattern))?;
-            }
-            TableKind::Router => {
-                let next = self.outcome.and_then(|outcome| next(outcome, self.extras));
-                let next = next.unwrap_or(NextNodes { nodes: &[], loopback: false });
-                map.serialize_entry("next", next.nodes)?;
-                map.serialize_entry("loopback", &next.loopback)?;
-            }
+            _ => None,
         }
-        if self.path.len() > 1 {
-            map.serialize_entry("path", &self.path)?;
-        }
-        let Some(extras) = self.extras else { return map.end() };
-        let missing_args = &extras.computed.missing_args;
-        if !missing_args.is_empty() {
-            let missing: Vec<&str> = missing_args.iter().map(|name| &**name).collect();
-            map.serialize_entry("missing_args", &missing)?;
-        }
-        if !extras.breaches.is_empty() {
-            map.serialize_entry("breaches", &extras.breaches)?;
-        }
-        if !extras.failures.is_empty() {
-            let failures: Vec<Json> = extras
-                .failures
-                .iter()
-                .map(
-                    |failure| serde_json::json!({"function": &*failure.function, "message": failure.message}),
-                )
-                .collect();
-            map.serialize_entry("failures", &failures)?;
-        }
-        map.end()
     }
 }

@@ -6,7 +6,6 @@
 //! | `view` | what decisions look at: an immutable base, and what was edited since |
 //! | `find` | which of the later routes may hold for a message? |
 //! | `decide` | decisions by both |
-//! | `decision` | the decision as a value |
 //! | `declarations` | compiling a route alone, with the declarations it mentions |
 //! | `route` | a route so compiled |
 //! | `texts` | the texts behind the rules, with the edits in them |
@@ -15,7 +14,6 @@
 //! | `error` | why an edit was refused |
 
 mod decide;
-mod decision;
 mod declarations;
 mod error;
 mod find;
@@ -27,11 +25,11 @@ mod texts;
 mod view;
 mod writer;
 
-pub use decision::LiveDecision;
 pub use error::{EditError, UnknownRoute};
 
-use super::{CompileError, Compiler, Rules, UnknownEntry};
+use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use crate::explain::Explanation;
+use crate::json::JsonError;
 use crate::loader::{Loader, MemoryLoader};
 use crate::sema::hir::{ROUTES, TableId, TableKind};
 use crate::threads::Threads;
@@ -140,15 +138,23 @@ impl LiveRules {
     }
 
     /// Decides by the routes outside any table.
-    pub fn decide(&self, message: &Json) -> LiveDecision {
+    pub fn decide(&self, message: &Json) -> Decision {
         decide::decide(&self.shared.view.load(), TableId(0), message)
+    }
+
+    /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
+        decide::decide_line(&self.shared.view.load(), TableId(0), text)
     }
 
     /// Decides by the entry of that name.
     ///
     /// # Errors
     /// When there is none.
-    pub fn decide_in(&self, entry: &str, message: &Json) -> Result<LiveDecision, UnknownEntry> {
+    pub fn decide_in(&self, entry: &str, message: &Json) -> Result<Decision, UnknownEntry> {
         let view = self.shared.view.load();
         let table = view.base.rules.entry(entry)?.id();
         Ok(decide::decide(&view, table, message))

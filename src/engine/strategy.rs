@@ -46,7 +46,7 @@ impl Tier {
         }
     }
 
-    /// Whether it can decide on this machine, by this build.
+    /// Checks that it can decide on this machine, by this build.
     ///
     /// # Errors
     /// Why not.
@@ -78,7 +78,7 @@ impl FromStr for Tier {
     }
 }
 
-/// Whether the index finds the routes that may hold. Without it every route is tried in turn; the
+/// The tables for which the index finds the routes that may hold. Without it every route is tried in turn; the
 /// answer is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Indexing {

@@ -147,7 +147,7 @@ impl FlowMatcher {
         if entry.is_empty() {
             return None;
         }
-        entry.decide(&json!({"text": text})).flow()
+        FlowHit::of(self.rules.program(), entry.decide(&json!({"text": text})).statement()?)
     }
 
     fn hit(&self, ranked: &Ranked<'_>) -> IntentHit {

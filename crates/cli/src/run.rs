@@ -74,15 +74,15 @@ pub fn tier() -> impl TypedValueParser<Value = Tier> {
 
 /// A decision's line.
 #[derive(Serialize)]
-struct Decided<'a, 'r> {
+struct Decided<'a> {
     line: u64,
     #[serde(flatten)]
-    decision: &'a Decision<'r>,
+    decision: &'a Decision,
     /// The conditions of a choice that were left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<SkippedCondition>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    matched: Option<Vec<&'r str>>,
+    matched: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
 }
@@ -141,7 +141,7 @@ impl Worker for Decider<'_> {
 }
 
 /// A decision's line, when it is nothing but that. What [`Decided`] would write, with fewer steps.
-fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision<'_>) {
+fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     // Writing to memory cannot fail.
     let _ = write!(out, "{{\"line\":{line}");
     let at = out.len();

@@ -23,7 +23,7 @@ pub struct Summary {
 
 impl Summary {
     /// Counts a decision.
-    pub fn decided(&mut self, decision: &Decision<'_>) {
+    pub fn decided(&mut self, decision: &Decision) {
         match decision.statement() {
             Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
             None => self.none += 1,

@@ -1,7 +1,7 @@
 //! Routes, choices and flows: imported, compiled, decided.
 
 use super::{Case, Setting, Verdict};
-use rulec::{Entry, Rules};
+use rulec::{Decision, Entry, Rules};
 use rulec_import::{Imported, System};
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,8 @@ pub(super) fn route(case: &Case, setting: &Setting) -> Verdict {
 pub(super) fn choice(case: &Case, setting: &Setting) -> Verdict {
     let message = json!({ "steps": case.get("variables")? });
     decided(case, setting, System::Choice, "branches", |imported, rules| {
-        let branch = first_entry(rules).and_then(|entry| entry.decide(&message).branch());
+        let decision = first_entry(rules).map(|entry| entry.decide(&message));
+        let branch = decision.as_ref().and_then(Decision::branch);
         json!(branch.map_or("", |id| imported.original(id)))
     })
 }
@@ -28,7 +29,8 @@ pub(super) fn choice(case: &Case, setting: &Setting) -> Verdict {
 pub(super) fn flow(case: &Case, setting: &Setting) -> Verdict {
     let message = json!({ "text": case.get("message")? });
     decided(case, setting, System::Flows, "flows", |imported, rules| {
-        let hit = rules.entry("flows").ok().and_then(|entry| entry.decide(&message).flow());
+        let decision = rules.entry("flows").ok().map(|entry| entry.decide(&message));
+        let hit = decision.as_ref().and_then(Decision::flow);
         json!({
             "flow": hit.map(|hit| hit.id),
             "pattern": hit.map(|hit| imported.original_pattern(hit.name, hit.pattern)),

@@ -122,7 +122,7 @@ impl Router {
         let request = decision.target().map(|handler| Request {
             message: message.clone(),
             args: args.clone(),
-            metadata: Arc::new(decision.metadata().cloned().unwrap_or_default()),
+            metadata: Arc::new(decision.metadata().clone()),
             route: decision.chosen().unwrap_or_default().to_owned(),
             handler: handler.to_owned(),
             generation: decision.generation(),

@@ -2,36 +2,19 @@
 //! routes that holds and is still there, and of the routes that came later those are tried that stand
 //! before it.
 
-use super::decision::{Answer, LiveDecision, Picked, Trail};
+use super::route::Route;
 use super::view::{Entry, Found, View};
 use crate::decision::Chosen;
-use crate::engine::decision::Extras;
-use crate::engine::{Calls, RuleSet};
-use crate::sema::hir::{Outcome, TableId, TableKind};
+use crate::engine::backend::Calls;
+use crate::engine::decision::{Answer, Decision, Extras, Picked, Trail};
+use crate::engine::input::Input;
+use crate::engine::workspace::{self, Workspace};
+use crate::json::{self, JsonError};
+use crate::sema::hir::{Outcome, RuleId, TableId, TableKind};
 use crate::vm::{Computed, JsonMessage, Scratch, Vm};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
-use std::cell::RefCell;
 use std::sync::Arc;
-
-/// What a thread keeps from decision to decision.
-#[derive(Default)]
-struct Room {
-    scratch: Scratch,
-    found: Vec<u32>,
-}
-
-thread_local! {
-    /// Taken out while a decision runs, so that a host function may decide as well.
-    static ROOM: RefCell<Option<Box<Room>>> = const { RefCell::new(None) };
-}
-
-fn with_room<T>(run: impl FnOnce(&mut Room) -> T) -> T {
-    let mut room = ROOM.with(RefCell::take).unwrap_or_default();
-    let result = run(&mut room);
-    ROOM.with(|home| home.replace(Some(room)));
-    result
-}
 
 /// Whether routes can come and go in an entry, or in tables that it leads to.
 fn is_live(view: &View, entry: TableId) -> bool {
@@ -39,35 +22,41 @@ fn is_live(view: &View, entry: TableId) -> bool {
 }
 
 /// Decides by a table.
-pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecision {
+pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> Decision {
     let rules = &view.base.rules;
     if !is_live(view, entry) {
-        return LiveDecision::of_base(rules, rules.table(entry).decide(message));
+        return rules.table(entry).decide(message);
     }
-    with_room(|room| {
-        let found = view.find(message, &mut room.found);
-        let set = &*rules.set;
-        let (picked, tables, mut extras) = RuleSet::with_scratch(|scratch| {
-            let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
-            base.use_index(set.index(), true);
-            base.leave_out(view.removed(), found.version);
-            let scratch = &mut room.scratch;
-            let mut search =
-                Search { view, found: &found, message, base, scratch, calls: None, computed: None };
-            let (picked, tables) = search.decide(entry);
-            let computed = match &picked {
-                Picked::Base(chosen) => {
-                    chosen.outcome(&set.program).and_then(|outcome| search.base.outcome(outcome))
-                }
-                _ => search.computed,
-            };
-            let mut calls = Calls::of(search.base.hosts());
-            add(&mut calls, search.calls);
-            (picked, tables, Extras::of(computed, calls))
-        });
-        Extras::add_breaches(&mut extras, set.breaches(message));
-        LiveDecision::new(rules, entry, Answer::Both(picked, tables), extras)
+    workspace::with_thread(|Workspace { machine, later: (scratch, numbers), .. }, thread| {
+        let found = view.find(message, numbers);
+        let set = rules.set();
+        let mut base = Vm::json(&set.bytecode, &set.hosts, message, machine);
+        base.use_index(set.index(), true);
+        base.leave_out(view.removed(), found.version);
+        let mut search = Search { view, found: &found, message, base, scratch, calls: None, computed: None };
+        let (picked, tables) = search.decide(entry);
+        let (picked, computed) = match picked {
+            Pick::Later(route) => (Picked::Later(Arc::clone(&route.program), RuleId(0)), search.computed),
+            Pick::Base(chosen) => {
+                let outcome = chosen.outcome(&set.program);
+                (Picked::Base(chosen), outcome.and_then(|outcome| search.base.outcome(outcome)))
+            }
+            Pick::Nothing => (Picked::Nothing, None),
+        };
+        let mut calls = Calls::of(search.base.hosts());
+        add(&mut calls, search.calls.take());
+        let extras = Extras::of(computed, calls, set.breaches(Input::Tree(message)));
+        let rules = Arc::clone(rules.shared.owner(thread));
+        Decision { rules, entry, answer: Answer::Live(picked, tables), extras }
     })
+}
+
+/// Decides by a table for a message as JSON text.
+pub(super) fn decide_line(view: &View, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {
+    if !is_live(view, entry) {
+        return view.base.rules.table(entry).decide_line(text);
+    }
+    Ok(decide(view, entry, &Json::Object(json::parse_object_bytes(text)?)))
 }
 
 /// The names of all routes of a table that hold, in the order they are tried.
@@ -76,22 +65,20 @@ pub(super) fn matched(view: &View, entry: TableId, message: &Json) -> Vec<String
     if !is_live(view, entry) {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
-    with_room(|room| {
-        let found = view.find(message, &mut room.found);
-        let set = &*rules.set;
-        let ids = RuleSet::with_scratch(|scratch| {
-            let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
-            base.use_index(set.index(), true);
-            base.leave_out(view.removed(), found.version);
-            base.matched(entry)
-        });
+    workspace::with_thread(|Workspace { machine, later: (scratch, numbers), .. }, _| {
+        let found = view.find(message, numbers);
+        let set = rules.set();
+        let mut base = Vm::json(&set.bytecode, &set.hosts, message, machine);
+        base.use_index(set.index(), true);
+        base.leave_out(view.removed(), found.version);
+        let ids = base.matched(entry);
         // Each with the number of base routes before it; a later route stands before the base route
         // of that rank.
         let base = ids.into_iter().filter_map(|id| {
             Some((view.base.rank(id)?, true, set.program.rules[id.index()].name.to_string()))
         });
         let later = found.entries.iter().filter(|later| later.route.table == entry);
-        let later = later.filter(|later| later.route.holds(message, &mut room.scratch));
+        let later = later.filter(|later| later.route.holds(message, scratch));
         let later = later.map(|later| (later.before, false, later.route.name().to_string()));
         let mut all: Vec<(u32, bool, String)> = later.chain(base).collect();
         all.sort_by_key(|(rank, base, _)| (*rank, *base));
@@ -145,17 +132,24 @@ struct Frame {
     tables: usize,
 }
 
+/// What is chosen.
+enum Pick<'v> {
+    Nothing,
+    Base(Chosen),
+    Later(&'v Route),
+}
+
 /// How the search through a table ends.
-enum End {
-    Pick(Picked),
+enum End<'v> {
+    Pick(Pick<'v>),
     Goto(TableId, Cursor),
     Continue(TableId),
     Nothing,
 }
 
-impl Search<'_, '_> {
+impl<'v> Search<'_, 'v> {
     /// What is chosen, and the tables on the way there.
-    fn decide(&mut self, entry: TableId) -> (Picked, Trail) {
+    fn decide(&mut self, entry: TableId) -> (Pick<'v>, Trail) {
         let mut tables = Trail::from_slice(&[entry]);
         let mut frames = SmallVec::<[Frame; 8]>::new();
         // A table that chose nothing once in a decision will choose nothing again.
@@ -178,7 +172,7 @@ impl Search<'_, '_> {
                 }
                 None => {
                     let Some(frame) = frames.pop() else {
-                        return (Picked::Nothing, Trail::from_slice(&[entry]));
+                        return (Pick::Nothing, Trail::from_slice(&[entry]));
                     };
                     vain.extend(tables.drain(frame.tables..));
                     at = frame.behind;
@@ -193,7 +187,7 @@ impl Search<'_, '_> {
     }
 
     /// Searches a table from a cursor on.
-    fn search(&mut self, at: Cursor) -> End {
+    fn search(&mut self, at: Cursor) -> End<'v> {
         let base = self.base.first_from(at.table, at.rank);
         let bound = base.map_or(u32::MAX, |found| found.rank);
         let mut next = at.next;
@@ -206,18 +200,18 @@ impl Search<'_, '_> {
                 let behind = Cursor { rank: entry.before, next, ..at };
                 return match entry.route.goto {
                     Some((inner, _)) => End::Goto(inner, behind),
-                    None => End::Pick(Picked::Later(Arc::clone(&entry.route))),
+                    None => End::Pick(Pick::Later(&entry.route)),
                 };
             }
         }
         match base {
             Some(found) => match found.goto {
                 Some(inner) => End::Goto(inner, Cursor { rank: found.rank + 1, next, ..at }),
-                None => End::Pick(Picked::Base(Chosen::Rule(found.route))),
+                None => End::Pick(Pick::Base(Chosen::Rule(found.route))),
             },
             None => match &self.view.base.rules.program().tables[at.table.index()].default {
                 Some(Outcome::Goto(inner)) => End::Continue(*inner),
-                Some(_) => End::Pick(Picked::Base(Chosen::Default(at.table))),
+                Some(_) => End::Pick(Pick::Base(Chosen::Default(at.table))),
                 None => End::Nothing,
             },
         }

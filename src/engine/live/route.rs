@@ -1,7 +1,7 @@
 //! A route that was compiled alone: a rule set of one, with its own fields, normal form and bytecode.
 
 use crate::bytecode::Bytecode;
-use crate::engine::Calls;
+use crate::engine::backend::Calls;
 use crate::host::Host;
 use crate::index::single::{self, Wanted};
 use crate::sema::check::RouteUses;
@@ -19,7 +19,7 @@ pub(super) struct Route {
     /// Where it jumps to, by that number, and the words that say so.
     pub goto: Option<(TableId, Span)>,
     /// The one-route program; it has a table of its own number for the route's.
-    pub program: Program,
+    pub program: Arc<Program>,
     local: TableId,
     bytecode: Bytecode,
     /// The functions it calls.
@@ -54,7 +54,7 @@ impl Route {
             keys.into_iter().map(with_slot).collect()
         });
         let can_hold = only.is_some();
-        Route { table, goto, program, local, bytecode, hosts, uses, keys, can_hold, text }
+        Route { table, goto, program: Arc::new(program), local, bytecode, hosts, uses, keys, can_hold, text }
     }
 
     /// Its name.

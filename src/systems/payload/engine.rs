@@ -1,6 +1,6 @@
 //! The engine that judges a payload's objects, over bindings that get new values while it does.
 
-use crate::engine::{Rules, Tier};
+use crate::engine::{Backend, Rules};
 use crate::eval::Evaluator;
 use crate::host::{Host, HostCalls};
 #[cfg(feature = "jit")]
@@ -101,13 +101,13 @@ impl<'a> Engine<'a> {
 
 impl<'a> Machine<'a> {
     fn new(rules: &'a Rules, slots: Rooted<'a>, scratch: &'a mut Scratch) -> Machine<'a> {
-        if rules.tier() == Tier::Reference {
-            return Machine::Reference(slots);
+        match rules.judging_backend() {
+            Backend::Reference => Machine::Reference(slots),
+            #[cfg(feature = "jit")]
+            Backend::Jit if let Some(code) = rules.machine_code() => {
+                Machine::Compiled(Box::new(code.bound(rules.hosts(), slots, scratch)))
+            }
+            _ => Machine::Vm(BoundVm::new(rules.bytecode(), rules.hosts(), slots, scratch)),
         }
-        #[cfg(feature = "jit")]
-        if let Some(code) = rules.forced_code() {
-            return Machine::Compiled(Box::new(code.bound(rules.hosts(), slots, scratch)));
-        }
-        Machine::Vm(BoundVm::new(rules.bytecode(), rules.hosts(), slots, scratch))
     }
 }

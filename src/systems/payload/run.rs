@@ -9,11 +9,10 @@ use crate::sema::hir::{self, BindingId, Block, Correction, Each, Place, Program,
 use crate::source::SourceMap;
 use crate::trace::{TraceNode, Tracer};
 use crate::value::Value;
-use crate::vm::{Rooted, RootedScratch};
+use crate::vm::Rooted;
 use bumpalo::Bump;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
-use std::cell::RefCell;
 
 /// A violation with what mends it.
 #[derive(Debug)]
@@ -39,10 +38,6 @@ impl Found {
     }
 }
 
-thread_local! {
-    static ROOTED: RefCell<RootedScratch> = RefCell::default();
-}
-
 /// Every violation, in the order of the rules.
 pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
     let Judge { rules, input, .. } = judge;
@@ -60,15 +55,13 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
             trace: None,
         }];
     }
-    // Taken out while it is used, so that a host function may judge as well.
-    let mut rooted = ROOTED.take();
-    let found = Rules::with_scratch(|scratch| {
+    Rules::with_workspace(|workspace| {
         let (program, bump, count) = (rules.program(), Bump::new(), kind.bindings as usize);
-        let slots = Rooted::new(&program.slots, input, count, &mut rooted);
+        let slots = Rooted::new(&program.slots, input, count, &mut workspace.rooted);
         let mut run = Run {
             program,
             payload,
-            engine: Engine::new(rules, input, &bump, slots, scratch),
+            engine: Engine::new(rules, input, &bump, slots, &mut workspace.machine),
             sources: traced.then(|| rules.sources()),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),
@@ -76,9 +69,7 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.block(&kind.block);
         run.found
-    });
-    ROOTED.replace(rooted);
-    found
+    })
 }
 
 struct Run<'a> {

@@ -3,8 +3,7 @@
 use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
 use ::rulec::decision::Chosen;
-use ::rulec::vm::Scratch;
-use ::rulec::{Entry, Indexing, Record, Rules, Tier};
+use ::rulec::{Indexing, Record, Rules, Session, Tier};
 use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -83,14 +82,14 @@ pub fn compile(workload: &Workload) -> Result<Rules, String> {
 /// The evaluator that all answers are held against.
 pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + 'static {
     let rules = rules.with_tier(Tier::Reference);
-    let mut scratch = Scratch::new();
-    move |sample| choose(rules.main(), &rules.prepare(&sample.json), &mut scratch)
+    let mut session = rules.session();
+    move |sample| choose(&mut session, &rules.prepare(&sample.json))
 }
 
 /// The rank of the route that is chosen: its number among the rules, which stand in their order in the
 /// text.
-fn choose(entry: Entry<'_>, record: &Record<'_>, scratch: &mut Scratch) -> Option<u32> {
-    match entry.choose_record(record, scratch).chosen? {
+fn choose(session: &mut Session, record: &Record<'_>) -> Option<u32> {
+    match session.choose(record).chosen? {
         Chosen::Rule(rule) => Some(rule.index() as u32),
         Chosen::Default(_) => None,
     }
@@ -105,14 +104,13 @@ pub struct Decider {
 impl Engine for Decider {
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
         let records = samples.iter().map(|sample| self.rules.prepare(&sample.json)).collect();
-        Box::new(Prepared { entry: self.rules.main(), records, scratch: Scratch::new(), warms: self.warms })
+        Box::new(Prepared { session: self.rules.session(), records, warms: self.warms })
     }
 }
 
 struct Prepared<'e> {
-    entry: Entry<'e>,
+    session: Session,
     records: Vec<Record<'e>>,
-    scratch: Scratch,
     warms: bool,
 }
 
@@ -125,7 +123,7 @@ const WARMING: Duration = Duration::from_secs(1);
 
 impl Ready for Prepared<'_> {
     fn decide(&mut self, at: usize) -> Option<u32> {
-        choose(self.entry, &self.records[at], &mut self.scratch)
+        choose(&mut self.session, &self.records[at])
     }
 
     fn batch(&mut self, from: usize, count: usize, messages: usize) {
@@ -133,7 +131,7 @@ impl Ready for Prepared<'_> {
         for _ in 0..count {
             // The answer is the choice; that a rank stands in it is the workload's affair.
             let record = &self.records[black_box(at)];
-            drop(black_box(self.entry.choose_record(record, &mut self.scratch)));
+            drop(black_box(self.session.choose(record)));
             at += 1;
             if at == messages {
                 at = 0;

@@ -79,7 +79,7 @@ fn whole_microseconds(duration: Duration) -> u64 {
 
 impl Outcome {
     /// The decision's facts, before a handler has run.
-    pub(super) fn undecided(decision: &Decision<'_>) -> Outcome {
+    pub(super) fn undecided(decision: &Decision) -> Outcome {
         Outcome {
             entry: decision.entry().to_owned(),
             route: decision.chosen().map(str::to_owned),

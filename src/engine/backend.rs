@@ -1,0 +1,259 @@
+//! The engines behind one function: which of them decides, resolved once, and a decision by it.
+
+use super::How;
+use super::input::Input;
+use super::set::RuleSet;
+use super::strategy::{Indexing, Tier};
+use crate::decision::Choice;
+use crate::eval::Evaluator;
+use crate::host::{HostCalls, HostFailure};
+#[cfg(feature = "jit")]
+use crate::jit::Machine;
+use crate::sema::hir::{Outcome, RuleId, TableId};
+use crate::vm::{Computed, Message, Scratch, Vm};
+use bumpalo::Bump;
+use serde_json::Value as Json;
+use std::time::Duration;
+
+/// The engine that decides by a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// The plain evaluator that the others are held against.
+    Reference,
+    /// The bytecode machine.
+    Vm {
+        /// Where it finds candidates by the index instead of trying routes in turn.
+        indexing: Indexing,
+        /// True while its decisions are counted and machine code takes over after enough of them.
+        counted: bool,
+    },
+    /// Machine code.
+    #[cfg(feature = "jit")]
+    Jit,
+}
+
+/// The backends of a table, each resolved when a message of its form first comes.
+pub(super) struct Backends {
+    how: How,
+    table: TableId,
+    tree: Option<Backend>,
+    slots: Option<Backend>,
+}
+
+impl Backends {
+    /// Nothing is resolved yet.
+    pub fn new(how: How, table: TableId) -> Backends {
+        Backends { how, table, tree: None, slots: None }
+    }
+
+    /// The table.
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
+    /// The engine that was asked for.
+    pub fn tier(&self) -> Tier {
+        self.how.tier
+    }
+
+    /// The backend for messages that are trees, or whose slots have been read. One that others may take over from is resolved every time.
+    #[inline]
+    pub fn resolve(&mut self, set: &RuleSet, is_tree: bool) -> Backend {
+        let known = if is_tree { &mut self.tree } else { &mut self.slots };
+        match *known {
+            Some(backend) => backend,
+            None => {
+                let backend = set.backend(self.how, self.table, is_tree);
+                if !matches!(backend, Backend::Vm { counted: true, .. }) {
+                    *known = Some(backend);
+                }
+                backend
+            }
+        }
+    }
+}
+
+/// A decision in the making by some engine.
+pub(crate) trait Engine {
+    /// Decides: the first route of the table that holds, or its default.
+    fn decide(&mut self, entry: TableId) -> Choice;
+    /// Every route of the table whose condition holds, in the order they are tried.
+    fn matched(&mut self, table: TableId) -> Vec<RuleId>;
+    /// The values of an outcome, `None` when it has none.
+    fn outcome(&mut self, outcome: &Outcome) -> Option<Computed>;
+    /// Returns what host functions have done so far.
+    fn calls(&self) -> Option<Calls>;
+}
+
+/// The failures and the time of the host functions that a decision called.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    pub failures: Vec<HostFailure>,
+    pub elapsed: Duration,
+}
+
+impl Calls {
+    /// The record of the calls; `None` when it is empty.
+    pub fn of(calls: &HostCalls<'_>) -> Option<Calls> {
+        (!calls.failures.is_empty() || !calls.elapsed.is_zero())
+            .then(|| Calls { failures: calls.failures.clone(), elapsed: calls.elapsed })
+    }
+}
+
+impl Engine for Evaluator<'_> {
+    fn decide(&mut self, entry: TableId) -> Choice {
+        self.decide(entry)
+    }
+
+    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+        self.matched(table)
+    }
+
+    fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
+        outcome.has_values().then(|| {
+            let (args, missing_args) = self.arguments(outcome);
+            Computed { args, missing_args, next: self.next_nodes(outcome) }
+        })
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Calls::of(&self.hosts)
+    }
+}
+
+impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
+    fn decide(&mut self, entry: TableId) -> Choice {
+        self.decide(entry)
+    }
+
+    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+        self.matched(table)
+    }
+
+    fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
+        self.outcome(outcome)
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        Calls::of(self.hosts())
+    }
+}
+
+#[cfg(feature = "jit")]
+impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
+    #[inline]
+    fn decide(&mut self, entry: TableId) -> Choice {
+        self.decide(entry)
+    }
+
+    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+        self.matched(table)
+    }
+
+    fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
+        self.outcome(outcome)
+    }
+
+    #[inline]
+    fn calls(&self) -> Option<Calls> {
+        self.hosts().and_then(Calls::of)
+    }
+}
+
+impl RuleSet {
+    /// The engine to decide by a table with, and counts a decision where it depends on their number.
+    pub fn backend(&self, how: How, table: TableId, is_tree: bool) -> Backend {
+        let vm = |counted| Backend::Vm { indexing: how.indexing, counted };
+        match how.tier {
+            Tier::Reference => Backend::Reference,
+            Tier::Vm => vm(false),
+            #[cfg(not(feature = "jit"))]
+            Tier::Auto | Tier::Jit => vm(false),
+            #[cfg(feature = "jit")]
+            Tier::Auto | Tier::Jit if self.is_indexed(how.indexing, table) => vm(false),
+            #[cfg(feature = "jit")]
+            Tier::Auto => match self.tiers.code() {
+                Some(Ok(_)) if self.tiers.pays(is_tree) => Backend::Jit,
+                None if self.tiers.pays(is_tree) => {
+                    self.tiers.record(&self.bytecode);
+                    vm(true)
+                }
+                _ => vm(false),
+            },
+            #[cfg(feature = "jit")]
+            Tier::Jit => match self.tiers.compiled(&self.bytecode) {
+                Ok(_) => Backend::Jit,
+                Err(_) => vm(false),
+            },
+        }
+    }
+
+    /// True when the index finds the routes of a table.
+    fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
+        match indexing {
+            Indexing::Never => false,
+            Indexing::Auto => self.index.get().is_some_and(|index| index.serves(table)),
+            Indexing::Always => true,
+        }
+    }
+
+    /// Readies a decision and has the work done with it.
+    #[inline(always)]
+    pub fn run<T>(
+        &self,
+        backend: Backend,
+        input: Input<'_>,
+        scratch: &mut Scratch,
+        work: impl FnOnce(&mut dyn Engine) -> T,
+    ) -> T {
+        let indexing = match backend {
+            // It walks trees, so no message is read into slots alone for it.
+            Backend::Reference => match input.tree() {
+                Some(tree) => {
+                    let bump = Bump::new();
+                    return work(&mut self.evaluator(tree, &bump));
+                }
+                None => Indexing::Never,
+            },
+            #[cfg(feature = "jit")]
+            Backend::Jit => match (self.tiers.code(), input.slots()) {
+                (Some(Ok(code)), Ok(slots)) => return work(&mut code.record(&self.hosts, slots, scratch)),
+                (Some(Ok(code)), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
+                _ => Indexing::Never,
+            },
+            Backend::Vm { indexing, .. } => indexing,
+        };
+        match input.slots() {
+            Ok(slots) => {
+                let mut vm = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
+                self.lend_index(&mut vm, indexing);
+                work(&mut vm)
+            }
+            Err(tree) => {
+                let mut vm = Vm::json(&self.bytecode, &self.hosts, tree, scratch);
+                self.lend_index(&mut vm, indexing);
+                work(&mut vm)
+            }
+        }
+    }
+
+    /// The reference evaluator for a message.
+    pub fn evaluator<'a>(&'a self, message: &'a Json, bump: &'a Bump) -> Evaluator<'a> {
+        Evaluator::new(&self.program, message, bump, HostCalls::new(&self.hosts))
+    }
+
+    /// Lends a VM the index, when it may use it.
+    #[inline]
+    fn lend_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
+        match indexing {
+            Indexing::Never => {}
+            Indexing::Auto => {
+                if let Some(index) = self.index.get() {
+                    vm.use_index(index, false);
+                }
+            }
+            Indexing::Always => vm.use_index(self.index(), true),
+        }
+    }
+}

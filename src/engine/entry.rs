@@ -1,0 +1,180 @@
+//! The tables of a rule set, to decide by one message at a time.
+
+use super::How;
+use super::backend::Backends;
+use super::decision::Decision;
+use super::input::{Input, Record};
+use super::session::{Call, Session};
+use super::set::{Handle, Shared};
+use super::workspace::{self, Workspace};
+use crate::diag::nearest;
+use crate::explain::{self, Explanation};
+use crate::input::InputScratch;
+use crate::json::JsonError;
+use crate::sema::hir::{Outcome, Program, TableId, TableKind};
+use crate::trace::{SkippedCondition, Tracer};
+use bumpalo::Bump;
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+
+/// There is no entry of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no entry `{name}`; {hint}")]
+pub struct UnknownEntry {
+    name: String,
+    hint: String,
+}
+
+impl UnknownEntry {
+    pub(super) fn new(name: &str, known: &[&str]) -> UnknownEntry {
+        let hint = match (nearest(name, known.iter().copied()), known) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, []) => "there are none of its kind".to_owned(),
+            (None, known) => format!("the entries are {}", known.join(", ")),
+        };
+        UnknownEntry { name: name.to_owned(), hint }
+    }
+}
+
+/// A table of a rule set, to decide by.
+#[derive(Clone, Copy)]
+pub struct Entry<'r> {
+    pub(super) rules: &'r Shared,
+    pub(super) how: How,
+    pub(super) table: TableId,
+}
+
+impl<'r> Entry<'r> {
+    /// Its name.
+    pub fn name(&self) -> &'r str {
+        &self.program().tables[self.table.index()].name
+    }
+
+    /// Returns true when it holds nothing that could be chosen.
+    pub fn is_empty(&self) -> bool {
+        let table = &self.program().tables[self.table.index()];
+        table.order.is_empty() && table.default.is_none()
+    }
+
+    /// Its table's number, in [`Rules::program`].
+    pub fn id(&self) -> TableId {
+        self.table
+    }
+
+    /// The names of all handlers a decision by this entry may lead to, jumps followed.
+    pub fn targets(&self) -> BTreeSet<&'r str> {
+        let program = self.program();
+        let (mut targets, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![self.table]);
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let table = &program.tables[id.index()];
+            let routes = table.order.iter().map(|route| &program.rules[route.index()]);
+            let outcomes = routes.filter(|route| !route.disabled).map(|route| &route.outcome);
+            for outcome in outcomes.chain(&table.default) {
+                match outcome {
+                    Outcome::Handler { name, .. } => drop(targets.insert(&**name)),
+                    Outcome::Goto(inner) => open.push(*inner),
+                    _ => {}
+                }
+            }
+        }
+        targets
+    }
+
+    /// Opens a session, which decides without looking anything up but the message.
+    pub fn session(&self) -> Session {
+        Session::new(Handle::new(&self.rules.set), Backends::new(self.how, self.table))
+    }
+
+    /// Has work done with this thread's workspace.
+    fn call<T>(&self, work: impl FnOnce(Call<'_>, &mut InputScratch) -> T) -> T {
+        workspace::with_thread(|Workspace { machine, input, .. }, thread| {
+            let backends = &mut Backends::new(self.how, self.table);
+            work(Call { rules: self.rules.owner(thread), backends, machine }, input)
+        })
+    }
+
+    /// Decides for a message.
+    pub fn decide(&self, message: &Json) -> Decision {
+        self.call(|call, _| call.decide(Input::Tree(message)))
+    }
+
+    /// Decides for a message as JSON text: what [`Entry::decide`] decides for the object that
+    /// [`json::parse_object_bytes`](crate::json::parse_object_bytes) reads, without building it where
+    /// that can be.
+    ///
+    /// # Errors
+    /// Those of `parse_object_bytes`, for fields that no rule reads as well.
+    pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
+        self.call(|call, input| call.decide_line(text, input))
+    }
+
+    /// Decides for any value that serializes to an object: what [`Entry::decide`] decides for
+    /// `serde_json::to_value` of it, without building that where it can be. The value may be
+    /// serialized twice.
+    ///
+    /// # Errors
+    /// When the value cannot be represented as JSON.
+    pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
+        self.call(|call, input| call.decide_value(message, input))
+    }
+
+    /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
+    pub fn decide_record(&self, record: &Record<'_>) -> Decision {
+        self.call(|call, _| call.decide_record(record))
+    }
+
+    /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
+    /// by its own condition.
+    pub fn matched(&self, message: &Json) -> Vec<&'r str> {
+        let ids = self.call(|call, _| call.matched(message));
+        ids.into_iter().map(|id| &*self.program().rules[id.index()].name).collect()
+    }
+
+    fn program(&self) -> &'r Program {
+        &self.rules.set.program
+    }
+
+    /// The kind of statement it is.
+    pub fn kind(&self) -> TableKind {
+        self.program().tables[self.table.index()].kind
+    }
+
+    /// The conditions of a choice that cannot be used for this message and are left out, branch by
+    /// branch in the order of the rules. Empty for what is no choice.
+    pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
+        if self.kind() != TableKind::Choice {
+            return Vec::new();
+        }
+        let bump = Bump::new();
+        let rules = &*self.rules.set;
+        let evaluator = rules.evaluator(message, &bump);
+        Tracer::new(evaluator, &rules.sources, false).skipped(self.table)
+    }
+
+    /// The targets a decision may still lead to, given what is known of the message: those of routes
+    /// that hold or whose condition is unknown, up to the first that surely holds. A jump counts as
+    /// all that its table may lead to. Sorted, each once.
+    pub fn possible(&self, message: &Json) -> Vec<&'r str> {
+        let bump = Bump::new();
+        let rules = &*self.rules.set;
+        let mut evaluator = rules.evaluator(message, &bump);
+        let possible = evaluator.possible(self.table).into_iter();
+        let names = possible.filter_map(|chosen| match chosen.outcome(&rules.program) {
+            Some(Outcome::Handler { name, .. }) => Some(&**name),
+            _ => None,
+        });
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Explains how the decision comes about. Fields marked `@private` are masked unless `show_private`.
+    pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
+        let bump = Bump::new();
+        let rules = &*self.rules.set;
+        let evaluator = rules.evaluator(message, &bump);
+        explain::explain(evaluator, self.table, &rules.sources, show_private)
+    }
+}

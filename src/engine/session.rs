@@ -1,0 +1,207 @@
+//! Deciding again and again: all that does not depend on the message is resolved once.
+
+use super::backend::{Backend, Backends};
+use super::decision::{Answer, Decision, Extras};
+use super::input::{Input, Record};
+use super::set::Handle;
+use super::strategy::Tier;
+use super::workspace::Workspace;
+use crate::decision::Choice;
+use crate::input::{Filled, InputScratch, Plan};
+use crate::json::{self, JsonError};
+use crate::sema::hir::RuleId;
+use crate::vm::Scratch;
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// An entry to decide by again and again: the rules, the engine with its machine code, and working
+/// memory of its own. It answers what [`Entry`](super::Entry) answers, and is the fastest way to have
+/// it; a service keeps one for each of its threads.
+///
+/// The rules stay alive while it does. Other rules need another session.
+///
+/// ```
+/// use rulec::Rules;
+/// use serde_json::json;
+///
+/// let rules = Rules::from_text("route small when n < 10 -> few\ndefault -> many")?;
+/// let mut session = rules.session();
+/// assert_eq!(session.decide(&json!({"n": 3})).target(), Some("few"));
+/// assert_eq!(session.decide_line(br#"{"n": 30}"#)?.target(), Some("many"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Session {
+    rules: Arc<Handle>,
+    backends: Backends,
+    workspace: Workspace,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let table = &self.rules.program.tables[self.backends.table().index()];
+        write!(f, "Session({}, generation {})", table.name, self.rules.generation)
+    }
+}
+
+impl Session {
+    /// A session with its own owner of the rules.
+    pub(super) fn new(rules: Arc<Handle>, backends: Backends) -> Session {
+        Session { rules, backends, workspace: Workspace::default() }
+    }
+
+    #[inline(always)]
+    fn call(&mut self) -> (Call<'_>, &mut InputScratch) {
+        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        (Call { rules, backends, machine }, input)
+    }
+
+    /// Decides for a message.
+    pub fn decide(&mut self, message: &Json) -> Decision {
+        self.call().0.decide(Input::Tree(message))
+    }
+
+    /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decide_line(&mut self, text: &[u8]) -> Result<Decision, JsonError> {
+        let (call, input) = self.call();
+        call.decide_line(text, input)
+    }
+
+    /// Decides for any value that serializes to an object; see
+    /// [`Entry::decide_value`](super::Entry::decide_value).
+    ///
+    /// # Errors
+    /// When the value cannot be represented as JSON.
+    pub fn decide_value<T: Serialize>(&mut self, message: &T) -> Result<Decision, serde_json::Error> {
+        let (call, input) = self.call();
+        call.decide_value(message, input)
+    }
+
+    /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
+    pub fn decide_record(&mut self, record: &Record<'_>) -> Decision {
+        self.call().0.decide_record(record)
+    }
+
+    /// Returns what [`Session::decide_record`] decides, and nothing else: no arguments are evaluated, and
+    /// calls of host functions are not told of.
+    #[inline]
+    pub fn choose(&mut self, record: &Record<'_>) -> Choice {
+        self.call().0.choose(record)
+    }
+
+    /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
+    /// by its own condition.
+    pub fn matched(&mut self, message: &Json) -> Vec<&str> {
+        let ids = self.call().0.matched(message);
+        ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
+    }
+
+    /// The engine that decides when the next message is a JSON tree. For one whose fields have been read
+    /// before it may be another, unless an engine was asked for by name.
+    pub fn backend(&mut self) -> Backend {
+        self.backends.resolve(&self.rules, true)
+    }
+}
+
+#[cfg(test)]
+impl Session {
+    /// The engine that decides for the next prepared message.
+    pub(super) fn slots_backend(&mut self) -> Backend {
+        self.backends.resolve(&self.rules, false)
+    }
+}
+
+/// A call through a session, or for an entry with the thread's own workspace.
+pub(super) struct Call<'c> {
+    pub rules: &'c Arc<Handle>,
+    pub backends: &'c mut Backends,
+    pub machine: &'c mut Scratch,
+}
+
+impl<'c> Call<'c> {
+    /// Decides for a message in any form.
+    pub fn decide(self, input: Input<'_>) -> Decision {
+        let Call { rules, backends, machine } = self;
+        let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table());
+        let breaches = rules.breaches(input);
+        let (choice, extras) = rules.run(backend, input, machine, |engine| {
+            let choice = engine.decide(entry);
+            let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&rules.program));
+            let computed = outcome.and_then(|outcome| engine.outcome(outcome));
+            let extras = Extras::of(computed, engine.calls(), breaches);
+            (choice, extras)
+        });
+        Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
+    }
+
+    /// Decides for a prepared message.
+    pub fn decide_record(self, record: &Record<'_>) -> Decision {
+        if record.generation == self.rules.generation {
+            self.decide(Input::Record(record))
+        } else {
+            self.decide(Input::Tree(record.message))
+        }
+    }
+
+    /// Decides for a message as JSON text.
+    pub fn decide_line(mut self, text: &[u8], scratch: &mut InputScratch) -> Result<Decision, JsonError> {
+        if let Some(plan) = self.plan()
+            && let Some(Some(decision)) = scratch.read(plan, text, |filled| self.decide_filled(filled))
+        {
+            return Ok(decision);
+        }
+        let message = Json::Object(json::parse_object_bytes(text)?);
+        Ok(self.decide(Input::Tree(&message)))
+    }
+
+    /// Decides for any value that serializes to an object.
+    pub fn decide_value<T: Serialize>(
+        mut self,
+        message: &T,
+        scratch: &mut InputScratch,
+    ) -> Result<Decision, serde_json::Error> {
+        if let Some(plan) = self.plan()
+            && let Some(Some(decision)) = scratch.take(plan, message, |filled| self.decide_filled(filled))
+        {
+            return Ok(decision);
+        }
+        let message = serde_json::to_value(message)?;
+        Ok(self.decide(Input::Tree(&message)))
+    }
+
+    /// The plan to read messages straight into slots; `None` for the reference evaluator, which walks trees.
+    fn plan(&self) -> Option<&'c Plan> {
+        if self.backends.tier() == Tier::Reference { None } else { self.rules.plan() }
+    }
+
+    /// Decides by slots; `None` where only a tree will do.
+    fn decide_filled(&mut self, filled: Filled<'_, '_>) -> Option<Decision> {
+        // What is wrong with a message is told from the whole of it.
+        if !filled.kept {
+            return None;
+        }
+        let call = Call { rules: self.rules, backends: self.backends, machine: self.machine };
+        Some(call.decide(Input::Slots(filled.values)))
+    }
+
+    /// Chooses for a prepared message.
+    #[inline]
+    pub fn choose(self, record: &Record<'_>) -> Choice {
+        let Call { rules, backends, machine } = self;
+        if record.generation != rules.generation {
+            return Call { rules, backends, machine }.choose(&rules.prepare(record.message));
+        }
+        let (backend, entry) = (backends.resolve(rules, false), backends.table());
+        rules.run(backend, Input::Record(record), machine, |engine| engine.decide(entry))
+    }
+
+    /// Every route that holds, in the order they are tried.
+    pub fn matched(self, message: &Json) -> Vec<RuleId> {
+        let Call { rules, backends, machine } = self;
+        let (backend, entry) = (backends.resolve(rules, true), backends.table());
+        rules.run(backend, Input::Tree(message), machine, |engine| engine.matched(entry))
+    }
+}

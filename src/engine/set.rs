@@ -1,0 +1,123 @@
+//! A compiled rule set, and what keeps it alive while decisions by it are about.
+
+use super::input::{Input, Record};
+use super::tiers::Tiers;
+use crate::bytecode::Bytecode;
+use crate::diag::Diagnostic;
+use crate::host::Host;
+use crate::index::{self, Index};
+use crate::input::Plan;
+use crate::schema::{self, Breach, Promises};
+use crate::sema::hir::Program;
+use crate::sema::normal::{self, Normal};
+use crate::source::SourceMap;
+use serde_json::Value as Json;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+/// The parts of a compiled rule set.
+pub(crate) struct RuleSet {
+    pub program: Program,
+    pub promises: Option<Promises>,
+    /// Made when a tool asks for it.
+    pub normal: OnceLock<Normal>,
+    pub bytecode: Arc<Bytecode>,
+    /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
+    pub index: OnceLock<Index>,
+    /// The plan to read messages straight into slots, made when it is first asked for.
+    pub plan: OnceLock<Option<Plan>>,
+    pub tiers: Arc<Tiers>,
+    pub hosts: Vec<Host>,
+    pub sources: SourceMap,
+    pub warnings: Vec<Diagnostic>,
+    pub generation: u64,
+}
+
+impl RuleSet {
+    /// Resolves every slot of a message.
+    pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
+        Record {
+            slots: self.program.slots.iter().map(|slot| slot.load(message)).collect(),
+            message,
+            breaches: self.breaches_of(message),
+            generation: self.generation,
+        }
+    }
+
+    /// The promises of `input` that a message breaks.
+    pub fn breaches(&self, input: Input<'_>) -> Vec<Breach> {
+        match input {
+            Input::Tree(message) => self.breaches_of(message),
+            Input::Record(record) => record.breaches.clone(),
+            // A message that breaks a promise is not decided by its slots alone.
+            Input::Slots(_) => Vec::new(),
+        }
+    }
+
+    fn breaches_of(&self, message: &Json) -> Vec<Breach> {
+        match (&self.promises, &self.program.input) {
+            (Some(promises), Some(input)) if !promises.surely_kept(message) => {
+                schema::breaches(input, message)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The index, built now when it is not there.
+    pub fn index(&self) -> &Index {
+        self.index.get_or_init(|| index::build(self.normal(), self.bytecode.chunk()))
+    }
+
+    /// The normal form, made now when it is not there.
+    pub fn normal(&self) -> &Normal {
+        self.normal.get_or_init(|| normal::build(&self.program).0)
+    }
+
+    /// The plan to read messages straight into slots; `None` when only a tree will do.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.get_or_init(|| Plan::of(&self.program)).as_ref()
+    }
+}
+
+/// An owner of a rule set. Every decision holds one; to count them all in one place would have the
+/// threads that decide at the same time wait for each other's cache line, so each thread and each
+/// session counts its own.
+#[repr(align(128))]
+pub(crate) struct Handle(Arc<RuleSet>);
+
+impl Handle {
+    /// A new owner.
+    pub fn new(set: &Arc<RuleSet>) -> Arc<Handle> {
+        Arc::new(Handle(Arc::clone(set)))
+    }
+}
+
+impl Deref for Handle {
+    type Target = RuleSet;
+
+    fn deref(&self) -> &RuleSet {
+        &self.0
+    }
+}
+
+/// So many threads have an owner of their own; more share them.
+const OWNERS: usize = 32;
+
+/// A rule set with its owners, shared by the clones of [`Rules`](super::Rules).
+pub(crate) struct Shared {
+    pub set: Arc<RuleSet>,
+    owners: [OnceLock<Arc<Handle>>; OWNERS],
+}
+
+impl Shared {
+    /// A rule set without owners yet.
+    pub fn new(set: RuleSet) -> Shared {
+        Shared { set: Arc::new(set), owners: [const { OnceLock::new() }; OWNERS] }
+    }
+
+    /// The owner for the thread of that number.
+    #[inline]
+    pub fn owner(&self, thread: usize) -> &Arc<Handle> {
+        self.owners[thread % OWNERS].get_or_init(|| Handle::new(&self.set))
+    }
+}

@@ -1,0 +1,147 @@
+//! Which engine decides, and when machine code takes over.
+
+use super::{Backend, Compiler, Decision, Indexing, Rules, Session, Tier};
+use serde_json::json;
+
+fn rules(text: &str) -> Rules {
+    Rules::from_text(text).expect("the rules compile")
+}
+
+#[test]
+fn a_record_of_other_rules_is_resolved_anew() {
+    let first = rules("route a when x == 1 -> one\nroute b when y == 2 -> two\n");
+    let second = rules("route c when y == 2 -> two\nroute d when x == 1 -> one\n");
+    let message = json!({ "x": 1 });
+    let record = first.prepare(&message);
+    for tier in Tier::ALL {
+        for (rules, wanted) in [(&first, "a"), (&second, "d")] {
+            let rules = rules.with_tier(tier);
+            let decision = rules.main().decide_record(&record);
+            assert_eq!(decision.chosen(), Some(wanted), "{tier:?}");
+            let choice = rules.session().choose(&record);
+            assert_eq!(choice.chosen, decision.statement(), "{tier:?}");
+        }
+    }
+}
+
+/// Decides until the code is there, and some times more: what is answered never changes, and a session
+/// that began with the VM goes over to the code.
+#[cfg(feature = "jit")]
+#[test]
+fn rules_that_become_hot_are_compiled_and_answer_as_before() {
+    let rules = rules(
+        "route small when n < 10 and s starts_with \"a\" -> a\n\
+         route even when n % 2 == 0 -> b\n\
+         route long when len(s) > 3 or s in [\"x\", \"yy\"] -> c\n",
+    );
+    let mut reference = rules.with_tier(Tier::Reference).session();
+    let texts = ["abc", "x", "long one", ""];
+    let messages: Vec<_> = (0..40).map(|n| json!({ "n": n, "s": texts[n % 4] })).collect();
+    let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
+    let expected: Vec<_> = records.iter().map(|record| reference.choose(record)).collect();
+    let mut session = rules.session();
+    let code = || rules.set().tiers.code();
+    assert!(code().is_none());
+    let mut rounds = 0;
+    while rounds < 1_000 || code().is_none() {
+        for (record, expected) in records.iter().zip(&expected) {
+            assert_eq!(session.choose(record), *expected);
+        }
+        rounds += 1;
+        assert!(rounds < 1_000_000, "nothing was compiled");
+    }
+    assert!(matches!(code(), Some(Ok(_))), "{:?}", code());
+    for (record, expected) in records.iter().zip(&expected) {
+        assert_eq!(session.choose(record), *expected);
+        assert_eq!(rules.main().decide_record(record).statement(), expected.chosen);
+    }
+    assert_eq!(session.slots_backend(), Backend::Jit);
+}
+
+#[test]
+fn each_engine_is_the_one_that_was_asked_for() {
+    let rules = rules("route a when x == 1 -> one\nroute b when y == 2 -> two\n");
+    let backend = |tier, indexing| rules.with_tier(tier).with_index(indexing).session().backend();
+    assert_eq!(backend(Tier::Reference, Indexing::Auto), Backend::Reference);
+    for indexing in [Indexing::Never, Indexing::Always] {
+        assert_eq!(backend(Tier::Vm, indexing), Backend::Vm { indexing, counted: false });
+    }
+    #[cfg(feature = "jit")]
+    assert_eq!(backend(Tier::Jit, Indexing::Never), Backend::Jit);
+}
+
+#[test]
+fn a_decision_outlives_its_rules_and_its_thread() {
+    fn is_free<T: Send + Sync + 'static>(_: &T) {}
+    let decided = std::thread::spawn(|| {
+        let rules = rules("route a when n > 1 -> one(n: n) { team: \"x\" }\n");
+        let mut session = rules.session();
+        drop(rules);
+        let by_session = session.decide(&json!({"n": 2}));
+        let moved = std::thread::spawn(move || session.decide_line(b"{\"n\": 3}").expect("it is JSON"));
+        [by_session, moved.join().expect("it decides")]
+    });
+    let decided: [Decision; 2] = decided.join().expect("it decides");
+    is_free(&decided);
+    for (decision, n) in decided.iter().zip([2, 3]) {
+        assert_eq!(decision.target(), Some("one"));
+        assert_eq!(decision.metadata()["team"], "x");
+        assert_eq!(decision.args()["n"], n);
+    }
+}
+
+#[test]
+fn more_threads_than_owners_decide() {
+    let rules = rules("route a when n > 1 -> one\n");
+    let decided: Vec<Decision> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..80)
+            .map(|n| {
+                scope.spawn({
+                    let rules = &rules;
+                    move || rules.decide(&json!({"n": n}))
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("it decides")).collect()
+    });
+    let hits: Vec<bool> = decided.iter().map(|decision| decision.target().is_some()).collect();
+    assert_eq!(hits, (0..80).map(|n| n > 1).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_host_function_may_decide_while_the_thread_or_a_session_does() {
+    let inner = rules("route yes when len(text) > 2 -> yes\n");
+    let asks = move |text: String| inner.decide(&json!({ "text": text })).chosen() == Some("yes");
+    let text = "extern fn asks(text: string) -> bool\nroute r when asks(text) -> h\n";
+    let outer = Compiler::new().function("asks", asks).compile_text(text).expect("the rules compile");
+    let mut session: Session = outer.session();
+    for (text, wanted) in [("abc", Some("r")), ("a", None)] {
+        let message = json!({ "text": text });
+        assert_eq!(outer.decide(&message).chosen(), wanted);
+        assert_eq!(session.decide(&message).chosen(), wanted);
+        let line = message.to_string();
+        assert_eq!(outer.decide_line(line.as_bytes()).expect("it is JSON").chosen(), wanted);
+        assert_eq!(session.decide_line(line.as_bytes()).expect("it is JSON").chosen(), wanted);
+    }
+}
+
+#[test]
+fn arguments_become_a_type_of_the_programs_own() {
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Listing<'a> {
+        limit: u8,
+        #[serde(borrow)]
+        name: Option<&'a str>,
+    }
+    let rules = rules(
+        "handler files(limit: int, name?: string)\n\
+         route a when n > 1 -> files(limit: n, name: name)\n",
+    );
+    let decision = rules.decide(&json!({"n": 5, "name": "x"}));
+    assert_eq!(decision.args_as::<Listing<'_>>().expect("it fits"), Listing { limit: 5, name: Some("x") });
+    let decision = rules.decide(&json!({"n": 5000}));
+    assert!(decision.args_as::<Listing<'_>>().is_err());
+    // Without a handler there are none.
+    assert!(rules.decide(&json!({})).args_as::<Listing<'_>>().is_err());
+    assert!(rules.decide(&json!({})).metadata().is_empty());
+}
