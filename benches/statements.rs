@@ -148,7 +148,7 @@ fn choices(c: &mut Criterion) {
     let messages: Vec<Json> = (0..MESSAGES)
         .map(|_| {
             let mut parse = json!({"amount": random.below(2_000), "country": random.pick(&["CN", "DE"])});
-            if random.percent(50) {
+            if random.chance(50) {
                 parse["items"] = (0..random.below(30)).collect();
                 parse["note"] = random.pick(NOUNS).into();
             }

@@ -11,6 +11,7 @@ mod input;
 mod live;
 mod strategy;
 mod tiers;
+mod used;
 
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
@@ -18,6 +19,8 @@ pub use files::{DiskLoader, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use live::{EditError, LiveDecision, LiveRules, UnknownRoute};
 pub use strategy::{Indexing, Tier, TierUnavailable};
+#[doc(hidden)]
+pub use used::Engine;
 
 use crate::bytecode::Bytecode;
 use crate::decision::{Choice, Chosen};

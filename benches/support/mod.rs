@@ -4,6 +4,7 @@
 
 pub mod messages;
 pub mod mixes;
+#[path = "../../tests/support/random.rs"]
 pub mod random;
 pub mod rules;
 pub mod walker;

@@ -106,17 +106,17 @@ fn route(random: &mut Random, number: usize, kind: Kind) -> Route {
     let term = |random: &mut Random, at: usize| match (kind, at) {
         (Kind::Mixed, 0) if first < 60 => text_term(random, verb, noun),
         (Kind::Mixed, 0) if first < 70 => regex_term(random, verb, noun),
-        (Kind::Mixed, 1) if random.percent(25) => text_term(random, verb, noun),
+        (Kind::Mixed, 1) if random.chance(25) => text_term(random, verb, noun),
         _ => field_term(random),
     };
     Route {
         name: format!("{verb}_{noun}_{number}"),
-        docs: random.percent(10).then(|| format!("Messages that ask to {verb} the {noun}.")),
-        priority: random.percent(70).then(|| random.below(20) as i64 * 10),
+        docs: random.chance(10).then(|| format!("Messages that ask to {verb} the {noun}.")),
+        priority: random.chance(70).then(|| random.below(20) as i64 * 10),
         terms: (0..count).map(|at| term(random, at)).collect(),
-        or_last: random.percent(15),
+        or_last: random.chance(15),
         handler: format!("{noun}_handler"),
-        metadata: random.percent(40).then(|| (random.pick(TAGS).to_owned(), random.below(5))),
+        metadata: random.chance(40).then(|| (random.pick(TAGS).to_owned(), random.below(5))),
     }
 }
 

@@ -9,7 +9,7 @@
 mod decide;
 mod shipped;
 
-use crate::engine::Tier;
+use crate::engine::{Engine, Indexing, Rules, Tier};
 use crate::json;
 use serde_json::{Map, Value as Json};
 
@@ -33,6 +33,25 @@ pub struct Kind {
 
 /// Whether the case holds; otherwise what is wrong.
 type Verdict = Result<(), String>;
+
+/// The rules as an engine decides by them, which must be the one that was asked for.
+fn by(rules: &Rules, tier: Tier) -> Result<Rules, String> {
+    let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
+    let rules = rules.with_tier(tier).with_index(indexing);
+    rules.ready().map_err(|error| error.to_string())?;
+    let wanted = match tier {
+        Tier::Auto => return Ok(rules),
+        Tier::Reference => Engine::Reference,
+        Tier::Vm => Engine::Vm,
+        Tier::Jit => Engine::Jit,
+    };
+    let found = rules.main().engine(false);
+    if found == wanted {
+        Ok(rules)
+    } else {
+        Err(format!("the engine {tier} was asked for, and {found:?} decides"))
+    }
+}
 
 /// Every kind, in the order it is documented.
 pub const KINDS: &[Kind] = &[

@@ -126,7 +126,7 @@ impl Maker<'_> {
             terms.push(term);
         }
         // An author writes the test of the text first or last.
-        if self.random.percent(50) {
+        if self.random.chance(50) {
             terms.rotate_left(1);
         }
         Route { rank: rank as u32, priority, terms }
@@ -143,8 +143,8 @@ impl Maker<'_> {
     }
 
     fn text(&mut self) -> (Term, f64) {
-        let chinese = self.random.percent(30);
-        let fold = !chinese && self.random.percent(40);
+        let chinese = self.random.chance(30);
+        let fold = !chinese && self.random.chance(40);
         let ((first, a), (second, b)) = (self.word(chinese), self.word(chinese));
         let (glue, planted) = (if chinese { "" } else { " " }, 0.4 / self.shape.routes as f64);
         let contains = |words: Vec<String>, joined| Term::Contains { words, joined, fold };
@@ -230,7 +230,7 @@ impl Maker<'_> {
                 continue;
             }
             let part = (wanted / present).min(0.95) * field.limit();
-            let (comparison, threshold) = if self.random.percent(60) {
+            let (comparison, threshold) = if self.random.chance(60) {
                 (Comparison::AtLeast, field.limit() - part)
             } else {
                 (Comparison::Below, part)

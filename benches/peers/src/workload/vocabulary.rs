@@ -53,9 +53,9 @@ impl Density {
     fn syllables(self, at: usize, random: &mut Random) -> usize {
         match self {
             Density::Rare | Density::Sparse => {
-                2 + usize::from(at > 400) + usize::from(at > 20_000 && random.percent(50))
+                2 + usize::from(at > 400) + usize::from(at > 20_000 && random.chance(50))
             }
-            Density::Dense => 2 + usize::from(at > 400 && random.percent(50)),
+            Density::Dense => 2 + usize::from(at > 400 && random.chance(50)),
         }
     }
 
@@ -63,9 +63,9 @@ impl Density {
     fn characters(self, at: usize, random: &mut Random) -> usize {
         match self {
             Density::Rare | Density::Sparse => {
-                2 + usize::from(at > 100 || random.percent(30)) + usize::from(at > 3_000)
+                2 + usize::from(at > 100 || random.chance(30)) + usize::from(at > 3_000)
             }
-            Density::Dense => 2 + usize::from(at > 500 || random.percent(30)),
+            Density::Dense => 2 + usize::from(at > 500 || random.chance(30)),
         }
     }
 }
