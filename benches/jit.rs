@@ -73,7 +73,7 @@ fn of_kind(name: &'static str, count: usize, kind: Kind) -> Case {
     Case::new(name, &rules::file(&routes, true), messages(200, &rules::phrases(&routes), 11))
 }
 
-/// What a program by hand would have in place of a message.
+/// The record that a program by hand would have in place of a message.
 struct Typed<'m> {
     text: &'m str,
     role: &'m str,

@@ -124,7 +124,7 @@ fn messages() -> Vec<Json> {
     ]
 }
 
-/// How many allocations a call makes on this thread.
+/// Counts the allocations that a call makes on this thread.
 fn allocations(call: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     call();

@@ -52,7 +52,7 @@ fn classifier(folder: &Path) -> &'static Classifier {
     })
 }
 
-/// What became of the messages: of the known intents, how many are right, wrong, and abstained from; of those out of
+/// The counts of messages: of the known intents, those right, wrong, and abstained from; of those out of
 /// scope, how many are caught by an intent.
 #[derive(Debug, Default, PartialEq)]
 struct Measured {

@@ -73,7 +73,7 @@ fn files(blocks: &[Block]) -> MemoryLoader {
     })
 }
 
-/// What is found in the main file of a loader, warnings included.
+/// The findings about the main file of a loader, warnings included.
 fn found(compiler: &Compiler, loader: &dyn Loader) -> Vec<Diagnostic> {
     match compiler.compile_with(loader, MAIN) {
         Ok(rules) => rules.warnings().to_vec(),
@@ -251,7 +251,7 @@ fn a_file_on_disk_over_the_limit_is_refused_before_it_is_read() {
     assert_eq!(codes(error.diagnostics()), [Code::FileUnreadable]);
 }
 
-/// What the first two digits of a code say.
+/// The meaning of a code's first two digits.
 const RANGES: &[(&str, &str)] = &[
     ("E00", "Files and characters"),
     ("E01", "The shape of the text"),

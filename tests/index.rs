@@ -53,7 +53,7 @@ fn rule_sets_of_every_size_are_decided_alike() {
     assert!(by_itself.ends_with(&[400, 400, 2_000, 2_000]), "`auto` takes the index at {by_itself:?}");
 }
 
-/// What the compiler says of each route, for one of every kind.
+/// One route of every kind, and what the compiler says of it.
 #[test]
 fn the_plan_says_how_each_route_is_found_and_why() {
     let rules = Rules::from_text(

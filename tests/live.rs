@@ -91,14 +91,14 @@ impl Text {
     }
 }
 
-/// What a caller sees; which host functions are asked is the engine's choice.
+/// Everything that a caller sees, but the host functions that are asked: that is the engine's choice.
 fn seen(decision: &impl serde::Serialize) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     json.as_object_mut().expect("an object").remove("failures");
     json
 }
 
-/// How often something happened in a run.
+/// The number of times that something happened in a run.
 #[derive(Debug, Default)]
 struct Tally {
     decided: usize,
@@ -225,7 +225,7 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
             grown.insert(entry, line);
             text = grown;
         }
-        let column = COLUMNS[random.below(COLUMNS.len())];
+        let column = COLUMNS[seed as usize % COLUMNS.len()];
         let compiler = compiler().tier(column.tier).index(column.indexing);
         let Ok(live) = LiveRules::from_text(compiler, &text.source()) else { continue };
         let live = live.merge_after(if random.chance(50) { 3 + random.below(8) } else { usize::MAX });

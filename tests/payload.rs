@@ -77,7 +77,7 @@ fn all_cases() -> Vec<Json> {
     read_cases(&shared::shared("cases/payload.jsonl").unwrap_or_else(own))
 }
 
-/// What is accepted as it is fits the schema; what lacks a field, or has one of the wrong type, does not.
+/// A payload that is accepted as it is fits the schema; one that lacks a field, or has one of the wrong type, does not.
 #[test]
 fn schemas_agree_with_the_judge() {
     let rules = decisions();

@@ -4,14 +4,18 @@
 mod support;
 
 use rulec::Rules;
-use rulec::systems::payload::Outcome;
-use serde_json::json;
+use rulec::systems::payload::{Judgement, Outcome};
+use serde_json::{Value as Json, json};
 use support::engines::{COLUMNS, Column, REFERENCE, VM};
 use support::generate::payload::Payloads;
 use support::random::Random;
 
 const PROGRAMS: u64 = 600;
 const PAYLOADS: usize = 40;
+
+fn json(judgement: &Judgement) -> Json {
+    serde_json::to_value(judgement).expect("a judgement is JSON")
+}
 
 #[test]
 fn every_engine_judges_like_the_reference() {
@@ -40,7 +44,6 @@ fn every_engine_judges_like_the_reference() {
             let expected = reference.judge(&payload);
             let judgement = machine.judge(&payload);
             let context = || format!("seed {seed}, payload {payload}\n{source}");
-            let json = |judgement| serde_json::to_value(judgement).expect("a judgement is JSON");
             let expected_json = json(&expected);
             for (column, judge) in &others {
                 assert_eq!(json(&judge.judge(&payload)), expected_json, "{column:?}: {}", context());

@@ -1,4 +1,4 @@
-//! What the compiler says about wrong rules, tested by code and underlined text; and for the most
+//! The compiler's findings about wrong rules, tested by code and underlined text; and for the most
 //! frequent errors by their whole wording.
 //!
 //! Below a line of `tests/ui/*.rules` stands what is reported for it, each as
@@ -95,7 +95,7 @@ fn findings(path: &str) -> (Vec<Finding>, SourceMap) {
     (found, sources)
 }
 
-/// What a file's annotations foretell.
+/// The findings that a file's annotations foretell.
 fn foretold(name: &str, text: &str) -> Vec<Finding> {
     let mut line = 1;
     let mut out = Vec::new();

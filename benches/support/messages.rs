@@ -7,7 +7,7 @@ use super::words::{
 };
 use serde_json::{Map, Value as Json, json};
 
-/// So many messages; three in ten are Chinese, and half hold one of the phrases.
+/// Makes messages: three in ten are Chinese, and half hold one of the phrases.
 pub fn messages(count: usize, phrases: &[String], seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     (0..count).map(|_| message(&mut random, phrases)).collect()

@@ -1,4 +1,4 @@
-//! What the benchmarks share: seeded rules and messages, and the tree walker they are held against.
+//! The parts that benchmarks share: seeded rules and messages, and the tree walker they are held against.
 
 #![allow(dead_code, missing_docs, reason = "each benchmark uses a part of it")]
 

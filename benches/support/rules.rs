@@ -6,7 +6,7 @@ use super::random::Random;
 use super::words::{CHANNELS, CHINESE, COUNTRIES, ERRORS, NOUNS, ROLES, TAGS, VERBS};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// What the routes test.
+/// The subject of the routes' tests.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
     /// Fields of the context alone.
@@ -22,7 +22,7 @@ pub struct Route {
     pub priority: Option<i64>,
     /// Joined by `and`, but for the last.
     pub terms: Vec<Term>,
-    /// Whether the last is joined by `or`.
+    /// True when the last is joined by `or`.
     pub or_last: bool,
     pub handler: String,
     pub metadata: Option<(String, usize)>,
@@ -68,7 +68,7 @@ input {
 }
 ";
 
-/// So many routes.
+/// Makes routes, `count` of them.
 pub fn routes(count: usize, kind: Kind, seed: u64) -> Vec<Route> {
     let mut random = Random::new(seed);
     (0..count).map(|number| route(&mut random, number, kind)).collect()

@@ -1,4 +1,4 @@
-//! What several tests need: the routers that the cases name, and workflows written in one line.
+//! The parts that several tests need: the routers that the cases name, and workflows written in one line.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use rulec::Rules;

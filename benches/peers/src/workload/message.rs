@@ -21,7 +21,7 @@ pub struct Message {
 
 /// The probability that a field which may be missing is present, in percent.
 pub const PRESENT: usize = 90;
-/// How many messages in a hundred hold all the words of one route's text test.
+/// The number of messages in a hundred that hold all the words of one route's text test.
 const PLANTED: usize = 40;
 
 impl Message {
