@@ -49,7 +49,7 @@ fn rule_sets_of_every_size_are_decided_alike() {
     }
     println!("{pairs} pairs, {hits} with a route; of {chose} choices the index found {found}; {by_itself:?}");
     assert!(hits * 3 > pairs, "only {hits} of {pairs} messages have a route");
-    assert!(chose > 100 && found * 10 > chose * 9, "of {chose} choices the index found {found}");
+    assert!(chose > 2_000 && found * 100 >= chose * 89, "of {chose} choices the index found {found}");
     assert!(by_itself.ends_with(&[400, 400, 2_000, 2_000]), "`auto` takes the index at {by_itself:?}");
 }
 

@@ -13,12 +13,12 @@ use crate::engine::{Engine, Indexing, Rules, Tier};
 use crate::json;
 use serde_json::{Map, Value as Json};
 
-/// What a case is run with.
+/// The settings that a case is run with.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// The engines that must answer alike.
     pub tiers: Vec<Tier>,
-    /// What all cases of a file share, for the kinds that have such a thing.
+    /// The context that all cases of a file share, for the kinds that have one.
     pub context: Option<Json>,
 }
 
@@ -31,7 +31,7 @@ pub struct Kind {
     run: fn(&Case, &Setting) -> Verdict,
 }
 
-/// Whether the case holds; otherwise what is wrong.
+/// The verdict on a case: it holds, or what is wrong.
 type Verdict = Result<(), String>;
 
 /// The rules as an engine decides by them, which must be the one that was asked for.
@@ -83,7 +83,7 @@ impl Case {
         self.members.get(key).unwrap_or(other)
     }
 
-    /// Whether the original refuses to load what the case holds.
+    /// True when the original refuses to load what the case holds.
     fn expects_load_error(&self) -> bool {
         self.members.get("expected").and_then(|expected| expected.get("load_error"))
             == Some(&Json::Bool(true))
@@ -97,11 +97,11 @@ pub struct Failure {
     pub line: usize,
     /// The case's name, where it has one.
     pub name: String,
-    /// What is wrong.
+    /// The mistake, in words.
     pub message: String,
 }
 
-/// How a file of cases came out.
+/// The result of a file of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Cases that hold.

@@ -1,4 +1,4 @@
-//! Which flow a message wants: keyword flows by their patterns, intent flows by the built-in
+//! Finds the flow that a message wants: keyword flows by their patterns, intent flows by the built-in
 //! classifier or a language model, and their execution.
 //!
 //! [`FlowMatcher`] finds flows and is offline. With the feature `http`, [`FlowRunner`] asks a language
@@ -57,11 +57,11 @@ pub struct FlowMatcher {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
-    /// What it answers with.
+    /// The id that it answers with.
     pub id: String,
     /// The name in the rules of the first flow with this id.
     pub name: String,
-    /// What it does, for a language model; empty when the rules do not say.
+    /// Its description, for a language model; empty when the rules have none.
     pub description: String,
     /// Sentences that mean it.
     pub examples: Vec<String>,
@@ -73,7 +73,7 @@ pub struct IntentFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
-    /// What the flow answers with.
+    /// The id that the flow answers with.
     pub id: String,
     /// Its name in the rules.
     pub name: String,
@@ -81,7 +81,7 @@ pub struct IntentHit {
     pub score: f64,
 }
 
-/// What a message leads to without a language model.
+/// The result of searching a flow without a language model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found<'m> {
     /// The first keyword flow of which a pattern matches.
