@@ -68,7 +68,7 @@ fn how(name: &str) -> Option<(usize, Tier, Indexing)> {
     })
 }
 
-/// What is counted: callgrind collects while it is inside a function called `decide_all…`.
+/// The function that is counted: callgrind collects while it is inside one called `decide_all…`.
 #[inline(never)]
 fn decide_all_records(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
     choose_all(session, records, decisions)

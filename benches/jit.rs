@@ -59,10 +59,10 @@ fn numbers(name: &'static str, routes: usize, arithmetic: bool) -> Case {
         let _ = writeln!(source, "route r{at} when {condition} -> h{at}");
     }
     let mut message = || {
-        let g = if random.percent(80) { json!(random.below(50)) } else { json!(null) };
+        let g = if random.chance(80) { json!(random.below(50)) } else { json!(null) };
         let f = random.below(1000) as f64 / 20.0;
         json!({"ctx": {
-            "a": random.below(60), "b": random.below(60), "f": f, "g": g, "on": random.percent(50)
+            "a": random.below(60), "b": random.below(60), "f": f, "g": g, "on": random.chance(50)
         }})
     };
     Case::new(name, &source, (0..200).map(|_| message()).collect())
@@ -73,7 +73,7 @@ fn of_kind(name: &'static str, count: usize, kind: Kind) -> Case {
     Case::new(name, &rules::file(&routes, true), messages(200, &rules::phrases(&routes), 11))
 }
 
-/// What a program by hand would have in place of a message.
+/// The record that a program by hand would have in place of a message.
 struct Typed<'m> {
     text: &'m str,
     role: &'m str,

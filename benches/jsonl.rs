@@ -56,7 +56,7 @@ struct LastError {
     count: i64,
 }
 
-/// What the loop writes that only parses: as long as a decision's line.
+/// The line that is written by the loop that only parses: as long as a decision's.
 const FIXED: &[u8] =
     b"{\"entry\":\"routes\",\"chosen\":\"default\",\"target\":\"default_handler\",\"args\":{},\"metadata\":{}}\n";
 

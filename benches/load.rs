@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a call gives, how long it takes, and what it leaves on the heap.
+/// Returns what a call gives, how long it takes, and what it leaves on the heap.
 fn measured<T>(make: impl FnOnce() -> T) -> (T, Duration, usize) {
     let before = LIVE.load(Ordering::Relaxed);
     let start = Instant::now();

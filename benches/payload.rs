@@ -1,4 +1,4 @@
-//! How long judging a payload takes, for each kind of the shipped rules.
+//! The time that judging a payload takes, for each kind of the shipped rules.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rulec::Rules;

@@ -14,7 +14,7 @@ use support::words::{CHINESE, CHINESE_FILLERS, FILLERS, NOUNS, VERBS};
 
 const MESSAGES: usize = 500;
 
-/// How patterns are matched.
+/// The way patterns are matched.
 #[derive(Clone, Copy)]
 enum Way {
     Exact,
@@ -62,7 +62,7 @@ impl Flows {
         Flows { rules: Rules::from_text(&source).expect("the flows compile"), patterns, way, messages }
     }
 
-    /// What a program without rules does: one pattern after the other.
+    /// Does what a program without rules would: tries one pattern after the other.
     fn by_hand(&self, text: &str) -> Option<usize> {
         let folded = text.trim().to_lowercase();
         self.patterns.iter().position(|(pattern, regex)| match (self.way, regex) {
@@ -148,7 +148,7 @@ fn choices(c: &mut Criterion) {
     let messages: Vec<Json> = (0..MESSAGES)
         .map(|_| {
             let mut parse = json!({"amount": random.below(2_000), "country": random.pick(&["CN", "DE"])});
-            if random.percent(50) {
+            if random.chance(50) {
                 parse["items"] = (0..random.below(30)).collect();
                 parse["note"] = random.pick(NOUNS).into();
             }

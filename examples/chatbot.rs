@@ -78,7 +78,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What the bot says: the endpoint's reply, or something helpful when there is none. Nothing is lost:
+/// Returns the bot's words: the endpoint's reply, or something helpful when there is none. Nothing is lost:
 /// the outcome says what failed.
 fn answer(outcome: &FlowOutcome) -> String {
     match &outcome.result {

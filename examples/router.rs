@@ -30,7 +30,7 @@ async fn wake_somebody(_: Request) -> Json {
     json!("awake")
 }
 
-/// What every other handler of this example does.
+/// The work of every other handler of this example.
 async fn pass_on(request: Request) -> Json {
     json!(format!("passed on: {}", request.text()))
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-/// What the rules call `text` and `ctx`; any type that serializes to an object will do.
+/// The message, which the rules read as `text` and `ctx`; any type that serializes to an object will do.
 #[derive(Serialize)]
 struct Message {
     text: &'static str,

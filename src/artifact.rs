@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What an artifact begins with; no text does.
+/// The first bytes of an artifact; no text begins so.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Changes whenever the bytes mean something else.
 const FORMAT: u32 = 2;
@@ -50,14 +50,14 @@ pub enum ArtifactError {
     Malformed(#[from] Fault),
 }
 
-/// What an artifact holds.
+/// The contents of an artifact.
 #[derive(Debug)]
 pub struct Contents {
     /// The typed program.
     pub program: Program,
     /// The files it was compiled from.
     pub sources: SourceMap,
-    /// What the compiler had to say.
+    /// The compiler's warnings.
     pub warnings: Vec<Diagnostic>,
     /// The bytecode.
     pub chunk: Chunk,
@@ -65,7 +65,7 @@ pub struct Contents {
     pub index: Option<Index>,
 }
 
-/// Whether a file that begins like this is an artifact.
+/// True when a file that begins like this is an artifact.
 pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
@@ -118,7 +118,7 @@ pub fn write(
     file
 }
 
-/// What conditions refer to, counted before them.
+/// The things that conditions refer to, counted before them.
 const COUNTED: [Numbered; 8] = [
     Numbered::File,
     Numbered::Slot,

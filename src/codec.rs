@@ -1,4 +1,4 @@
-//! How compiled rules are written as bytes: small numbers take one byte, a repeated text is written
+//! The bytes of compiled rules: small numbers take one byte, a repeated text is written
 //! once. What is read is never trusted: a count is held against the bytes that are left, a number
 //! against what it numbers, nesting against a limit; so reading gives an error or something that
 //! is safe to use, whatever the bytes.
@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What is wrong with bytes that do not say what they should.
+/// A mistake in bytes that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Fault(pub &'static str);
 
-/// What can be written and read again. Equal values give equal bytes.
+/// A value that can be written and read again. Equal values give equal bytes.
 pub trait Stored: Sized {
     /// Appends it.
     fn write(&self, to: &mut Writer);
@@ -26,7 +26,7 @@ pub trait Stored: Sized {
     fn read(from: &mut Reader<'_>) -> Result<Self, Fault>;
 }
 
-/// What numbers may refer to while reading.
+/// The things that numbers may refer to while reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is what it is called")]
 pub enum Numbered {
@@ -40,7 +40,7 @@ pub enum Numbered {
     Value,
 }
 
-/// How many there are of each [`Numbered`].
+/// The count of each [`Numbered`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([u32; 8]);
 
@@ -52,7 +52,7 @@ impl Counts {
         self
     }
 
-    /// How many there are of something.
+    /// The count of something.
     pub fn of(&self, what: Numbered) -> usize {
         self.0[what as usize] as usize
     }
@@ -60,7 +60,7 @@ impl Counts {
 
 /// Deeper nesting is refused: the compiler allows half of it.
 const MAX_DEPTH: u32 = 512;
-/// So many bytes are set aside before what a count promises has been seen.
+/// The most bytes that are set aside before what a count promises has been seen.
 const TRUST: usize = 1 << 20;
 
 /// Parts that are read by themselves when they are asked for, one behind the other.
@@ -101,7 +101,7 @@ pub struct Writer {
     texts: Option<HashMap<Arc<str>, u32>>,
     /// The file and offset of the last place, from which the next is told.
     place: (u32, u32),
-    /// What is put aside to be read later.
+    /// The bytes put aside to be read later.
     parts: Vec<u8>,
 }
 
@@ -111,12 +111,12 @@ impl Writer {
         Writer { texts: Some(HashMap::new()), ..Writer::default() }
     }
 
-    /// What was written.
+    /// The bytes written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// What was put aside, which is taken.
+    /// Takes what was put aside.
     pub fn take_parts(&mut self, counts: Counts) -> Parts {
         Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
@@ -155,7 +155,7 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// How many, then the words as they are.
+    /// Writes the number of words, then the words as they are.
     pub fn words(&mut self, words: &[u64]) {
         self.number(words.len() as u64);
         for word in words {
@@ -235,7 +235,7 @@ impl<'b> Reader<'b> {
         self.counts = counts;
     }
 
-    /// How many there are of what numbers refer to.
+    /// The counts of what numbers refer to.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -286,7 +286,7 @@ impl<'b> Reader<'b> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// So many bytes.
+    /// Reads `count` bytes.
     ///
     /// # Errors
     /// When there are not so many.
@@ -296,7 +296,7 @@ impl<'b> Reader<'b> {
         Ok(bytes)
     }
 
-    /// How many follow, each of at least a byte.
+    /// Reads how many elements follow, each of at least a byte.
     ///
     /// # Errors
     /// When there cannot be so many.

@@ -1,4 +1,4 @@
-//! What a decision comes to, before it is dressed for the user: which statement was chosen and by
+//! The outcome of a decision, before it is dressed for the user: the statement that was chosen, and by
 //! which jumps. Every engine answers with a [`Choice`], so that they can be held against each other.
 
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 /// The answer of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// What was chosen; `None` when no route holds and no default answers.
+    /// The statement that was chosen; `None` when no route holds and no default answers.
     pub chosen: Option<Chosen>,
     /// The routes whose `goto` was taken to get there, outermost first. A `default -> goto` is no
     /// route and leaves no mark here; [`Choice::tables`] follows it all the same.
@@ -67,7 +67,7 @@ fn follow_defaults(program: &Program, tables: &mut Vec<TableId>, wanted: TableId
 }
 
 impl Chosen {
-    /// Where it leads.
+    /// The outcome that it leads to.
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {
             Chosen::Rule(id) => Some(&program.rules[id.index()].outcome),

@@ -18,7 +18,7 @@ pub struct Diagnostic {
     /// The places that matter; the first is the primary one. Empty only for findings about a whole
     /// set of files (a file that cannot be read).
     pub labels: Vec<Label>,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
     /// Edits that would repair it.
     pub fixes: Vec<Fix>,
@@ -38,13 +38,13 @@ pub struct Label {
 pub struct Fix {
     /// The text to replace.
     pub span: Span,
-    /// What to put there.
+    /// The text to put there.
     pub replacement: String,
-    /// Whether a tool may apply it unasked.
+    /// Tells whether a tool may apply it unasked.
     pub applicability: Applicability,
 }
 
-/// How sure a [`Fix`] is.
+/// The certainty of a [`Fix`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applicability {
     /// Keeps the author's meaning; a tool may apply it.
@@ -112,7 +112,7 @@ impl Diagnostic {
         self.code.severity()
     }
 
-    /// Whether it is an error.
+    /// True when it is an error.
     pub fn is_error(&self) -> bool {
         self.severity() == Severity::Error
     }

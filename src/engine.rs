@@ -270,7 +270,8 @@ impl Rules {
 
     /// The engine that payloads are judged by. Machine code only when it is asked for by name: a
     /// payload's blocks are short, and each would pay for the places of all slots.
-    pub(crate) fn judging_backend(&self) -> Backend {
+    #[doc(hidden)]
+    pub fn judging_backend(&self) -> Backend {
         let tier = if self.how.tier == Tier::Auto { Tier::Vm } else { self.how.tier };
         self.set().backend(How { tier, indexing: Indexing::Never }, TableId(0), false)
     }

@@ -20,7 +20,7 @@ pub struct Host {
     pub name: Arc<str>,
     /// The kinds its result is read at.
     pub result: KindSet,
-    /// What is called.
+    /// The function that is called.
     pub function: HostFn,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Host {
 pub struct HostFailure {
     /// The function.
     pub function: Arc<str>,
-    /// What it said.
+    /// The function's own message.
     pub message: String,
 }
 
@@ -94,7 +94,7 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     format!("panicked: {}", panic_message(panic))
 }
 
-/// What was said when it panicked.
+/// The message of a panic.
 pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")

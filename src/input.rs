@@ -34,7 +34,7 @@ use serde::Serialize;
 /// Beyond so many bytes an arena is not kept for the next message: it held a giant.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// What is kept from message to message.
+/// The memory that is kept from message to message.
 #[derive(Debug, Default)]
 pub struct InputScratch {
     bump: Bump,
@@ -46,7 +46,7 @@ pub struct InputScratch {
 pub struct Filled<'v, 'a> {
     /// In the order of the program's slots.
     pub values: &'v [Value<'a>],
-    /// Whether the message keeps every promise of the declared input.
+    /// True when the message keeps every promise of the declared input.
     pub kept: bool,
 }
 

@@ -66,7 +66,7 @@ impl JitCode {
     }
 }
 
-/// Whether code can be made for the machine this runs on.
+/// Checks that code can be made for the machine this runs on.
 ///
 /// # Errors
 /// [`JitError::Unsupported`] when not.

@@ -18,10 +18,10 @@ use serde_json::{Deserializer, Map, Number, Value};
 pub use error::{JsonError, JsonErrorKind};
 use error::{Refusal, Step};
 
-/// How many lists and objects may stand inside one another, the outermost counted.
+/// The number of lists and objects that may stand inside one another, the outermost counted.
 pub const MAX_DEPTH: usize = 128;
 
-/// How many bytes a message may have: 64 MiB.
+/// The number of bytes that a message may have: 64 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Reads one JSON value, of any type, that takes up the whole of `text` but for white space.
@@ -68,14 +68,14 @@ pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError>
     parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
 }
 
-/// What the walk through a text leaves behind, for the error if there is one.
+/// The state that the walk through a text leaves behind, for the error if there is one.
 #[derive(Default)]
 struct State {
     /// Keys read so far, in the whole text.
     keys: usize,
     /// Why we, and not `serde_json`, stopped.
     refusal: Option<Refusal>,
-    /// Where it stopped, innermost step first. Empty while all goes well: steps are noted on the way out.
+    /// The place where it stopped, innermost step first. Empty while all goes well: steps are noted on the way out.
     path: Vec<Step>,
 }
 

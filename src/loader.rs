@@ -15,7 +15,7 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 /// The most files that may import each other in one chain.
 pub const MAX_IMPORT_DEPTH: usize = 64;
 
-/// Where files come from. Paths are relative to the root, with `/` between their parts and
+/// The source of files. Paths are relative to the root, with `/` between their parts and
 /// without `.` and `..`.
 pub trait Loader {
     /// The bytes of a file.
@@ -72,11 +72,11 @@ impl Loader for MemoryLoader {
 /// A file with its statements.
 #[derive(Debug)]
 pub struct Unit {
-    /// Which file.
+    /// The file's number.
     pub file: FileId,
     /// The files it imports itself.
     pub imports: Vec<FileId>,
-    /// What it says.
+    /// Its statements, in order.
     pub statements: Vec<Statement>,
     /// The names that statements with faults would have declared.
     pub broken: Vec<Ident>,
@@ -91,7 +91,7 @@ pub struct Loaded {
     pub sources: SourceMap,
     /// Their statements.
     pub units: Vec<Unit>,
-    /// What is wrong with them so far.
+    /// The findings about them so far.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -1,4 +1,4 @@
-//! What each operator of [`crate::ops::TABLE`] computes: the plainest function that is right. The
+//! The function behind each operator of [`crate::ops::TABLE`]: the plainest that is right. The
 //! reference evaluator calls nothing else; the VM calls these wherever it has no faster code of its
 //! own, and is held against them by the differential test.
 

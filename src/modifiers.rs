@@ -1,4 +1,4 @@
-//! What may be said beside an operator: `word`, `any`, `all`, `none`, `ignoring case`. As written,
+//! The words that may stand beside an operator: `word`, `any`, `all`, `none`, `ignoring case`. As written,
 //! and with the file's settings applied.
 
 use crate::codec::stored;
@@ -15,7 +15,7 @@ pub struct Modifiers {
     pub case: Option<Case>,
 }
 
-/// Whether upper and lower case differ.
+/// The treatment of upper and lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
     /// `ignoring case`: they do not.
@@ -24,7 +24,7 @@ pub enum Case {
     Match,
 }
 
-/// How many elements of the list on the right must do.
+/// The number of elements of the list on the right that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Quantity {
     /// At least one.
@@ -42,7 +42,7 @@ pub struct TestMode {
     pub word: bool,
     /// Over the elements of the right operand.
     pub quantity: Option<Quantity>,
-    /// How both texts are prepared.
+    /// The way both texts are prepared.
     pub text: TextMode,
 }
 

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 pub use crate::modifiers::{Case, Modifiers, Quantity, TestMode};
 
-/// How a row's operator is written.
+/// The place of a row's operator among its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fixity {
     /// Before its operand.
@@ -29,13 +29,13 @@ pub enum Fixity {
 pub struct Form {
     /// Kinds of the left (or only) operand.
     pub left: KindSet,
-    /// What the right operand must be.
+    /// The right operand that it takes.
     pub right: Right,
-    /// What comes out.
+    /// The kind of result.
     pub result: Outcome,
 }
 
-/// What the right operand of a [`Form`] must be.
+/// The right operand that a [`Form`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// There is none.
@@ -58,7 +58,7 @@ pub enum Right {
     Condition,
 }
 
-/// What a [`Form`] yields.
+/// The kind of result of a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// True, false or unknown.
@@ -69,13 +69,13 @@ pub enum Outcome {
     Float,
     /// A point in time.
     DateTime,
-    /// What either operand may be.
+    /// Whatever either operand may be.
     Either,
     /// The type named on the right.
     Named,
 }
 
-/// How the negative is written.
+/// The way its negative is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Negation {
     /// By another operator.
@@ -105,7 +105,7 @@ pub enum Cost {
     Host,
 }
 
-/// What an operator computes, as the plain function both evaluators can call.
+/// The plain function of an operator, which both evaluators can call.
 #[derive(Clone, Copy)]
 pub enum Meaning {
     /// A predicate over two values; `any`, `all` and `none` are applied outside.
@@ -122,19 +122,19 @@ pub struct OpInfo {
     pub op: Op,
     /// As authors write it.
     pub spelling: &'static str,
-    /// Where it stands.
+    /// Its place among its operands.
     pub fixity: Fixity,
     /// Higher binds tighter.
     pub precedence: u8,
     /// The operand types it takes.
     pub forms: &'static [Form],
-    /// How the negative is written.
+    /// The way its negative is written.
     pub negation: Negation,
-    /// Which of `word`, `any/all/none`, `ignoring case` it takes.
+    /// The modifiers it takes of `word`, `any/all/none`, `ignoring case`.
     pub accepts: Accepts,
-    /// What evaluating costs.
+    /// The cost of evaluating it.
     pub cost: Cost,
-    /// What it computes.
+    /// The function that computes it.
     pub meaning: Meaning,
     /// One sentence for the reference and the editor.
     pub doc: &'static str,
@@ -312,7 +312,7 @@ impl Op {
         SPELLINGS.get(spelling).copied()
     }
 
-    /// Whether it is written as a word.
+    /// True when it is written as a word.
     pub fn is_word(self) -> bool {
         self.info().spelling.starts_with(|c: char| c.is_ascii_alphabetic())
     }
@@ -334,7 +334,7 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
         .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
 }
 
-/// Whether a word is one of [`reserved_words`].
+/// True when a word is one of [`reserved_words`].
 pub fn is_reserved_word(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
         LazyLock::new(|| reserved_words().collect());

@@ -15,7 +15,7 @@ pub struct Breach {
     pub path: String,
     /// Its declared type.
     pub expected: String,
-    /// What the message holds there: a type, or `missing`.
+    /// The type that the message has there, or `missing`.
     pub found: String,
 }
 
@@ -49,7 +49,7 @@ impl Promises {
         Promises(promises)
     }
 
-    /// Whether a message surely keeps them all. When not, [`breaches`] has the last word: an object
+    /// True when a message surely keeps them all. When not, [`breaches`] has the last word: an object
     /// may hold its keys in another order, or more of them than are worth a walk.
     pub fn surely_kept(&self, message: &Json) -> bool {
         matches!(message, Json::Object(map) if self.kept_by(map))

@@ -55,12 +55,12 @@ impl SourceMap {
         self.files.get(id.0 as usize)
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
+    /// True when there are no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -135,12 +135,12 @@ impl SourceFile {
         SourceFile { name, text, line_starts }
     }
 
-    /// Whether the text was left out, and only its lines are known.
+    /// True when the text was left out, and only its lines are known.
     pub fn is_stripped(&self) -> bool {
         self.text.is_empty() && self.line_starts.len() > 1
     }
 
-    /// How many lines there are; a file ends its last line with or without a line feed.
+    /// The number of lines; a file ends its last line with or without a line feed.
     pub fn line_count(&self) -> usize {
         let last = self.line_starts[self.line_starts.len() - 1] as usize;
         self.line_starts.len() - usize::from(last == self.text.len() && last > 0)

@@ -1,4 +1,4 @@
-//! Where something stands in the author's text: the currency of every diagnostic and explanation.
+//! Places in the author's text, which every diagnostic and explanation points to.
 
 use crate::codec::{Fault, Reader, Stored, Writer};
 use serde::Serialize;
@@ -43,7 +43,7 @@ impl Span {
         (self.end - self.start) as usize
     }
 
-    /// Whether the range holds no byte.
+    /// True when the range holds no byte.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -54,7 +54,7 @@ impl Span {
 pub struct Spanned<T> {
     /// The value.
     pub node: T,
-    /// Where it was written.
+    /// The place where it was written.
     pub span: Span,
 }
 

@@ -1,4 +1,4 @@
-//! How work on large rule sets is spread over threads. Small ones are not worth a thread, and what runs beside
+//! Spreads work on large rule sets over threads. Small ones are not worth a thread, and what runs beside
 //! decisions takes one only.
 
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ const THREAD_FROM: usize = 500;
 const MOST: usize = 16;
 
 impl Threads {
-    /// How many threads are worth while for so many statements.
+    /// The number of threads that are worth while for so many statements.
     pub fn for_statements(self, statements: usize) -> usize {
         let wanted = (statements / THREAD_FROM).clamp(1, MOST);
         if self == Threads::One || wanted == 1 {
@@ -47,7 +47,7 @@ impl Threads {
     }
 }
 
-/// What a thread came to; its panic goes on here.
+/// The result of a thread; its panic goes on here.
 pub fn finished<T>(result: std::thread::Result<T>) -> T {
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -6,7 +6,7 @@ use crate::codec::stored;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a value is at run time.
+/// The kind of a value at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -71,19 +71,19 @@ impl KindSet {
     pub const fn intersect(self, other: KindSet) -> KindSet {
         KindSet(self.0 & other.0)
     }
-    /// Whether the kind is a member.
+    /// True when the kind is a member.
     pub const fn has(self, kind: Kind) -> bool {
         self.0 & (1 << kind as u8) != 0
     }
-    /// Whether every member is one of `other`.
+    /// True when every member is one of `other`.
     pub const fn is_subset(self, other: KindSet) -> bool {
         self.0 & !other.0 == 0
     }
-    /// Whether both share a member.
+    /// True when both share a member.
     pub const fn overlaps(self, other: KindSet) -> bool {
         self.0 & other.0 != 0
     }
-    /// Whether there is no member.
+    /// True when there is no member.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -132,11 +132,11 @@ impl fmt::Display for KindSet {
 pub struct Ty {
     /// The kinds a value of the type may have.
     pub kinds: KindSet,
-    /// What is known about the inside of lists, dicts or records.
+    /// The inside of lists, dicts or records, as far as it is known.
     pub inner: Inner,
 }
 
-/// What is known about the inside of a type.
+/// The inside of a type, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Inner {
     /// Nothing: elements and fields are `any`.
@@ -161,9 +161,9 @@ pub struct Field {
     pub name: Arc<str>,
     /// Its type.
     pub ty: Ty,
-    /// Whether it may be missing (`field?:`).
+    /// True when it may be missing (`field?:`).
     pub optional: bool,
-    /// Whether its value is masked in logs (`@private`).
+    /// True when its value is masked in logs (`@private`).
     pub private: bool,
 }
 
@@ -237,7 +237,7 @@ impl Ty {
             _ => None,
         }
     }
-    /// Whether every value of the type is one of `other`, as far as the kinds tell; insides are
+    /// True when every value of the type is one of `other`, as far as the kinds tell; insides are
     /// compared where both are known. An `int` is accepted where a `float` is wanted.
     pub fn fits(&self, other: &Ty) -> bool {
         let wanted = if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };

@@ -31,7 +31,7 @@ impl Tri {
         }
     }
 
-    /// Whether it is [`Tri::True`].
+    /// True when it is [`Tri::True`].
     pub fn holds(self) -> bool {
         self == Tri::True
     }
@@ -125,7 +125,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Whether there is no value.
+    /// True when there is no value.
     pub fn is_missing(self) -> bool {
         matches!(self, Value::Missing)
     }
@@ -166,7 +166,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether a dict or record has the key, with whatever value; `None` on anything else.
+    /// Tells whether a dict or record has the key, with any value; `None` on anything else.
     pub fn has_key(self, name: &str) -> Option<bool> {
         match self {
             Value::Dict(map) => Some(map.contains_key(name)),

@@ -190,7 +190,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// The index, where a table is decided with it.
-    fn index_of(&self, table: TableId) -> Option<&'a Index> {
+    pub(crate) fn index_of(&self, table: TableId) -> Option<&'a Index> {
         self.index.filter(|index| self.always_index || index.serves(table))
     }
 

@@ -3,10 +3,12 @@
 
 mod support;
 
+use rulec::Backend;
 use rulec::systems::payload;
 use rulec::{Code, CompileError, Compiler, Indexing, Rules, Tier, artifact};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
+use support::engines::COLUMNS;
 use support::generate::payload::Payloads;
 use support::generate::{Generator, message};
 use support::random::Random;
@@ -46,19 +48,15 @@ fn alike(compiled: &Rules, loaded: &Rules, messages: &[Json]) {
     assert_eq!(compiled.targets(), loaded.targets());
     let outcomes = |rules: &Rules| format!("{:?} {:?}", rules.run_tests(), payload::run_tests(rules));
     assert_eq!(outcomes(compiled), outcomes(loaded));
-    for (tier, indexing) in [
-        (Tier::Reference, Indexing::Auto),
-        (Tier::Vm, Indexing::Never),
-        (Tier::Vm, Indexing::Always),
-        (Tier::Jit, Indexing::Never),
-        (Tier::Auto, Indexing::Auto),
-    ] {
-        let (compiled, loaded) =
-            (compiled.with_tier(tier).with_index(indexing), loaded.with_tier(tier).with_index(indexing));
+    let both = |column: &support::engines::Column| (column.of(compiled), column.of(loaded));
+    let columns = COLUMNS.iter().map(both).chain([(compiled.clone(), loaded.clone())]);
+    for (compiled, loaded) in columns {
         for entry in compiled.entries() {
+            let engine = |rules: &Rules| rules.entry(entry).map(|entry| entry.backend(false));
+            assert_eq!(engine(&loaded), engine(&compiled));
             for message in messages {
                 let (expected, found) = (seen(&compiled, entry, message), seen(&loaded, entry, message));
-                assert_eq!(found, expected, "{tier:?} {indexing:?} {entry} {message}");
+                assert_eq!(found, expected, "{:?} {entry} {message}", engine(&compiled));
             }
         }
     }
@@ -125,7 +123,9 @@ fn payloads_are_judged_alike() {
         let payloads = Payloads::rules(&mut random);
         let rules = Rules::from_text(&payloads.source).expect("the generator makes rules that compile");
         let loaded = Rules::from_artifact(&rules.to_artifact(false)).expect("an artifact loads");
-        for kind in payload::kinds(&rules) {
+        let kinds: Vec<&str> = payload::kinds(&rules).collect();
+        assert!(!kinds.is_empty());
+        for kind in kinds {
             let (one, other) = (rules.judge(kind).expect("a kind"), loaded.judge(kind).expect("a kind"));
             assert_eq!(one.schema(), other.schema());
             for _ in 0..6 {
@@ -176,8 +176,11 @@ fn the_index_is_loaded_with_the_rules() {
     let rules = Rules::from_text(&many()).expect("it compiles");
     let bytes = rules.to_artifact(false);
     let loaded = Rules::from_artifact(&bytes).expect("it loads");
+    // Only an index that was loaded serves by itself; nothing builds one later.
+    assert_eq!(loaded.main().backend(false), Backend::Index);
     alike(&rules, &loaded, &many_messages()[..12]);
     let without = Rules::from_artifact(&rules.to_artifact(true)).expect("it loads without sources");
+    assert_eq!(without.main().backend(false), Backend::Index);
     for message in many_messages() {
         assert_eq!(
             serde_json::to_value(without.decide(&message)).expect("JSON"),
@@ -270,7 +273,7 @@ fn damage_is_found_and_does_no_harm() {
         let mut random = Random::new(number as u64);
         let messages =
             if number == 0 { many_messages()[..3].to_vec() } else { vec![message(&mut random), json!({})] };
-        let (mut refused, mut loaded) = (0, 0);
+        let (mut refused, mut loaded, mut refused_by_hash) = (0, 0, 0);
         for _ in 0..120 {
             let mut damaged = bytes.clone();
             for _ in 0..1 + random.below(3) {
@@ -282,7 +285,7 @@ fn damage_is_found_and_does_no_harm() {
             }
             if damaged != bytes {
                 match compiler.load_artifact(&damaged) {
-                    Err(_) => {}
+                    Err(_) => refused_by_hash += 1,
                     // Only what says which rulec wrote it may differ unnoticed.
                     Ok(rules) => assert!(rules.to_artifact(false) == bytes),
                 }
@@ -293,12 +296,16 @@ fn damage_is_found_and_does_no_harm() {
                     refused += 1;
                 }
                 Ok(rules) => {
+                    let jit = rules.with_tier(Tier::Jit).with_index(Indexing::Never);
+                    assert!(jit.ready().is_err(), "unchecked rules get machine code");
+                    assert_eq!(jit.main().backend(false), Backend::Vm);
                     use_all(&rules, &messages);
                     loaded += 1;
                 }
             }
         }
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
-        assert!(refused > 0);
+        assert!(refused > 20 && loaded > 5, "{refused} refused, {loaded} loaded");
+        assert!(refused_by_hash > 100, "only {refused_by_hash} by their hash");
     }
 }

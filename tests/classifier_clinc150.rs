@@ -3,28 +3,24 @@
 //!
 //! The out-of-scope messages of `train` are not used: an author has none. Those of `val` only choose the setting.
 
+#[path = "support/shared.rs"]
+mod shared;
+
 use rulec::classifier::{Classifier, Intent, Options, Ranked};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Chosen on `val` by the grid that `val_agrees_with_the_setting` prints.
 const SETTING: Options = Options { threshold: 0.3, margin: 0.05 };
+
+const DATA_SET: &str = "data/clinc150";
 
 const OUT_OF_SCOPE: &str = "oos";
 
 struct Message {
     text: String,
     intent: String,
-}
-
-fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/clinc150");
-    if !folder.exists() {
-        println!("skipped: the CLINC150 data set is not beside the project");
-        return None;
-    }
-    Some(folder)
 }
 
 fn messages(folder: &Path, part: &str) -> Vec<Message> {
@@ -56,7 +52,7 @@ fn classifier(folder: &Path) -> &'static Classifier {
     })
 }
 
-/// What became of the messages: of the known intents, how many are right, wrong, and abstained from; of those out of
+/// The counts of messages: of the known intents, those right, wrong, and abstained from; of those out of
 /// scope, how many are caught by an intent.
 #[derive(Debug, Default, PartialEq)]
 struct Measured {
@@ -131,7 +127,7 @@ fn print_confusions(answers: &Answers) {
 
 #[test]
 fn val_agrees_with_the_setting() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = shared::shared(DATA_SET) else { return };
     let messages = messages(&folder, "val");
     let answers = answers(classifier(&folder), &messages);
     for threshold in [0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5] {
@@ -148,7 +144,7 @@ fn val_agrees_with_the_setting() {
 
 #[test]
 fn test_meets_the_bars() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = shared::shared(DATA_SET) else { return };
     let messages = messages(&folder, "test");
     let answers = answers(classifier(&folder), &messages);
     let measured = measure(&answers, SETTING);

@@ -1,9 +1,12 @@
 //! The CLINC150 rules, measured: on the excerpt in `examples/`, and on the data set's own test part
 //! where it lies beside the project (it is not part of it).
 
+#[path = "support/shared.rs"]
+mod shared;
+
 use rulec::Rules;
 use serde_json::Value as Json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -52,11 +55,7 @@ fn the_excerpt_is_decided_rightly() {
 
 #[test]
 fn the_test_set_is_decided_well_enough() {
-    let path: PathBuf = project().join("../shared/data/clinc150/test.jsonl");
-    if !path.exists() {
-        println!("skipped: the CLINC150 data set is not beside the project");
-        return;
-    }
+    let Some(path) = shared::shared("data/clinc150/test.jsonl") else { return };
     let measured = measure(&rules(), &messages(&path));
     println!("{measured:?}");
     assert_eq!((measured.in_scope, measured.out_of_scope), (900, 1000));

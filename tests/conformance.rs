@@ -12,7 +12,11 @@
 //!
 //! `"host": true` registers the host functions of [`compiler`].
 
-use rulec::{Compiler, Decision, Entry, Indexing, MemoryLoader, Rules, Tier};
+#[path = "support/engines.rs"]
+mod engines;
+
+use engines::{COLUMNS, Column};
+use rulec::{Compiler, Decision, Entry, MemoryLoader, Rules};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
@@ -29,32 +33,17 @@ fn compiler(case: &Json) -> Compiler {
 }
 
 /// One way to a decision.
-struct Engine {
-    name: &'static str,
-    tier: Tier,
-    indexing: Indexing,
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    column: Column,
     prepared: bool,
 }
 
-const ENGINES: [Engine; 7] = [
-    engine("reference", Tier::Reference, Indexing::Never, false),
-    engine("vm", Tier::Vm, Indexing::Never, false),
-    engine("vm, prepared", Tier::Vm, Indexing::Never, true),
-    engine("jit", Tier::Jit, Indexing::Never, false),
-    engine("jit, prepared", Tier::Jit, Indexing::Never, true),
-    engine("index", Tier::Vm, Indexing::Always, false),
-    engine("index, prepared", Tier::Vm, Indexing::Always, true),
-];
-
-const fn engine(name: &'static str, tier: Tier, indexing: Indexing, prepared: bool) -> Engine {
-    Engine { name, tier, indexing, prepared }
+fn ways() -> impl Iterator<Item = Way> {
+    COLUMNS.iter().flat_map(|&column| [false, true].map(|prepared| Way { column, prepared }))
 }
 
-impl Engine {
-    fn of(&self, rules: &Rules) -> Rules {
-        rules.with_tier(self.tier).with_index(self.indexing)
-    }
-
+impl Way {
     fn decide(&self, rules: &Rules, entry: &Entry<'_>, message: &Json) -> Decision {
         if self.prepared { entry.decide_record(&rules.prepare(message)) } else { entry.decide(message) }
     }
@@ -77,13 +66,14 @@ fn compile(case: &Json) -> Result<Rules, rulec::CompileError> {
 fn check_condition(case: &Json, failures: &mut Vec<String>) {
     let condition = case["when"].as_str().expect("`when` is a text");
     let prelude = case["prelude"].as_str().unwrap_or_default();
-    let hits = |condition: String| -> Result<[bool; ENGINES.len()], String> {
+    let hits = |condition: String| -> Result<Vec<bool>, String> {
         let text = format!("{prelude}\nroute hit when {condition} -> h\n");
         let rules = compiler(case).compile_text(&text).map_err(|error| error.to_string())?;
-        Ok(ENGINES.map(|engine| {
-            let rules = engine.of(&rules);
-            engine.decide(&rules, &rules.main(), &case["message"]).chosen() == Some("hit")
-        }))
+        let hit = |way: Way| {
+            let rules = way.column.of(&rules);
+            way.decide(&rules, &rules.main(), &case["message"]).chosen() == Some("hit")
+        };
+        Ok(ways().map(hit).collect())
     };
     let (positive, negative) = match (hits(format!("({condition})")), hits(format!("not ({condition})"))) {
         (Ok(positive), Ok(negative)) => (positive, negative),
@@ -92,7 +82,7 @@ fn check_condition(case: &Json, failures: &mut Vec<String>) {
             return;
         }
     };
-    for (engine, (positive, negative)) in ENGINES.iter().zip(positive.into_iter().zip(negative)) {
+    for (way, (positive, negative)) in ways().zip(positive.into_iter().zip(negative)) {
         let is = match (positive, negative) {
             (true, false) => "true",
             (false, true) => "false",
@@ -100,7 +90,7 @@ fn check_condition(case: &Json, failures: &mut Vec<String>) {
             (true, true) => "true and false",
         };
         if case["is"] != is {
-            failures.push(format!("{} on {}: expected {}, is {is}", condition, engine.name, case["is"]));
+            failures.push(format!("{condition} by {way:?}: expected {}, is {is}", case["is"]));
         }
     }
 }
@@ -119,11 +109,11 @@ fn check_code(case: &Json, failures: &mut Vec<String>) {
     }
 }
 
-/// What a decision is compared by, each key made only when it is wanted.
-fn outcome(rules: &Rules, engine: &Engine, case: &Map<String, Json>) -> Result<Map<String, Json>, String> {
+/// The values that a decision is compared by, each made only when it is wanted.
+fn outcome(rules: &Rules, way: Way, case: &Map<String, Json>) -> Result<Map<String, Json>, String> {
     let entry = case.get("entry").and_then(Json::as_str).unwrap_or("routes");
     let entry = rules.entry(entry).map_err(|error| error.to_string())?;
-    let decision = engine.decide(rules, &entry, &case["message"]);
+    let decision = way.decide(rules, &entry, &case["message"]);
     let made = case.keys().filter_map(|key| {
         let value = match key.as_str() {
             "chosen" => json!(decision.chosen()),
@@ -134,7 +124,8 @@ fn outcome(rules: &Rules, engine: &Engine, case: &Map<String, Json>) -> Result<M
             "matched" => json!(entry.matched(&case["message"])),
             "tests" => rules.run_tests().iter().map(|test| test.passed).collect(),
             "warnings" => rules.warnings().iter().map(|found| found.code.as_str()).collect(),
-            _ => return None,
+            "name" | "rules" | "files" | "message" | "entry" | "host" => return None,
+            other => panic!("{}: nothing is known of the key `{other}`", case["name"]),
         };
         Some((key.clone(), value))
     });
@@ -150,15 +141,14 @@ fn check_rules(case: &Json, failures: &mut Vec<String>) {
         }
     };
     let case = case.as_object().expect("a case is an object");
-    for engine in ENGINES {
-        match outcome(&engine.of(&rules), &engine, case) {
+    for way in ways() {
+        match outcome(&way.column.of(&rules), way, case) {
             Err(error) => failures.push(error),
             Ok(made) => {
                 assert!(!made.is_empty(), "{}: nothing is compared", case["name"]);
                 for (key, value) in made {
                     if case[&key] != value {
-                        failures
-                            .push(format!("{key} on {}: expected {}, is {value}", engine.name, case[&key]));
+                        failures.push(format!("{key} by {way:?}: expected {}, is {value}", case[&key]));
                     }
                 }
             }
@@ -194,6 +184,6 @@ fn every_engine_answers_every_case_as_written() {
         }
     }
     assert!(count >= 350, "only {count} cases in {}", folder.display());
-    println!("{count} cases, {} engines, {} fail", ENGINES.len(), report.len());
+    println!("{count} cases, {} ways, {} fail", ways().count(), report.len());
     assert!(report.is_empty(), "{} of {count} cases fail:\n{}", report.len(), report.join("\n"));
 }

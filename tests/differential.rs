@@ -3,8 +3,9 @@
 
 mod support;
 
-use rulec::{Compiler, Decision, Indexing, Rules, Session, Tier};
+use rulec::{Compiler, Decision, Rules, Session};
 use serde_json::Value as Json;
+use support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
 use support::generate::{Generator, message};
 use support::random::Random;
 
@@ -24,8 +25,9 @@ fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     compiler().compile_text(source)
 }
 
+/// The rules as they come back from a file without their text, of which nothing can be compiled.
 fn reload(rules: &Rules) -> Rules {
-    compiler().load_artifact(&rules.to_artifact(false)).expect("an artifact loads")
+    compiler().load_artifact(&rules.to_artifact(true)).expect("an artifact loads")
 }
 
 /// Everything a caller can see of a decision but the time it took.
@@ -51,6 +53,8 @@ fn shown(decision: &Decision) -> String {
 #[test]
 fn every_engine_answers_like_the_reference() {
     let (mut pairs, mut hits, mut rejected) = (0_usize, 0_usize, 0_usize);
+    // Of the decisions looked at, those that chose a route, and those whose route the index found.
+    let (mut chose, mut found) = (0_usize, 0_usize);
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
         let program = Generator::program(&mut random);
@@ -66,15 +70,16 @@ fn every_engine_answers_like_the_reference() {
                 continue;
             }
         };
-        let reference = rules.with_tier(Tier::Reference);
-        // The rules as they come back from a file, for a share of the programs.
-        let loaded = (seed % 4 == 0).then(|| reload(&rules));
-        let mut engines = vec![
-            ("vm", rules.with_tier(Tier::Vm).with_index(Indexing::Never)),
-            ("jit", rules.with_tier(Tier::Jit).with_index(Indexing::Never)),
-            ("index", rules.with_tier(Tier::Vm).with_index(Indexing::Always)),
-        ];
-        engines.extend(loaded.map(|rules| ("artifact", rules.with_index(Indexing::Always))));
+        let reference = REFERENCE.of(&rules);
+        let others = COLUMNS.iter().filter(|column| column.engine != REFERENCE.engine);
+        let mut engines: Vec<_> =
+            others.map(|column| (format!("{:?}", column.engine), column.of(&rules))).collect();
+        if seed % 4 == 0 {
+            let loaded = reload(&rules);
+            assert_eq!(loaded.sources().iter().map(|(_, file)| file.text.len()).sum::<usize>(), 0);
+            engines.push(("artifact".to_owned(), INDEX.of(&loaded)));
+        }
+        let findable = (seed % 8 == 0).then(|| Findable::of(&rules));
         let session = |rules: &Rules, entry: &String| rules.entry(entry).map(|entry| entry.session());
         let mut sessions: Vec<Vec<Session>> = engines
             .iter()
@@ -99,6 +104,10 @@ fn every_engine_answers_like_the_reference() {
                 let chosen = bare.chosen.map(|chosen| chosen.name(rules.program()));
                 assert_eq!(chosen, decided.chosen(), "{name}, bare: {}", context());
             }
+            if let Some(findable) = &findable {
+                chose += usize::from(decided.chosen().is_some() && !decided.is_default());
+                found += usize::from(findable.led_to(decided.statement()));
+            }
             if at % 10 == 0 {
                 let explained =
                     serde_json::to_value(handle.explain(&message, true)).expect("an explanation is JSON");
@@ -109,6 +118,8 @@ fn every_engine_answers_like_the_reference() {
         }
     }
     println!("{pairs} pairs, {hits} with a route that holds, {rejected} programs rejected");
+    println!("of {chose} choices looked at the index found {found}");
     assert!(pairs >= 100_000, "only {pairs} pairs");
     assert!(hits * 10 >= pairs * 3, "only {hits} of {pairs} pairs hold");
+    assert!(chose > 5_000 && found * 100 >= chose * 21, "of {chose} choices the index found {found}");
 }

@@ -1,4 +1,4 @@
-//! What the pages show is right: every `rules` block of the README and of `docs/` compiles and its
+//! The pages show what is right: every `rules` block of the README and of `docs/` compiles and its
 //! tests pass, and the table of statements is one program that knows every statement.
 
 use rulec::{Compiler, MemoryLoader};
@@ -38,7 +38,7 @@ fn blocks(page: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// What is wrong with a program: its errors, and its tests that fail.
+/// The faults of a program: its errors, and its tests that fail.
 fn faults(loader: &MemoryLoader) -> Vec<String> {
     match Compiler::new().allow_missing_functions().compile_with(loader, "main.rules") {
         Err(error) => vec![error.to_string()],

@@ -1,5 +1,8 @@
 //! Golden prints: the bytecode of small programs beside their source in `tests/golden/`, so that a
-//! change of lowering is seen in review. `RULEC_BLESS=1 cargo test --test golden` writes them anew.
+//! change of lowering is seen in review. `INSTA_UPDATE=always cargo test --test golden` writes them anew.
+
+#[path = "support/golden.rs"]
+mod support;
 
 use rulec::Rules;
 use rulec::bytecode::disasm::disassemble;
@@ -18,11 +21,6 @@ fn programs_lower_as_written_down() {
     for path in programs {
         let rules = Rules::from_path(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let printed = disassemble(rules.bytecode().chunk(), Some(rules.program()));
-        let golden = path.with_extension("bytecode");
-        if std::env::var_os("RULEC_BLESS").is_some() {
-            std::fs::write(&golden, &printed).unwrap();
-        }
-        let written = std::fs::read_to_string(&golden).unwrap_or_default();
-        assert_eq!(written, printed, "{} differs; RULEC_BLESS=1 writes it anew", golden.display());
+        support::assert_file(&path.with_extension("bytecode"), &printed);
     }
 }

@@ -1,9 +1,13 @@
 //! The index over rule sets of many sizes: every answer is the reference evaluator's.
 
+#[path = "support/engines.rs"]
+mod engines;
 #[path = "../benches/support/mod.rs"]
 mod workload;
 
-use rulec::{Indexing, Rules, Tier};
+use engines::{Findable, INDEX, REFERENCE, VM};
+use rulec::Backend;
+use rulec::Rules;
 use workload::messages::messages;
 use workload::rules::{self, Kind};
 
@@ -12,17 +16,18 @@ const SIZES: [usize; 7] = [1, 3, 10, 64, 65, 400, 2_000];
 #[test]
 fn rule_sets_of_every_size_are_decided_alike() {
     let (mut pairs, mut hits) = (0, 0);
+    // Choices, those whose route the index found, and the sizes at which `auto` takes it.
+    let (mut chose, mut found, mut by_itself) = (0, 0, Vec::new());
     for (seed, size) in (0..).zip(SIZES) {
         for kind in [Kind::Mixed, Kind::Fields] {
             let routes = rules::routes(size, kind, 100 + seed);
             let source = rules::file(&routes, seed % 2 == 0);
             let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-            let reference = compiled.with_tier(Tier::Reference);
-            let engines = [
-                ("index", compiled.with_tier(Tier::Vm).with_index(Indexing::Always)),
-                ("vm", compiled.with_tier(Tier::Vm).with_index(Indexing::Never)),
-                ("auto", compiled.clone()),
-            ];
+            let reference = REFERENCE.of(&compiled);
+            let engines =
+                [("index", INDEX.of(&compiled)), ("vm", VM.of(&compiled)), ("auto", compiled.clone())];
+            by_itself.extend((compiled.main().backend(false) == Backend::Index).then_some(size));
+            let findable = Findable::of(&compiled);
             let count = if size > 1_000 { 60 } else { 300 };
             for message in messages(count, &rules::phrases(&routes), 200 + seed) {
                 let expected = reference.main().matched(&message);
@@ -37,13 +42,18 @@ fn rule_sets_of_every_size_are_decided_alike() {
                 }
                 pairs += 1;
                 hits += usize::from(!expected.is_empty());
+                chose += usize::from(chosen.chosen().is_some() && !chosen.is_default());
+                found += usize::from(findable.led_to(chosen.statement()));
             }
         }
     }
+    println!("{pairs} pairs, {hits} with a route; of {chose} choices the index found {found}; {by_itself:?}");
     assert!(hits * 3 > pairs, "only {hits} of {pairs} messages have a route");
+    assert!(chose > 2_000 && found * 100 >= chose * 89, "of {chose} choices the index found {found}");
+    assert!(by_itself.ends_with(&[400, 400, 2_000, 2_000]), "`auto` takes the index at {by_itself:?}");
 }
 
-/// What the compiler says of each route, for one of every kind.
+/// One route of every kind, and what the compiler says of it.
 #[test]
 fn the_plan_says_how_each_route_is_found_and_why() {
     let rules = Rules::from_text(

@@ -4,10 +4,12 @@
 
 mod support;
 
-use rulec::{CompileError, Compiler, EditError, LiveRules, Rules, Tier};
+use rulec::{CompileError, Compiler, EditError, LiveRules, Rules};
 use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::engines::{COLUMNS, Column, REFERENCE};
 use support::generate::{Generator, message};
 use support::random::Random;
 
@@ -89,14 +91,14 @@ impl Text {
     }
 }
 
-/// What a caller sees; which host functions are asked is the engine's choice.
+/// Everything that a caller sees, but the host functions that are asked: that is the engine's choice.
 fn seen(decision: &impl serde::Serialize) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     json.as_object_mut().expect("an object").remove("failures");
     json
 }
 
-/// How often something happened in a run.
+/// The number of times that something happened in a run.
 #[derive(Debug, Default)]
 struct Tally {
     decided: usize,
@@ -104,6 +106,11 @@ struct Tally {
     edits: usize,
     refused: usize,
     merges: usize,
+    /// Decisions while nothing was edited, by the engine of the base.
+    by_base: BTreeMap<String, usize>,
+    /// Decisions while edits were not merged, and those of them that chose a route the base lacks.
+    edited: usize,
+    later: usize,
 }
 
 /// One random edit, on the live rules and on the text. Whatever is refused must not compile either,
@@ -168,7 +175,7 @@ fn edit(
 }
 
 fn compare(
-    live: &LiveRules,
+    (live, column): (&LiveRules, Column),
     text: &Text,
     entries: &[String],
     messages: &[Json],
@@ -176,9 +183,12 @@ fn compare(
     tally: &mut Tally,
 ) {
     let fresh = match text.compile() {
-        Ok(rules) => rules.with_tier(Tier::Reference),
+        Ok(rules) => REFERENCE.of(&rules),
         Err(error) => panic!("{context}: what was accepted does not compile: {error}\n{}", text.source()),
     };
+    let (base, pending) = (live.rules(), live.pending() > 0);
+    assert_eq!(base.main().backend(false), column.engine, "{context}");
+    let of_base: BTreeSet<&str> = base.program().rules.iter().map(|rule| &*rule.name).collect();
     for message in messages {
         for entry in entries {
             let context = || format!("{context}, entry {entry}, message {message}\n{}", text.source());
@@ -191,6 +201,13 @@ fn compare(
             assert_eq!(matched, expected.matched(message), "matched: {}", context());
             tally.decided += 1;
             tally.chosen += usize::from(decision.chosen().is_some());
+            if pending {
+                tally.edited += 1;
+                let chosen = decision.chosen().filter(|_| !decision.is_default());
+                tally.later += usize::from(chosen.is_some_and(|name| !of_base.contains(name)));
+            } else {
+                *tally.by_base.entry(format!("{:?}", column.engine)).or_default() += 1;
+            }
         }
     }
 }
@@ -208,7 +225,9 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
             grown.insert(entry, line);
             text = grown;
         }
-        let Ok(live) = LiveRules::from_text(compiler(), &text.source()) else { continue };
+        let column = COLUMNS[seed as usize % COLUMNS.len()];
+        let compiler = compiler().tier(column.tier).index(column.indexing);
+        let Ok(live) = LiveRules::from_text(compiler, &text.source()) else { continue };
         let live = live.merge_after(if random.chance(50) { 3 + random.below(8) } else { usize::MAX });
         let entries: Vec<String> = program
             .entries
@@ -225,25 +244,21 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
                 tally.merges += 1;
             }
             let messages: Vec<Json> = (0..asked).map(|_| message(&mut random)).collect();
-            compare(&live, &text, &program.entries, &messages, &format!("seed {seed}, step {step}"), tally);
+            let at = format!("seed {seed}, step {step}");
+            compare((&live, column), &text, &program.entries, &messages, &at, tally);
         }
         live.wait_for_merge();
         assert!(live.merge_error().is_none(), "seed {seed}: {:?}", live.merge_error());
         let messages: Vec<Json> = (0..4).map(|_| message(&mut random)).collect();
-        compare(&live, &text, &program.entries, &messages, &format!("seed {seed}, at the end"), tally);
+        let at = format!("seed {seed}, at the end");
+        compare((&live, column), &text, &program.entries, &messages, &at, tally);
         if seed % 4 == 0 {
             let why = live.explain(&messages[0]).expect("the edits compile");
             assert_eq!(why.chosen.as_deref(), live.decide(&messages[0]).chosen(), "seed {seed}");
             // The texts it keeps mean the same.
             let [(_, kept)] = live.texts().try_into().expect("there is one file");
-            compare(
-                &live,
-                &Text::new(&kept, ""),
-                &program.entries,
-                &messages,
-                &format!("seed {seed}, kept"),
-                tally,
-            );
+            let (text, at) = (Text::new(&kept, ""), format!("seed {seed}, kept"));
+            compare((&live, column), &text, &program.entries, &messages, &at, tally);
         }
     }
 }
@@ -257,6 +272,12 @@ fn after_any_edits_live_rules_answer_like_the_edited_text() {
     run(3000..3002, 2000, 3, &mut tally);
     println!("{tally:?}");
     assert!(tally.decided > 100_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
+    // Both ways to decide are taken: by the base on each engine, and by the base and its edits.
+    assert!(
+        tally.by_base.len() == COLUMNS.len() && tally.by_base.values().all(|count| *count > 1_000),
+        "{tally:?}"
+    );
+    assert!(tally.edited > 20_000 && tally.later > 2_000, "{tally:?}");
     assert!(tally.edits > 3_000 && tally.refused * 3 < tally.edits && tally.merges > 100, "{tally:?}");
 }
 

@@ -3,14 +3,19 @@
 
 mod support;
 
-use rulec::systems::payload::Outcome;
-use rulec::{Rules, Tier};
-use serde_json::json;
+use rulec::Rules;
+use rulec::systems::payload::{Judgement, Outcome};
+use serde_json::{Value as Json, json};
+use support::engines::{COLUMNS, Column, REFERENCE, VM};
 use support::generate::payload::Payloads;
 use support::random::Random;
 
 const PROGRAMS: u64 = 600;
 const PAYLOADS: usize = 40;
+
+fn json(judgement: &Judgement) -> Json {
+    serde_json::to_value(judgement).expect("a judgement is JSON")
+}
 
 #[test]
 fn every_engine_judges_like_the_reference() {
@@ -28,19 +33,21 @@ fn every_engine_judges_like_the_reference() {
             }
         };
         let options = json!({"limit": random.below(6), "words": ["a", "文件"]});
-        let judge = |tier| {
-            let judge = rules.with_tier(tier).judge("p").expect("the kind is there");
+        let judge = |column: Column| {
+            let judge = column.judging(&rules).judge("p").expect("the kind is there");
             if seed % 3 == 0 { judge } else { judge.options(options.clone()).expect("the options fit") }
         };
-        let (machine, reference, jit) = (judge(Tier::Vm), judge(Tier::Reference), judge(Tier::Jit));
+        let (machine, reference) = (judge(VM), judge(REFERENCE));
+        let others: Vec<_> = COLUMNS.iter().map(|column| (column, judge(*column))).collect();
         for at in 0..PAYLOADS {
             let payload = generated.payload(&mut random);
             let expected = reference.judge(&payload);
             let judgement = machine.judge(&payload);
             let context = || format!("seed {seed}, payload {payload}\n{source}");
-            let json = |judgement| serde_json::to_value(judgement).expect("a judgement is JSON");
-            assert_eq!(json(&judgement), json(&expected), "{}", context());
-            assert_eq!(json(&jit.judge(&payload)), json(&expected), "jit: {}", context());
+            let expected_json = json(&expected);
+            for (column, judge) in &others {
+                assert_eq!(json(&judge.judge(&payload)), expected_json, "{column:?}: {}", context());
+            }
             assert_eq!(judgement.feedback(), expected.feedback(), "{}", context());
             if let Some(mended) = judgement.corrected() {
                 assert!(machine.judge(mended).is_valid(), "{}", context());

@@ -23,7 +23,7 @@ route angry when ctx.n > 7 and (request.anger > 0.5 or request.anger > 0.7 or re
 default -> d
 "#;
 
-/// Which functions a decision calls on each engine, and how often.
+/// The functions that a decision calls on each engine, and how often.
 fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
     let counted = || {
         let counts: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();

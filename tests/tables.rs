@@ -1,24 +1,31 @@
 //! Every row of the tables of operators and functions: its example holds on every engine, its
-//! negation does not, and the reference page says what the table says (`RULEC_BLESS=1` rewrites it).
+//! negation does not, and the reference page says what the table says (`INSTA_UPDATE=always` writes it anew).
 
+#[path = "support/engines.rs"]
+mod engines;
+#[path = "support/golden.rs"]
+mod golden;
+
+use engines::{COLUMNS, Column};
+use rulec::Rules;
 use rulec::builtins::{self, FnResult};
 use rulec::ops::{self, Fixity, Negation, Outcome, Right};
-use rulec::{Rules, Tier};
 use serde_json::Value as Json;
 use std::fmt::Write;
 use std::path::Path;
 
-fn chosen(cond: &str, message: &Json, tier: Tier) -> Option<String> {
+fn chosen(cond: &str, message: &Json, column: Column) -> Option<String> {
     let rules = Rules::from_text(&format!("route hit when {cond} -> h"))
         .unwrap_or_else(|error| panic!("{cond}: {error}"));
-    rules.with_tier(tier).decide(message).chosen().map(str::to_owned)
+    column.of(&rules).decide(message).chosen().map(str::to_owned)
 }
 
 fn check_example(name: &str, (cond, message): (&str, &str)) {
     let message: Json = serde_json::from_str(message).unwrap();
-    for tier in [Tier::Reference, Tier::Vm, Tier::Jit] {
-        assert_eq!(chosen(cond, &message, tier).as_deref(), Some("hit"), "{name} on {tier}: {cond}");
-        assert_eq!(chosen(&format!("not ({cond})"), &message, tier), None, "{name} on {tier}: not ({cond})");
+    for &column in COLUMNS {
+        let by = |cond: &str| chosen(cond, &message, column);
+        assert_eq!(by(cond).as_deref(), Some("hit"), "{name} by {column:?}: {cond}");
+        assert_eq!(by(&format!("not ({cond})")), None, "{name} by {column:?}: not ({cond})");
     }
 }
 
@@ -46,11 +53,11 @@ fn a_predicate_over_what_is_missing_matches_neither_way() {
         ) {
             continue;
         }
-        for tier in [Tier::Reference, Tier::Vm, Tier::Jit] {
+        for &column in COLUMNS {
             let message = Json::Object(serde_json::Map::new());
-            assert_eq!(chosen(row.example.0, &message, tier), None, "{}", row.spelling);
+            assert_eq!(chosen(row.example.0, &message, column), None, "{}", row.spelling);
             assert_eq!(
-                chosen(&format!("not ({})", row.example.0), &message, tier),
+                chosen(&format!("not ({})", row.example.0), &message, column),
                 None,
                 "not {}",
                 row.spelling
@@ -62,7 +69,7 @@ fn a_predicate_over_what_is_missing_matches_neither_way() {
 fn page() -> String {
     let mut page = String::from(
         "# Operators and functions\n\n\
-         Written from the tables in `src/ops.rs` and `src/builtins.rs` by `RULEC_BLESS=1 cargo test --test tables`.\n\n\
+         Written from the tables in `src/ops.rs` and `src/builtins.rs` by `INSTA_UPDATE=always cargo test --test tables`.\n\n\
          ## Operators, loosest first\n\n| operator | works on | negative | modifiers | what it asks or computes | example |\n|---|---|---|---|---|---|\n",
     );
     for row in ops::TABLE {
@@ -127,9 +134,5 @@ fn page() -> String {
 #[test]
 fn the_reference_page_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operators.md");
-    if std::env::var_os("RULEC_BLESS").is_some() {
-        std::fs::write(&path, page()).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(written, page(), "run RULEC_BLESS=1 cargo test --test tables");
+    golden::assert_file(&path, &page());
 }

@@ -1,4 +1,4 @@
-//! What the compiler says about wrong rules, tested by code and underlined text; and for the most
+//! The compiler's findings about wrong rules, tested by code and underlined text; and for the most
 //! frequent errors by their whole wording.
 //!
 //! Below a line of `tests/ui/*.rules` stands what is reported for it, each as
@@ -6,8 +6,11 @@
 //! seen as `\u{202E}`. The set of all findings is compared, so what is not foretold fails as well.
 //! Files of subfolders are there to be imported.
 //!
-//! `RULEC_BLESS=1` writes the annotations anew, `INSTA_UPDATE=always` the snapshots; read the
-//! difference before you keep it.
+//! `INSTA_UPDATE=always` writes the annotations and the snapshots anew; read the difference before you
+//! keep it.
+
+#[path = "support/golden.rs"]
+mod golden;
 
 use rulec::Compiler;
 use rulec::diag::Diagnostic;
@@ -92,7 +95,7 @@ fn findings(path: &str) -> (Vec<Finding>, SourceMap) {
     (found, sources)
 }
 
-/// What a file's annotations foretell.
+/// The findings that a file's annotations foretell.
 fn foretold(name: &str, text: &str) -> Vec<Finding> {
     let mut line = 1;
     let mut out = Vec::new();
@@ -139,10 +142,10 @@ fn rule_files() -> Vec<String> {
 
 #[test]
 fn findings_are_those_the_files_foretell() {
-    let mut faults = String::new();
+    let (mut faults, mut compared) = (String::new(), 0);
     for name in rule_files() {
         let (mut found, sources) = findings(&name);
-        if std::env::var_os("RULEC_BLESS").is_some() {
+        if golden::refreshes() {
             // Old annotations may count as lines; without them the lines are those of the text.
             let bare: Vec<(String, String)> = sources
                 .iter()
@@ -164,6 +167,7 @@ fn findings_are_those_the_files_foretell() {
         let mut wanted: Vec<Finding> =
             sources.iter().flat_map(|(_, file)| foretold(&file.name, &file.text)).collect();
         wanted.sort();
+        compared += wanted.len();
         for finding in wanted.iter().filter(|finding| !found.contains(finding)) {
             let _ = writeln!(faults, "foretold, not found: {finding}");
         }
@@ -175,6 +179,7 @@ fn findings_are_those_the_files_foretell() {
         }
     }
     assert!(faults.is_empty(), "\n{faults}");
+    assert!(compared >= 300, "only {compared} findings are foretold");
 }
 
 /// Operators that take every kind of value on both sides.

@@ -7,7 +7,7 @@ use super::words::{
 };
 use serde_json::{Map, Value as Json, json};
 
-/// So many messages; three in ten are Chinese, and half hold one of the phrases.
+/// Makes messages: three in ten are Chinese, and half hold one of the phrases.
 pub fn messages(count: usize, phrases: &[String], seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     (0..count).map(|_| message(&mut random, phrases)).collect()
@@ -15,9 +15,9 @@ pub fn messages(count: usize, phrases: &[String], seed: u64) -> Vec<Json> {
 
 fn message(random: &mut Random, phrases: &[String]) -> Json {
     let mut text = text(random);
-    if !phrases.is_empty() && random.percent(50) {
+    if !phrases.is_empty() && random.chance(50) {
         let phrase = &phrases[random.below(phrases.len())];
-        let at = if random.percent(30) { 0 } else { text.find(' ').map_or(0, |at| at + 1) };
+        let at = if random.chance(30) { 0 } else { text.find(' ').map_or(0, |at| at + 1) };
         let after = text.split_off(at);
         text = format!("{text}{phrase} {after}");
         while text.len() > 200 {
@@ -30,7 +30,7 @@ fn message(random: &mut Random, phrases: &[String]) -> Json {
 /// A text of 20 to 200 bytes.
 fn text(random: &mut Random) -> String {
     let length = 20 + random.below(180);
-    let chinese = random.percent(30);
+    let chinese = random.chance(30);
     let mut text = String::with_capacity(length + 16);
     while text.len() < length {
         let word = match (chinese, random.below(6)) {
@@ -57,14 +57,14 @@ fn context(random: &mut Random) -> Json {
     ctx.insert("channel".into(), random.pick(CHANNELS).into());
     let mut optional =
         |ctx: &mut Map<String, Json>, name: &str, make: &mut dyn FnMut(&mut Random) -> Json| {
-            if random.percent(80) {
+            if random.chance(80) {
                 let value = make(random);
                 ctx.insert(name.into(), value);
             }
         };
     optional(&mut ctx, "country", &mut |random| random.pick(COUNTRIES).into());
     optional(&mut ctx, "score", &mut |random| (random.below(1000) as f64 / 1000.0).into());
-    optional(&mut ctx, "is_new", &mut |random| random.percent(50).into());
+    optional(&mut ctx, "is_new", &mut |random| random.chance(50).into());
     optional(&mut ctx, "tags", &mut |random| json!([random.pick(TAGS), random.pick(TAGS)]));
     optional(
         &mut ctx,

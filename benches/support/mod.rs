@@ -1,9 +1,10 @@
-//! What the benchmarks share: seeded rules and messages, and the tree walker they are held against.
+//! The parts that benchmarks share: seeded rules and messages, and the tree walker they are held against.
 
 #![allow(dead_code, missing_docs, reason = "each benchmark uses a part of it")]
 
 pub mod messages;
 pub mod mixes;
+#[path = "../../tests/support/random.rs"]
 pub mod random;
 pub mod rules;
 pub mod walker;

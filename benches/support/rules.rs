@@ -6,7 +6,7 @@ use super::random::Random;
 use super::words::{CHANNELS, CHINESE, COUNTRIES, ERRORS, NOUNS, ROLES, TAGS, VERBS};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// What the routes test.
+/// The subject of the routes' tests.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
     /// Fields of the context alone.
@@ -22,7 +22,7 @@ pub struct Route {
     pub priority: Option<i64>,
     /// Joined by `and`, but for the last.
     pub terms: Vec<Term>,
-    /// Whether the last is joined by `or`.
+    /// True when the last is joined by `or`.
     pub or_last: bool,
     pub handler: String,
     pub metadata: Option<(String, usize)>,
@@ -68,7 +68,7 @@ input {
 }
 ";
 
-/// So many routes.
+/// Makes routes, `count` of them.
 pub fn routes(count: usize, kind: Kind, seed: u64) -> Vec<Route> {
     let mut random = Random::new(seed);
     (0..count).map(|number| route(&mut random, number, kind)).collect()
@@ -106,17 +106,17 @@ fn route(random: &mut Random, number: usize, kind: Kind) -> Route {
     let term = |random: &mut Random, at: usize| match (kind, at) {
         (Kind::Mixed, 0) if first < 60 => text_term(random, verb, noun),
         (Kind::Mixed, 0) if first < 70 => regex_term(random, verb, noun),
-        (Kind::Mixed, 1) if random.percent(25) => text_term(random, verb, noun),
+        (Kind::Mixed, 1) if random.chance(25) => text_term(random, verb, noun),
         _ => field_term(random),
     };
     Route {
         name: format!("{verb}_{noun}_{number}"),
-        docs: random.percent(10).then(|| format!("Messages that ask to {verb} the {noun}.")),
-        priority: random.percent(70).then(|| random.below(20) as i64 * 10),
+        docs: random.chance(10).then(|| format!("Messages that ask to {verb} the {noun}.")),
+        priority: random.chance(70).then(|| random.below(20) as i64 * 10),
         terms: (0..count).map(|at| term(random, at)).collect(),
-        or_last: random.percent(15),
+        or_last: random.chance(15),
         handler: format!("{noun}_handler"),
-        metadata: random.percent(40).then(|| (random.pick(TAGS).to_owned(), random.below(5))),
+        metadata: random.chance(40).then(|| (random.pick(TAGS).to_owned(), random.below(5))),
     }
 }
 

@@ -60,7 +60,7 @@ impl Walker {
         self.routes.iter().find(|(_, cond)| cond.holds(message)).map(|(name, _)| name.as_str())
     }
 
-    /// How many routes are tried before the one of that name.
+    /// The number of routes that are tried before the one of that name.
     pub fn rank(&self, name: &str) -> Option<usize> {
         self.routes.iter().position(|(other, _)| other == name)
     }

@@ -20,7 +20,7 @@ pub const NOUNS: &[&str] = &[
     "vehicle", "version", "video", "voucher", "warranty", "window", "workspace",
 ];
 
-/// What is wanted of them.
+/// The verbs of requests.
 #[rustfmt::skip]
 pub const VERBS: &[&str] = &[
     "add", "archive", "block", "book", "cancel", "change", "check", "close", "compare", "confirm",
@@ -40,7 +40,7 @@ pub const CHINESE: &[&str] = &[
     "维修", "报告", "工资", "日程", "屏幕", "座位", "服务器", "会话", "设置", "状态", "商店", "订阅",
 ];
 
-/// What stands between.
+/// The words that stand between.
 #[rustfmt::skip]
 pub const FILLERS: &[&str] = &[
     "please", "can", "you", "help", "me", "with", "my", "the", "a", "for", "since", "yesterday", "it",

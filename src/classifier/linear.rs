@@ -40,7 +40,7 @@ pub struct Linear {
     labels: usize,
     /// A row of `labels` weights for each feature.
     weights: Vec<i8>,
-    /// What a row's weights are to be multiplied by.
+    /// The factor by which a row's weights are to be multiplied.
     scales: Vec<f32>,
 }
 

@@ -1,4 +1,4 @@
-//! What is written is what is read, and bytes at random are refused without harm.
+//! Values are read as they were written, and bytes at random are refused without harm.
 
 use super::*;
 use serde_json::{Value as Json, json};

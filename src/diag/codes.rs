@@ -9,7 +9,7 @@
 use crate::codec::{Fault, Reader, Stored, Writer};
 use serde::{Serialize, Serializer};
 
-/// Whether a finding stops the compilation.
+/// The weight of a finding: an error stops the compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -35,7 +35,7 @@ macro_rules! codes {
                 match self { $(Code::$name => $code,)* }
             }
 
-            /// What the code means, in a few words.
+            /// The meaning of the code, in a few words.
             pub fn title(self) -> &'static str {
                 match self { $(Code::$name => $title,)* }
             }

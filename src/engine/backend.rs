@@ -21,15 +21,11 @@ use std::time::Duration;
 pub enum Backend {
     /// The plain evaluator that the others are held against.
     Reference,
-    /// The bytecode machine.
-    Vm {
-        /// Where it finds candidates by the index instead of trying routes in turn.
-        indexing: Indexing,
-        /// True while its decisions are counted and machine code takes over after enough of them.
-        counted: bool,
-    },
+    /// The bytecode machine, trying the table's routes in turn.
+    Vm,
+    /// The bytecode machine, trying those that the index finds.
+    Index,
     /// Machine code.
-    #[cfg(feature = "jit")]
     Jit,
 }
 
@@ -52,12 +48,13 @@ impl Backends {
         self.table
     }
 
-    /// The engine that was asked for.
-    pub fn tier(&self) -> Tier {
-        self.how.tier
+    /// The engine and the index that were asked for.
+    pub fn how(&self) -> How {
+        self.how
     }
 
-    /// The backend for messages that are trees, or whose slots have been read. One that others may take over from is resolved every time.
+    /// The backend for messages that are trees, or whose slots have been read. The bytecode machine is
+    /// resolved anew each time where machine code may take over from it.
     #[inline]
     pub fn resolve(&mut self, set: &RuleSet, is_tree: bool) -> Backend {
         let known = if is_tree { &mut self.tree } else { &mut self.slots };
@@ -65,7 +62,7 @@ impl Backends {
             Some(backend) => backend,
             None => {
                 let backend = set.backend(self.how, self.table, is_tree);
-                if !matches!(backend, Backend::Vm { counted: true, .. }) {
+                if backend != Backend::Vm || !set.awaits_code(self.how, is_tree) {
                     *known = Some(backend);
                 }
                 backend
@@ -162,31 +159,38 @@ impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
 }
 
 impl RuleSet {
-    /// The engine to decide by a table with, and counts a decision where it depends on their number.
+    /// The engine to decide by a table with.
     pub fn backend(&self, how: How, table: TableId, is_tree: bool) -> Backend {
-        let vm = |counted| Backend::Vm { indexing: how.indexing, counted };
-        match how.tier {
-            Tier::Reference => Backend::Reference,
-            Tier::Vm => vm(false),
-            #[cfg(not(feature = "jit"))]
-            Tier::Auto | Tier::Jit => vm(false),
-            #[cfg(feature = "jit")]
-            Tier::Auto | Tier::Jit if self.is_indexed(how.indexing, table) => vm(false),
-            #[cfg(feature = "jit")]
-            Tier::Auto => match self.tiers.code() {
-                Some(Ok(_)) if self.tiers.pays(is_tree) => Backend::Jit,
-                None if self.tiers.pays(is_tree) => {
-                    self.tiers.record(&self.bytecode);
-                    vm(true)
-                }
-                _ => vm(false),
-            },
-            #[cfg(feature = "jit")]
-            Tier::Jit => match self.tiers.compiled(&self.bytecode) {
-                Ok(_) => Backend::Jit,
-                Err(_) => vm(false),
-            },
+        if how.tier == Tier::Reference {
+            return Backend::Reference;
         }
+        if self.is_indexed(how.indexing, table) {
+            return Backend::Index;
+        }
+        #[cfg(feature = "jit")]
+        match how.tier {
+            Tier::Jit if self.tiers.compiled(&self.bytecode).is_ok() => return Backend::Jit,
+            Tier::Auto if self.tiers.pays(is_tree) && matches!(self.tiers.code(), Some(Ok(_))) => {
+                return Backend::Jit;
+            }
+            _ => {}
+        }
+        #[cfg(not(feature = "jit"))]
+        let _ = is_tree;
+        Backend::Vm
+    }
+
+    /// Returns true while machine code may still take over from the bytecode machine, and counts the
+    /// decision, since their number decides when it is made.
+    fn awaits_code(&self, how: How, is_tree: bool) -> bool {
+        #[cfg(feature = "jit")]
+        if how.tier == Tier::Auto && self.tiers.pays(is_tree) && self.tiers.code().is_none() {
+            self.tiers.record(&self.bytecode);
+            return true;
+        }
+        #[cfg(not(feature = "jit"))]
+        let _ = (how, is_tree);
+        false
     }
 
     /// True when the index finds the routes of a table.
@@ -202,37 +206,37 @@ impl RuleSet {
     #[inline(always)]
     pub fn run<T>(
         &self,
+        how: How,
         backend: Backend,
         input: Input<'_>,
         scratch: &mut Scratch,
         work: impl FnOnce(&mut dyn Engine) -> T,
     ) -> T {
-        let indexing = match backend {
+        match backend {
             // It walks trees, so no message is read into slots alone for it.
-            Backend::Reference => match input.tree() {
-                Some(tree) => {
+            Backend::Reference => {
+                if let Some(tree) = input.tree() {
                     let bump = Bump::new();
                     return work(&mut self.evaluator(tree, &bump));
                 }
-                None => Indexing::Never,
-            },
+            }
             #[cfg(feature = "jit")]
             Backend::Jit => match (self.tiers.code(), input.slots()) {
                 (Some(Ok(code)), Ok(slots)) => return work(&mut code.record(&self.hosts, slots, scratch)),
                 (Some(Ok(code)), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
-                _ => Indexing::Never,
+                _ => {}
             },
-            Backend::Vm { indexing, .. } => indexing,
-        };
+            _ => {}
+        }
         match input.slots() {
             Ok(slots) => {
                 let mut vm = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
-                self.lend_index(&mut vm, indexing);
+                self.lend_index(&mut vm, how.indexing);
                 work(&mut vm)
             }
             Err(tree) => {
                 let mut vm = Vm::json(&self.bytecode, &self.hosts, tree, scratch);
-                self.lend_index(&mut vm, indexing);
+                self.lend_index(&mut vm, how.indexing);
                 work(&mut vm)
             }
         }

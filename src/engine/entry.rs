@@ -1,7 +1,7 @@
 //! The tables of a rule set, to decide by one message at a time.
 
 use super::How;
-use super::backend::Backends;
+use super::backend::{Backend, Backends};
 use super::decision::Decision;
 use super::input::{Input, Record};
 use super::session::{Call, Session};
@@ -95,6 +95,12 @@ impl<'r> Entry<'r> {
             let backends = &mut Backends::new(self.how, self.table);
             work(Call { rules: self.rules.owner(thread), backends, machine }, input)
         })
+    }
+
+    /// The engine that decides by this entry now: for a record when `prepared`, else for a message; unstable.
+    #[doc(hidden)]
+    pub fn backend(&self, prepared: bool) -> Backend {
+        self.rules.set.backend(self.how, self.table, !prepared)
     }
 
     /// Decides for a message.

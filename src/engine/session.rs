@@ -127,7 +127,7 @@ impl<'c> Call<'c> {
         let Call { rules, backends, machine } = self;
         let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table());
         let breaches = rules.breaches(input);
-        let (choice, extras) = rules.run(backend, input, machine, |engine| {
+        let (choice, extras) = rules.run(backends.how(), backend, input, machine, |engine| {
             let choice = engine.decide(entry);
             let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&rules.program));
             let computed = outcome.and_then(|outcome| engine.outcome(outcome));
@@ -174,7 +174,7 @@ impl<'c> Call<'c> {
 
     /// The plan to read messages straight into slots; `None` for the reference evaluator, which walks trees.
     fn plan(&self) -> Option<&'c Plan> {
-        if self.backends.tier() == Tier::Reference { None } else { self.rules.plan() }
+        if self.backends.how().tier == Tier::Reference { None } else { self.rules.plan() }
     }
 
     /// Decides by slots; `None` where only a tree will do.
@@ -195,13 +195,13 @@ impl<'c> Call<'c> {
             return Call { rules, backends, machine }.choose(&rules.prepare(record.message));
         }
         let (backend, entry) = (backends.resolve(rules, false), backends.table());
-        rules.run(backend, Input::Record(record), machine, |engine| engine.decide(entry))
+        rules.run(backends.how(), backend, Input::Record(record), machine, |engine| engine.decide(entry))
     }
 
     /// Every route that holds, in the order they are tried.
     pub fn matched(self, message: &Json) -> Vec<RuleId> {
         let Call { rules, backends, machine } = self;
         let (backend, entry) = (backends.resolve(rules, true), backends.table());
-        rules.run(backend, Input::Tree(message), machine, |engine| engine.matched(entry))
+        rules.run(backends.how(), backend, Input::Tree(message), machine, |engine| engine.matched(entry))
     }
 }

@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 /// Objects of more keys remember them in a set.
 const FEW_KEYS: usize = 16;
 
-/// What a source fills.
+/// The slots and promises that a source fills.
 pub(super) struct Fill<'a> {
     pub plan: &'a Plan,
-    /// Where values live that do not lie in the source as they are.
+    /// The arena of values that do not lie in the source as they are.
     pub bump: &'a Bump,
     pub values: Vec<Value<'a>>,
     kept: bool,

@@ -1,4 +1,4 @@
-//! Which slots and promises stand at which path of a message: made once a rule set.
+//! The slots and promises at each path of a message: made once a rule set.
 
 use crate::sema::hir::Program;
 use crate::ty::{Kind, KindSet, Record};
@@ -31,11 +31,11 @@ pub(super) struct Node {
     /// All the kinds that the slots are read at.
     wanted: KindSet,
     pub promise: Option<Promise>,
-    /// How many fields the declared input wants in it.
+    /// The number of fields that the declared input wants in it.
     pub required: u32,
 }
 
-/// What the declared input says of a place.
+/// The declared input's promise about a place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Promise {
     pub kinds: KindSet,
@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// How many slots the program has.
+    /// The number of slots that the program has.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
@@ -110,7 +110,7 @@ impl Plan {
         found.map_or(NONE, |(_, child)| *child)
     }
 
-    /// Whether a slot is read here as a list or dict, so that all of it is wanted.
+    /// True when a slot is read here as a list or dict, so that all of it is wanted.
     #[inline]
     pub(super) fn wants(&self, node: u32, kind: Kind) -> bool {
         self.node(node).is_some_and(|node| node.wanted.has(kind))

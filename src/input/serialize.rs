@@ -39,7 +39,7 @@ impl Error for Stop {
     }
 }
 
-/// Where a value goes.
+/// The place that a value goes to.
 struct Place<'f, 'a> {
     fill: &'f mut Fill<'a>,
     node: u32,
@@ -47,13 +47,13 @@ struct Place<'f, 'a> {
     build: bool,
 }
 
-/// What became of a value.
+/// The result of reading a value.
 struct Done<'a> {
     /// The value, where it was to be built.
     value: Value<'a>,
     /// The answer of [`Fill::put`].
     given: u32,
-    /// Whether it is an object.
+    /// True when it is an object.
     object: bool,
 }
 

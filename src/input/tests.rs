@@ -164,7 +164,7 @@ fn text(state: &mut u64, depth: u64, out: &mut String) {
     space(state, out);
 }
 
-/// What the slots of a text hold, and whether its promises are kept; `None` when it was not read.
+/// The values of a text's slots, and whether its promises are kept; `None` when it was not read.
 fn read(rules: &Rules, scratch: &mut InputScratch, text: &[u8]) -> Option<(Vec<String>, bool)> {
     let plan = Plan::of(rules.program()).expect("there are few fields");
     scratch.read(&plan, text, |filled| (filled.values.iter().map(shown).collect(), filled.kept))

@@ -16,15 +16,15 @@ use cranelift_jit::JITModule;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How values lie in memory, as compiled code reads them.
+/// The layout of values in memory, as compiled code reads them.
 pub(super) mod layout {
     use super::*;
 
     /// Bytes of a value, and of a slot's place.
     pub const SIZE: usize = size_of::<Value<'static>>();
-    /// Where the payload begins: a bool is one byte, a number eight, a text its address.
+    /// The offset of the payload: a bool is one byte, a number eight, a text its address.
     pub const PAYLOAD: usize = 8;
-    /// Where a text's length stands.
+    /// The offset of a text's length.
     pub const LENGTH: usize = 16;
 
     /// The tag of a value.

@@ -1,4 +1,4 @@
-//! What compiled code is given and what it calls: the [`Machine`] that stands at its side during a
+//! The surroundings of compiled code: the [`Machine`] that stands at its side during a
 //! decision, and the functions behind the table of [`Helpers`].
 //!
 //! A helper never unwinds into compiled code. What panics inside one is caught and kept, the rest of
@@ -22,11 +22,11 @@ use super::code::JitCode;
 pub struct Machine<'a, M: Message<'a>> {
     /// The values of the program's slots, 24 bytes each.
     pub(super) slots: *const Value<'a>,
-    /// Where answers are kept, and the decision's number that stamps them.
+    /// The cells that keep answers, stamped with the decision's number.
     pub(super) memo: *const Cell<u32>,
     pub(super) epoch: u32,
     pub(super) helpers: &'a Helpers<'a, M>,
-    /// What [`Helpers::eval`] computed last.
+    /// The value that [`Helpers::eval`] computed last.
     result: Value<'a>,
     pub(super) code: &'a JitCode,
     pub(super) basis: Basis<'a>,
@@ -45,21 +45,21 @@ pub struct Helpers<'a, M: Message<'a>> {
     pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize),
     /// Answers a predicate anew, by the VM.
     pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Whether a loop's condition holds, by the VM.
+    /// Tests a loop's condition, by the VM.
     pub(super) each: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Computes a value block, by the VM.
     pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
-    /// Whether a slot's text satisfies a text predicate.
+    /// Tests a text predicate on a slot's text.
     pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
-    /// Whether a slot's text satisfies a text predicate once it is prepared.
+    /// Tests a text predicate on a slot's text once it is prepared.
     pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &Matcher, &Value<'a>) -> u64,
-    /// Whether a slot's list has a text.
+    /// Tests that a slot's list has a text.
     pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// Whether a slot's text holds a keyword.
+    /// Tests that a slot's text holds a keyword.
     pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
-    /// Whether a slot's text is one of a set.
+    /// Tests that a slot's text is one of a set.
     pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
-    /// Whether a slot's text is a constant.
+    /// Tests that a slot's text is a constant.
     pub(super) same: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// The order of an integer and a float: -1, 0 or 1.
     pub(super) order: extern "C" fn(i64, f64) -> i64,

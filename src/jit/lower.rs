@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// several.
 const SEGMENT: u32 = 400;
 
-/// How a segment ended, as compiled code packs it: what in the low byte, which above.
+/// The end of a segment, as compiled code packs it: the kind in the low byte, the number above.
 pub(super) enum Answer {
     /// Nothing was chosen, or the one route asked for does not hold.
     Nothing,
@@ -89,7 +89,7 @@ struct Lowering<'c> {
     /// The functions of condition blocks, and which are still to be made.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
-    /// Which value blocks are compiled.
+    /// The value blocks that are compiled.
     arithmetic: Vec<Option<u32>>,
     size: usize,
 }

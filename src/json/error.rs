@@ -1,4 +1,4 @@
-//! What is wrong with a message, and where: turns a refusal of the reader into words for the message's author.
+//! Says what is wrong with a message, and where: turns a refusal of the reader into words for the message's author.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -9,7 +9,7 @@ use crate::diag::Code;
 /// Characters of a key that a message shows; the rest is left out.
 const SHOWN: usize = 80;
 
-/// What kind of mistake a text makes.
+/// The kind of mistake that a text makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
@@ -67,12 +67,12 @@ impl JsonError {
         self.kind
     }
 
-    /// What is wrong, without the place and the remedy.
+    /// The mistake in words, without the place and the remedy.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it, where that can be said.
+    /// The remedy, where there is one to name.
     pub fn help(&self) -> Option<&'static str> {
         Some(self.help).filter(|help| !help.is_empty())
     }
@@ -240,7 +240,7 @@ fn shown(key: &str) -> String {
     out
 }
 
-/// What to look for in a text that is sound JSON up to there.
+/// The thing to look for in a text that is sound JSON up to there.
 enum Target {
     /// The first bracket that is too deep.
     Depth,
@@ -294,7 +294,7 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     (before + error.column()).saturating_sub(1).min(text.len())
 }
 
-/// Where the number begins that has its last digit at or just before `offset`.
+/// The start of the number that has its last digit at or just before `offset`.
 fn number_start(text: &str, offset: usize) -> usize {
     let before = text.as_bytes().get(..offset).unwrap_or_default();
     let part = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');

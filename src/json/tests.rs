@@ -1,4 +1,4 @@
-//! What is read, what is refused, and what is said about it.
+//! Texts that are read, texts that are refused, and the words about them.
 
 use serde_json::json;
 

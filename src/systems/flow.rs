@@ -1,4 +1,5 @@
-//! Which flow a message wants: keyword flows by their patterns, intent flows by the built-in classifier.
+//! Finds the flow that a message wants: keyword flows by their patterns, intent flows by the built-in
+//! classifier.
 //!
 //! [`FlowMatcher`] is offline. The `FlowRunner` of `rulec-http` asks a language model where the matcher finds
 //! nothing, and executes what was found: the one path for every flow.
@@ -47,11 +48,11 @@ pub struct FlowMatcher {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
-    /// What it answers with.
+    /// The id that it answers with.
     pub id: String,
     /// The name in the rules of the first flow with this id.
     pub name: String,
-    /// What it does, for a language model; empty when the rules do not say.
+    /// Its description, for a language model; empty when the rules have none.
     pub description: String,
     /// Sentences that mean it.
     pub examples: Vec<String>,
@@ -63,7 +64,7 @@ pub struct IntentFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
-    /// What the flow answers with.
+    /// The id that the flow answers with.
     pub id: String,
     /// Its name in the rules.
     pub name: String,
@@ -71,7 +72,7 @@ pub struct IntentHit {
     pub score: f64,
 }
 
-/// What a message leads to without a language model.
+/// The result of searching a flow without a language model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found<'m> {
     /// The first keyword flow of which a pattern matches.

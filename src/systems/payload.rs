@@ -56,7 +56,7 @@ use std::sync::Arc;
 pub struct Judge {
     rules: Rules,
     kind: usize,
-    /// What the rules' `input` declares: context, options.
+    /// The values of the rules' `input`: context, options.
     input: Arc<Json>,
 }
 
@@ -67,25 +67,25 @@ pub enum JudgeError {
     /// No `payload` statement has that name.
     #[error("there is no payload kind `{name}`; {hint}")]
     UnknownKind {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// A near name, or the names that there are.
         hint: String,
     },
     /// The rules declare no such input.
     #[error("the rules declare no input `{name}`; {hint}")]
     UnknownInput {
-        /// What was given.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// A near name, or the names that there are.
         hint: String,
     },
     /// An option that the rules do not declare.
     #[error("there is no option `{name}`; {hint}")]
     UnknownOption {
-        /// What was given.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// A near name, or the names that there are.
         hint: String,
     },
     /// An input or option of another type than declared.
@@ -95,7 +95,7 @@ pub enum JudgeError {
         path: String,
         /// Its declared type.
         expected: String,
-        /// What was given.
+        /// The type that was given.
         found: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a language model is told: the intent flows or the branches it may pick from, and the tool it
+//! The prompts of a language model: the intent flows or the branches it may pick from, and the tool it
 //! picks with. Plain text and JSON; nothing here calls anybody.
 
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
     )
 }
 
-/// What a model is told of a question that it answers by the tool of [`PickTool::choose_branch`].
+/// The prompt of a question that a model answers by the tool of [`PickTool::choose_branch`].
 pub fn branch_prompt(question: &str) -> String {
     format!(
         "### Question\n{}\n\nAnswer it by calling the tool `{CHOOSE_BRANCH}` with the branch that fits. \

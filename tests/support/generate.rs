@@ -2,11 +2,15 @@
 //! test, apart from its oracle and its driver. Texts, numbers and keywords come from small pools,
 //! so that conditions hold often enough to mean something.
 
+mod conditions;
 mod decide;
+mod message;
 pub mod payload;
 
+pub use message::message;
+
 use super::random::Random;
-use serde_json::{Map, Value as Json, json};
+use serde_json::Value as Json;
 use std::fmt::Write;
 
 const WORDS: &[&str] = &[
@@ -66,7 +70,7 @@ pub struct Generator<'r> {
     defs: Vec<(String, Vec<Kind>)>,
     lists: Vec<(String, Kind)>,
     hosts: bool,
-    /// Whether the program has an `input`.
+    /// True when the program has an `input`.
     declared: bool,
     analysis: bool,
 }
@@ -275,163 +279,6 @@ impl<'r> Generator<'r> {
         self.defs.push((format!("d{at}"), kinds));
     }
 
-    /// A condition of at most this depth.
-    fn cond(&mut self, depth: usize) -> String {
-        if depth == 0 {
-            return self.test();
-        }
-        match self.random.below(20) {
-            0..=3 => self.joined(depth, " and "),
-            4..=7 => self.joined(depth, " or "),
-            8 | 9 => format!("not ({})", self.cond(depth - 1)),
-            10 => {
-                let block = self.random.pick(&["all", "any", "none"]);
-                let parts: Vec<String> =
-                    (0..1 + self.random.below(3)).map(|_| self.cond(depth - 1)).collect();
-                format!("{block} {{ {} }}", parts.join("; "))
-            }
-            11 | 12 => self.quantifier(depth),
-            13 => self.use_of(Kind::Cond).unwrap_or_else(|| self.test()),
-            14 if !self.defs.is_empty() => {
-                let (name, kinds) = self.defs[self.random.below(self.defs.len())].clone();
-                let args: Vec<String> = kinds.iter().map(|kind| self.value(*kind, 1)).collect();
-                format!("{name}({})", args.join(", "))
-            }
-            _ => self.test(),
-        }
-    }
-
-    fn joined(&mut self, depth: usize, with: &str) -> String {
-        let parts: Vec<String> =
-            (0..2 + self.random.below(2)).map(|_| format!("({})", self.cond(depth - 1))).collect();
-        parts.join(with)
-    }
-
-    fn quantifier(&mut self, depth: usize) -> String {
-        let (list, kind) = self.list();
-        let name = format!("e{}", self.vars);
-        self.vars += 1;
-        self.scope.push((name.clone(), kind));
-        let body = self.cond(depth - 1);
-        self.scope.pop();
-        match self.random.below(5) {
-            0 | 1 => format!("(any {name} in {list}: {body})"),
-            2 | 3 => format!("(all {name} in {list}: {body})"),
-            _ => format!("((count {name} in {list}: {body}) {} {})", self.comparison(), self.random.below(3)),
-        }
-    }
-
-    fn comparison(&mut self) -> &'static str {
-        self.random.pick(&["==", "!=", "<", "<=", ">", ">="])
-    }
-
-    /// One predicate.
-    fn test(&mut self) -> String {
-        match self.random.below(22) {
-            0..=6 => self.text_test(),
-            7..=10 => {
-                let kind = if self.random.chance(60) { Kind::Int } else { Kind::Float };
-                let other = if self.random.chance(70) { kind } else { Kind::Float };
-                format!("{} {} {}", self.value(kind, 2), self.comparison(), self.value(other, 1))
-            }
-            11 => {
-                let dots = self.random.pick(&["..", "..="]);
-                let (low, high) = (self.int(), self.int());
-                format!("{}{} {low}{dots}{high}", self.value(Kind::Int, 1), self.maybe_not(" in"))
-            }
-            12 => {
-                format!("{} {} {}", self.value(Kind::Time, 1), self.comparison(), self.value(Kind::Time, 1))
-            }
-            13 => self.value(Kind::Bool, 1),
-            14 | 15 => {
-                let field = self.any_field();
-                format!("{field} is {}", self.random.pick(&["missing", "present"]))
-            }
-            16 => {
-                let kind = if self.random.chance(50) { Kind::Text } else { Kind::Int };
-                let (value, list) = (self.value(kind, 1), self.constant_or_named_list(kind));
-                let case = if kind == Kind::Text { self.case() } else { "" };
-                format!("{value}{} {list}{case}", self.maybe_not(" in"))
-            }
-            17 => {
-                let (list, kind) = LISTS[self.random.below(2)];
-                let value = self.value(kind, 1);
-                let case = if kind == Kind::Text { self.case() } else { "" };
-                format!("{list}{} {value}{case}", self.maybe_not(" contains"))
-            }
-            18 => {
-                let (list, kind) = LISTS[self.random.below(2)];
-                let quantity = self.random.pick(&["any", "all", "none"]);
-                let other = self.constant_or_named_list(kind);
-                format!("{list}{} {quantity} {other}", self.maybe_not(" contains"))
-            }
-            19 => {
-                let key = self.random.pick(&["a", "b", "role", "zz"]);
-                let dict = self.random.pick(&["ctx.scores", "ctx.user", "ctx"]);
-                format!("{dict}{} \"{key}\"", self.maybe_not(" has_key"))
-            }
-            20 => {
-                let (left, right) = (self.value(Kind::Text, 1), self.value(Kind::Text, 1));
-                let op = self.random.pick(&["==", "!="]);
-                format!("{left} {op} {right}{}", self.case())
-            }
-            _ => {
-                let key = self.random.pick(&["a", "b", "zz"]);
-                format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
-            }
-        }
-    }
-
-    fn text_test(&mut self) -> String {
-        let left = self.value(Kind::Text, 1);
-        match self.random.below(8) {
-            0..=4 => {
-                let op = self.random.pick(&[" contains", " contains", " starts_with", " ends_with"]);
-                let op = self.maybe_not(op);
-                let word = self.random.chance(30);
-                let modifier = if word { " word" } else { "" };
-                let right = if self.random.chance(50) {
-                    let quantity = self.random.pick(&["any", "all", "none"]);
-                    let count = 1 + self.random.below(12);
-                    let list = self.keywords(count);
-                    format!("{quantity} {list}")
-                } else if !word && self.random.chance(25) {
-                    self.value(Kind::Text, 1)
-                } else {
-                    quoted(self.random.pick(WORDS))
-                };
-                format!("{left}{op}{modifier} {right}{}", self.case())
-            }
-            5 => {
-                let right = if self.random.chance(30) {
-                    let pick = |this: &mut Self| quoted(this.random.pick(GLOBS));
-                    format!("any [{}, {}]", pick(self), pick(self))
-                } else {
-                    quoted(self.random.pick(GLOBS))
-                };
-                format!("{left}{} {right}{}", self.maybe_not(" like"), self.case())
-            }
-            _ => {
-                let pick = |this: &mut Self| format!("r\"{}\"", this.random.pick(REGEXES));
-                let right = if self.random.chance(30) {
-                    let quantity = self.random.pick(&["any", "all", "none"]);
-                    format!("{quantity} [{}, {}]", pick(self), pick(self))
-                } else {
-                    pick(self)
-                };
-                format!("{left}{} {right}{}", self.maybe_not(" matches"), self.case())
-            }
-        }
-    }
-
-    fn maybe_not(&mut self, op: &str) -> String {
-        if self.random.chance(20) { format!(" not{op}") } else { op.to_owned() }
-    }
-
-    fn case(&mut self) -> &'static str {
-        self.random.pick(&["", "", "", " ignoring case", " matching case"])
-    }
-
     fn any_field(&mut self) -> String {
         if self.random.chance(20) {
             return self
@@ -617,109 +464,4 @@ fn type_name(kind: Kind) -> &'static str {
 
 fn quoted(text: &str) -> String {
     Json::from(text).to_string()
-}
-
-/// A random message: fields are there, missing, null, or of a wrong type.
-pub fn message(random: &mut Random) -> Json {
-    let mut ctx = Map::new();
-    let mut user = Map::new();
-    put(random, &mut user, "role", |random| random.pick(WORDS).into());
-    put(random, &mut user, "vip", |random| random.chance(60).into());
-    put(random, &mut ctx, "user", |_| Json::Object(user.clone()));
-    put(random, &mut ctx, "s", text);
-    put(random, &mut ctx, "n", int);
-    put(random, &mut ctx, "count", int);
-    put(random, &mut ctx, "f", float);
-    put(random, &mut ctx, "b", |random| random.chance(60).into());
-    put(random, &mut ctx, "at", |random| random.pick(TIMES).into());
-    put(random, &mut ctx, "tags", |random| list(random, |random| random.pick(WORDS).into()));
-    put(random, &mut ctx, "nums", |random| list(random, int));
-    put(random, &mut ctx, "mixed", |random| list(random, anything));
-    put(random, &mut ctx, "scores", |random| json!({"a": float(random), "b": anything(random)}));
-    put(random, &mut ctx, "extra", anything);
-    let mut message = Map::new();
-    put(random, &mut message, "text", text);
-    put(random, &mut message, "now", |random| random.pick(TIMES).into());
-    put(random, &mut message, "ctx", |_| Json::Object(ctx.clone()));
-    put(random, &mut message, "next", |_| json!(["first", "second"]));
-    put(random, &mut message, "output", |random| {
-        let mut output = Map::new();
-        put(random, &mut output, "done", |random| random.chance(50).into());
-        put(random, &mut output, "score", int);
-        put(
-            random,
-            &mut output,
-            "to",
-            |random| if random.chance(50) { text(random) } else { list(random, text) },
-        );
-        Json::Object(output)
-    });
-    put(random, &mut message, "items", |random| {
-        list(random, |random| {
-            let mut item = Map::new();
-            put(random, &mut item, "price", float);
-            put(random, &mut item, "name", text);
-            put(random, &mut item, "tags", |random| list(random, |random| random.pick(WORDS).into()));
-            if random.chance(5) { anything(random) } else { Json::Object(item) }
-        })
-    });
-    Json::Object(message)
-}
-
-fn put(random: &mut Random, map: &mut Map<String, Json>, key: &str, make: impl Fn(&mut Random) -> Json) {
-    match random.below(100) {
-        0..=5 => {}
-        6..=8 => {
-            map.insert(key.to_owned(), Json::Null);
-        }
-        9..=13 => {
-            let wrong = anything(random);
-            map.insert(key.to_owned(), wrong);
-        }
-        _ => {
-            let value = make(random);
-            map.insert(key.to_owned(), value);
-        }
-    }
-}
-
-fn text(random: &mut Random) -> Json {
-    let mut text = String::new();
-    for _ in 0..random.below(5) {
-        text.push_str(random.pick(WORDS));
-        text.push_str(random.pick(GAPS));
-    }
-    text.into()
-}
-
-fn int(random: &mut Random) -> Json {
-    let at = if random.chance(85) { random.below(9) } else { random.below(INTS.len()) };
-    INTS[at].into()
-}
-
-fn float(random: &mut Random) -> Json {
-    if random.chance(30) {
-        return int(random);
-    }
-    let text = random.pick(FLOATS);
-    serde_json::from_str(text).unwrap_or(Json::Null)
-}
-
-fn list(random: &mut Random, make: impl Fn(&mut Random) -> Json) -> Json {
-    let count = random.below(5);
-    (0..count).map(|_| if random.chance(8) { anything(random) } else { make(random) }).collect()
-}
-
-fn anything(random: &mut Random) -> Json {
-    match random.below(9) {
-        0 => Json::Null,
-        1 => true.into(),
-        2 => int(random),
-        3 => float(random),
-        4 => text(random),
-        5 => json!([]),
-        6 => json!({"role": "admin"}),
-        7 => json!(["a", 1, null]),
-        _ => random.pick(TIMES).into(),
-    }
 }

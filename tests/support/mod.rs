@@ -1,5 +1,8 @@
-//! What several test programs share.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! The parts that several test programs share.
+#![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
+pub mod engines;
 pub mod generate;
+pub mod golden;
 pub mod random;
+pub mod shared;

@@ -1,13 +1,16 @@
-//! A small seeded generator of random numbers (SplitMix64), so that every failure can be repeated.
+//! The one seeded generator of random numbers of tests and benchmarks (SplitMix64): every failure
+//! can be repeated, and every run measures the same rules and messages.
 
 /// The generator.
 pub struct Random(u64);
 
 impl Random {
+    /// Starts from a seed.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
+    /// Returns the next number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -16,17 +19,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `end` exclusive.
+    /// Returns a number from 0 to `end` exclusive.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// True in `percent` of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of the items.
+    /// Returns one of the items.
     pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
         items[self.below(items.len())]
     }

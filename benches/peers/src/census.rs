@@ -1,4 +1,4 @@
-//! How hard a workload is: how many of the routes' literals a message has, to how many routes they
+//! The hardness of a workload: how many of the routes' literals a message has, to how many routes they
 //! lead, and how many hold. What any index has to do at least stands here.
 
 use crate::engines::Sample;
@@ -10,7 +10,7 @@ use crate::workload::{Message, Term, Workload};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
-/// What is counted; means over the messages that are timed, but for `hold`.
+/// The counts; means over the messages that are timed, but for `hold`.
 pub struct Census {
     /// Different literals of the routes' tests of the text.
     literals: f64,
@@ -94,7 +94,7 @@ impl Census {
     }
 }
 
-/// What was counted of the rule sets of one kind and size.
+/// The counts of the rule sets of one kind and size.
 pub struct Row {
     pub rules: String,
     pub routes: usize,

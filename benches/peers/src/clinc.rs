@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 const RULES: &str = include_str!("../../../examples/clinc150.rules");
-/// What serves as messages where the whole data set is not at hand.
+/// The messages that are used where the whole data set is not at hand.
 const SAMPLE: &str = include_str!("../../../examples/clinc150_sample.jsonl");
 const BASELINE: &str = "closures";
 /// Different messages, at most.

@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What is made, and the bytes of heap it holds.
+/// Returns what is made, and the bytes of heap it holds.
 pub fn held<T>(make: impl FnOnce() -> T) -> (T, isize) {
     HELD.store(0, Ordering::Relaxed);
     ON.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What loading costs: time from the text or from an artifact to rules, and the heap they hold, against
+//! The cost of loading: time from the text or from an artifact to rules, and the heap they hold, against
 //! the tree of closures built from routes that are already parsed.
 
 use crate::engines::closures::{Closures, Order};

@@ -69,7 +69,7 @@ fn run(options: &Options) -> Result<(), String> {
     page.write(options)
 }
 
-/// What is printed, and written at the end.
+/// The page that is printed, and written at the end.
 struct Page {
     sections: Vec<Section>,
     facts: Vec<String>,
@@ -184,7 +184,7 @@ fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result
     }))
 }
 
-/// Whether an engine is measured however long it takes, for the targets are about it.
+/// True when an engine is measured however long it takes, for the targets are about it.
 fn always_measured(name: &str) -> bool {
     name == "closures" || name.starts_with("rulec")
 }

@@ -7,7 +7,7 @@ use crate::workload::random::Random;
 use crate::workload::{Message, Workload};
 use std::cell::Cell;
 
-/// Where the first route that holds stands.
+/// The place of the first route that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In the last tenth.
@@ -46,7 +46,7 @@ pub struct Mix {
     pub expected: Vec<Option<u32>>,
 }
 
-/// So many attempts for every message wanted, before giving up.
+/// The number of attempts for every message wanted, before giving up.
 const ATTEMPTS: usize = 200;
 
 /// The mixes, of so many different messages each.

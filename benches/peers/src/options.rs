@@ -19,10 +19,10 @@ pub struct Options {
     /// Mixes of messages, a table each; all unless said.
     #[arg(long, value_delimiter = ',')]
     pub mix: Vec<MixName>,
-    /// What the routes test, a set of tables each.
+    /// The subjects of the routes' tests, a set of tables each.
     #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset")]
     pub variants: Vec<VariantName>,
-    /// How many of a text's words rules ask for, and how many rules share a word; a set of tables each.
+    /// The share of a text's words that rules ask for, and how many rules share a word; a set of tables each.
     #[arg(long = "density", value_delimiter = ',', default_value = "rare,sparse,dense")]
     pub densities: Vec<DensityName>,
     /// Rounds in which every engine has a turn; the median counts.
@@ -41,7 +41,7 @@ pub struct Options {
     /// A peer that takes longer for a message, in milliseconds, is skipped.
     #[arg(long, default_value_t = 200.0)]
     pub limit_ms: f64,
-    /// How many copies of the CLINC150 rules are put before the original, a row each; none for no table.
+    /// The number of copies of the CLINC150 rules that are put before the original, a row each; none for no table.
     #[arg(long, value_delimiter = ',', default_value = "0,10,100", num_args = 0..)]
     pub clinc: Vec<usize>,
     /// The folder of the whole CLINC150 data set (`train.jsonl`, `val.jsonl`), for messages and words of it.

@@ -28,13 +28,13 @@ impl Section {
 /// Nanoseconds a message of one mix: a row for each size, a column for each engine.
 pub struct Table {
     pub place: Place,
-    /// What the rules are called.
+    /// The name of the rules.
     pub rules: String,
     pub columns: Vec<&'static str>,
     pub rows: Vec<(usize, Vec<Option<f64>>)>,
 }
 
-/// What is asked of rulec at a size: how its time compares with another's.
+/// The target for rulec at a size: how its time compares with another's.
 enum Target {
     /// At most so many times the column's time.
     AtMost(f64, &'static str),

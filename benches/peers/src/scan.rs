@@ -51,7 +51,7 @@ struct Scanning<'e> {
 }
 
 impl Ready for Scanning<'_> {
-    /// How often something was found.
+    /// Counts how often something was found.
     fn decide(&mut self, at: usize) -> Option<u32> {
         let mut hits = 0;
         self.scan.scan(self.texts[at].as_bytes(), &mut |_| hits += 1);

@@ -1,4 +1,4 @@
-//! What hand-written code reads of a message during one decision: its fields, and the text in lower
+//! The view that hand-written code has of a message during one decision: its fields, and the text in lower
 //! case, made once and only if some test ignores case. The buffer outlives the decision.
 
 use crate::workload::Message;

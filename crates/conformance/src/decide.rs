@@ -1,6 +1,6 @@
 //! Routes, choices and flows: imported, compiled, decided.
 
-use super::{Case, Setting, Verdict};
+use super::{Case, Setting, Verdict, by};
 use rulec::{Decision, Entry, Rules};
 use rulec_import::{Imported, System};
 use serde_json::{Value as Json, json};
@@ -60,7 +60,7 @@ fn decided(
         (Ok(imported), false) => imported,
     };
     for tier in &setting.tiers {
-        let found = decide(&imported, &imported.rules.with_tier(*tier));
+        let found = decide(&imported, &by(&imported.rules, *tier)?);
         if found != *expected {
             return Err(format!("expected {expected}, found {found} by the engine {tier}"));
         }

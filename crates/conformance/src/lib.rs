@@ -11,16 +11,16 @@ pub mod payload;
 mod shipped;
 pub mod workflow;
 
-use rulec::Tier;
 use rulec::json;
+use rulec::{Backend, Indexing, Rules, Tier};
 use serde_json::{Map, Value as Json};
 
-/// What a case is run with.
+/// The settings that a case is run with.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// The engines that must answer alike.
     pub tiers: Vec<Tier>,
-    /// What all cases of a file share, for the kinds that have such a thing.
+    /// The context that all cases of a file share, for the kinds that have one.
     pub context: Option<Json>,
 }
 
@@ -33,8 +33,27 @@ pub struct Kind {
     run: fn(&Case, &Setting) -> Verdict,
 }
 
-/// Whether the case holds; otherwise what is wrong.
+/// The verdict on a case: it holds, or what is wrong.
 type Verdict = Result<(), String>;
+
+/// The rules as an engine decides by them, which must be the one that was asked for.
+fn by(rules: &Rules, tier: Tier) -> Result<Rules, String> {
+    let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
+    let rules = rules.with_tier(tier).with_index(indexing);
+    rules.ready().map_err(|error| error.to_string())?;
+    let wanted = match tier {
+        Tier::Auto => return Ok(rules),
+        Tier::Reference => Backend::Reference,
+        Tier::Vm => Backend::Vm,
+        Tier::Jit => Backend::Jit,
+    };
+    let found = rules.main().backend(false);
+    if found == wanted {
+        Ok(rules)
+    } else {
+        Err(format!("the engine {tier} was asked for, and {found:?} decides"))
+    }
+}
 
 /// Every kind, in the order it is documented.
 pub const KINDS: &[Kind] = &[
@@ -65,7 +84,7 @@ impl Case {
         self.members.get(key).unwrap_or(other)
     }
 
-    /// Whether the original refuses to load what the case holds.
+    /// True when the original refuses to load what the case holds.
     fn expects_load_error(&self) -> bool {
         self.members.get("expected").and_then(|expected| expected.get("load_error"))
             == Some(&Json::Bool(true))
@@ -79,11 +98,11 @@ pub struct Failure {
     pub line: usize,
     /// The case's name, where it has one.
     pub name: String,
-    /// What is wrong.
+    /// The mistake, in words.
     pub message: String,
 }
 
-/// How a file of cases came out.
+/// The result of a file of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Cases that hold.

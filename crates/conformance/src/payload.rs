@@ -74,7 +74,7 @@ fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json
     serde_json::to_value(judgement).map_err(|error| error.to_string())
 }
 
-/// How the answer differs from what is expected; numbers compare by value. What the answer says
+/// Finds how the answer differs from what is expected; numbers compare by value. What the answer says
 /// beyond that, such as messages, is not compared.
 fn difference(expected: &Json, actual: &Json) -> Option<String> {
     let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];

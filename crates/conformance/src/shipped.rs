@@ -16,7 +16,7 @@ fn compile(text: &str) -> Compiled {
 }
 
 fn by(compiled: &Compiled, tier: Tier) -> Compiled {
-    compiled.as_ref().map(|rules| rules.with_tier(tier)).map_err(String::clone)
+    super::by(compiled.as_ref().map_err(String::clone)?, tier)
 }
 
 /// A payload, several decisions at once, or an intent.

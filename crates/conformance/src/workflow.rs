@@ -30,7 +30,7 @@ pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), String> {
     }
 }
 
-/// What a case comes to, in the form of its `expected`. Blocks like [`check`].
+/// Runs a case and returns its result in the form of its `expected`. Blocks like [`check`].
 ///
 /// # Errors
 /// Why the case cannot be run.

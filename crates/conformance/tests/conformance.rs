@@ -2,10 +2,13 @@
 //! by every engine. A few dozen of each kind lie here; all of them are run where the folder with the
 //! whole collection is at hand.
 
+#[path = "../../../tests/support/shared.rs"]
+mod shared;
+
 use rulec::Tier;
 use rulec_conformance::{KINDS, Kind, Report, Setting, kind};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The kinds whose cases need nothing but themselves.
 const SYSTEMS: [&str; 3] = ["route", "choice", "flow"];
@@ -14,11 +17,11 @@ fn setting() -> Setting {
     Setting { tiers: Tier::ALL.to_vec(), context: None }
 }
 
-/// Runs the cases of one kind that lie in a folder; `None` where there are none.
-fn run(folder: &Path, name: &str) -> Option<Report> {
-    let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).ok()?;
+/// Runs the cases of one kind that lie in a folder.
+fn run(folder: &Path, name: &str) -> Report {
+    let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).expect("the cases lie there");
     let kind: &Kind = kind(name).expect("the kind is known");
-    Some(kind.run(&text, &setting()))
+    kind.run(&text, &setting())
 }
 
 #[track_caller]
@@ -31,18 +34,15 @@ fn all_hold(name: &str, report: &Report) {
 fn the_cases_that_lie_here_hold_on_every_engine() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/systems");
     for name in SYSTEMS {
-        all_hold(name, &run(&folder, name).expect("the cases lie here"));
+        all_hold(name, &run(&folder, name));
     }
 }
 
 #[test]
 fn all_cases_hold_on_every_engine() {
-    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases");
+    let Some(folder) = shared::shared("cases") else { return };
     for name in SYSTEMS {
-        match run(&folder, name) {
-            Some(report) => all_hold(name, &report),
-            None => eprintln!("skipped: there are no {name} cases beside the project"),
-        }
+        all_hold(name, &run(&folder, name));
     }
 }
 

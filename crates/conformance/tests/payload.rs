@@ -1,6 +1,12 @@
 //! The payload cases, run by the shipped rules on every engine.
 
-use rulec::{Rules, Tier};
+#[path = "../../../tests/support/engines.rs"]
+mod engines;
+#[path = "../../../tests/support/shared.rs"]
+mod shared;
+
+use engines::COLUMNS;
+use rulec::Rules;
 use rulec_conformance::payload::run;
 use serde_json::Value as Json;
 use std::fs;
@@ -33,15 +39,15 @@ fn read_context(path: &Path) -> Json {
 /// Runs the cases of a file on every engine.
 fn conform(cases: &[Json], context: &Json) {
     let rules = decisions();
-    for tier in [Tier::Vm, Tier::Reference, Tier::Jit] {
-        let rules = rules.with_tier(tier);
+    for column in COLUMNS {
+        let rules = column.judging(&rules);
         let failed: Vec<String> = cases
             .iter()
             .filter_map(|case| run(&rules, case, context).err().map(|why| format!("{}: {why}", case["name"])))
             .collect();
         assert!(
             failed.is_empty(),
-            "{tier:?}: {} of {} fail:\n{}",
+            "{column:?}: {} of {} fail:\n{}",
             failed.len(),
             cases.len(),
             failed.join("\n")
@@ -51,11 +57,7 @@ fn conform(cases: &[Json], context: &Json) {
 
 #[test]
 fn the_shared_cases_pass() {
-    let folder = root().join("../shared/cases");
-    if !folder.exists() {
-        eprintln!("skipped: the folder with the shared cases is not there");
-        return;
-    }
+    let Some(folder) = shared::shared("cases") else { return };
     let cases = read_cases(&folder.join("payload.jsonl"));
     assert!(cases.len() > 1000);
     conform(&cases, &read_context(&folder.join("payload_context.json")));

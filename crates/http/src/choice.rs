@@ -51,13 +51,13 @@ pub struct UnknownChoice {
 }
 
 impl UnknownChoice {
-    /// What was asked for.
+    /// The name that was asked for.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// What a choice came to.
+/// The outcome of a choice.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChoiceAnswer {

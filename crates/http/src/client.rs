@@ -62,7 +62,7 @@ impl HttpClient {
         HttpClient { limits, ..self.clone() }
     }
 
-    /// Whether an address may be called, without calling it: what a configuration is checked with when it
+    /// Checks that an address may be called, without calling it, as a configuration is checked when it
     /// is loaded.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ async fn read(answer: &mut reqwest::Response, limit: usize, bytes: &mut Vec<u8>)
     Ok(true)
 }
 
-/// How an attempt ended without an answer.
+/// The end of an attempt without an answer.
 enum Stop {
     Late,
     Failed(HttpFailure),
@@ -164,7 +164,7 @@ impl From<reqwest::Error> for Stop {
     }
 }
 
-/// What stands at the bottom of a chain of errors; those above say only in which layer it happened.
+/// The error at the bottom of a chain; those above say only in which layer it happened.
 fn root(error: &reqwest::Error) -> String {
     let mut deepest: &dyn Error = error;
     while let Some(source) = deepest.source() {

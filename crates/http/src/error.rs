@@ -62,7 +62,7 @@ impl HttpError {
         HttpError { details: Box::new(Details { call, attempts, elapsed, failure }) }
     }
 
-    /// What went wrong.
+    /// The failure of the call.
     pub fn failure(&self) -> &HttpFailure {
         &self.details.failure
     }
@@ -77,7 +77,7 @@ impl HttpError {
         &self.details.call.url
     }
 
-    /// How many attempts were made; 0 when the call was refused before anything was sent.
+    /// The number of attempts that were made; 0 when the call was refused before anything was sent.
     pub fn attempts(&self) -> u32 {
         self.details.attempts
     }
@@ -88,7 +88,7 @@ impl HttpError {
     }
 }
 
-/// What went wrong with a call (for a call that was tried again: with its last attempt).
+/// The failure of a call (of its last attempt when it was tried again).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HttpFailure {
@@ -101,7 +101,7 @@ pub enum HttpFailure {
     /// No address that can be called. Nothing was sent.
     #[error("the address cannot be called: {why}")]
     BadUrl {
-        /// What is wrong with it.
+        /// The reason why it is wrong.
         why: String,
     },
     /// No complete answer in time.
@@ -109,13 +109,13 @@ pub enum HttpFailure {
     Timeout {
         /// The limit that ran out.
         limit: Duration,
-        /// Whether it is the limit of the whole call rather than that of one attempt.
+        /// True for the limit of the whole call rather than that of one attempt.
         overall: bool,
     },
     /// The connection could not be made, or broke before the answer was complete.
     #[error("the connection failed: {why}; see whether the server is up and speaks this protocol")]
     Connection {
-        /// What the operating system or the protocol said.
+        /// The words of the operating system or the protocol.
         why: String,
     },
     /// An answer that is no success.
@@ -141,7 +141,7 @@ pub enum HttpFailure {
 }
 
 impl HttpFailure {
-    /// Whether another attempt may end better. What was refused here, a late answer and every other status
+    /// True when another attempt may end better. What was refused here, a late answer and every other status
     /// will not, or may have been acted upon.
     pub(super) fn passes(&self) -> bool {
         matches!(self, HttpFailure::Connection { .. } | HttpFailure::Status { status: 502..=504, .. })

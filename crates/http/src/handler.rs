@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What a handler of [`handler`] returns: the service's reply, or why there is none.
+/// The future that a handler of [`handler`] returns: the service's reply, or why there is none.
 pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + Send>>;
 
 /// A handler for [`RouterBuilder::handler`] that calls a service. `{name}` in the endpoint is filled from

@@ -1,4 +1,4 @@
-//! How long, how often and how much: the limits of every call, and the pauses between its attempts.
+//! The limits of every call — how long, how often and how much — and the pauses between its attempts.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Limits {
         self
     }
 
-    /// How many attempts may follow the first. Only a connection that fails and the answers 502, 503 and
+    /// Sets how many attempts may follow the first. Only a connection that fails and the answers 502, 503 and
     /// 504 are tried again. The server may have done its work before the connection broke: an endpoint
     /// that must not see a call twice wants 0.
     pub fn retries(mut self, count: u32) -> Self {
@@ -70,7 +70,7 @@ impl Limits {
         self.body
     }
 
-    /// What an attempt may take when the call has taken `elapsed`, and whether it is the overall limit that
+    /// Returns the time an attempt may take when the call has taken `elapsed`, and whether it is the overall limit that
     /// bounds it.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
         let left = self.overall.saturating_sub(elapsed).min(LONGEST);

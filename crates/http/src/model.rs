@@ -27,10 +27,10 @@ pub struct ChatModel {
     key: Option<Secret>,
 }
 
-/// What a model is asked.
+/// The question to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Prompt<'a> {
-    /// What the model is told first, such as the section of [`intent_prompt`]; empty for nothing.
+    /// The text that the model is given first, such as the section of [`intent_prompt`]; empty for nothing.
     ///
     /// [`intent_prompt`]: rulec::systems::prompt::intent_prompt
     pub system: &'a str,
@@ -43,13 +43,13 @@ pub struct Prompt<'a> {
 /// Something that was said before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
-    /// Who said it.
+    /// The speaker.
     pub role: Role,
-    /// What.
+    /// The words.
     pub text: &'a str,
 }
 
-/// Who said something.
+/// The speaker of a part of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The user.
@@ -58,7 +58,7 @@ pub enum Role {
     Assistant,
 }
 
-/// What a model picked.
+/// The pick of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pick {
     id: String,
@@ -78,7 +78,7 @@ impl Pick {
         &self.ignored
     }
 
-    /// How many attempts the call took.
+    /// The number of attempts that the call took.
     pub fn attempts(&self) -> u32 {
         self.attempts
     }

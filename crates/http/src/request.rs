@@ -1,4 +1,4 @@
-//! What is sent and what comes back, independent of the library that carries it.
+//! Requests and responses, independent of the library that carries them.
 
 use super::error::{Call, HttpError, HttpFailure, keep};
 use super::secret::Secret;
@@ -37,7 +37,7 @@ impl HeaderError {
         &self.name
     }
 
-    /// What is wrong with it.
+    /// The reason why it is wrong.
     pub fn why(&self) -> &str {
         self.why
     }
@@ -133,7 +133,7 @@ pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, Heade
 /// The body of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// What was labelled as JSON, or not at all, and is JSON.
+    /// A body that was labelled as JSON, or not at all, and is JSON.
     Json(Value),
     /// Anything else, read as UTF-8 with what is none replaced. Empty for an answer without a body.
     Text(String),
@@ -149,7 +149,7 @@ impl Body {
     }
 }
 
-/// Whether a content type is `…/json` or `…/…+json`.
+/// True when a content type is `…/json` or `…/…+json`.
 fn is_json(label: &str) -> bool {
     let kind = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind.ends_with("/json") || kind.ends_with("+json")
@@ -177,7 +177,7 @@ impl Response {
         &self.body
     }
 
-    /// How many attempts it took, at least 1.
+    /// The number of attempts it took, at least 1.
     pub fn attempts(&self) -> u32 {
         self.attempts
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a secret is replaced with.
+/// The text that a secret is replaced with.
 const MASK: &str = "***";
 
 /// A secret text, such as an API key. It has no `Display`, and its `Debug` shows nothing of it.

@@ -17,7 +17,7 @@ enum Right {
     Pattern(String),
     /// A list or a dict that no message can hold.
     Odd(Type),
-    /// What Python does not take as a regular expression, and why.
+    /// An expression that Python does not take, and why.
     Broken(String),
     /// A step's output.
     Step(String, Type),
@@ -31,7 +31,7 @@ pub(super) enum Condition {
     Skipped(String),
 }
 
-/// How the Python module decides otherwise; each is said once a file.
+/// A way in which the Python module decides otherwise; each is said once a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     PlainText,
@@ -65,10 +65,10 @@ impl Difference {
     }
 }
 
-/// What was found while conditions were read.
+/// The findings while conditions were read.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// How the Python module decides otherwise.
+    /// The ways in which the Python module decides otherwise.
     pub(super) different: BTreeSet<Difference>,
     /// Members that mean nothing: keys and values.
     pub(super) unknown: Vec<String>,

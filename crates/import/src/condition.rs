@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// How wide a condition may be on one line.
+/// The width of a condition on one line, at most.
 const COLUMNS: usize = 92;
 
 /// A condition to be written.
@@ -32,12 +32,12 @@ pub(super) enum Formula {
     Unknown,
 }
 
-/// What the conditions of a file have in common.
+/// The facts that the conditions of a file have in common.
 #[derive(Default)]
 pub(super) struct Facts {
     /// At which types each field of the context is read.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
-    /// Whether the message's length, or its urgency, is asked for.
+    /// True when the message's length, or its urgency, is asked for.
     pub(super) length: bool,
     pub(super) urgency: bool,
     /// Remarks on the condition being read.
@@ -52,7 +52,7 @@ impl Facts {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
-    /// Whether a field's type must be written with it, since others read it at another.
+    /// True when a field's type must be written with it, since others read it at another.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
@@ -320,7 +320,7 @@ impl Facts {
     }
 }
 
-/// What stands around a formula, from the loosest.
+/// The surroundings of a formula, from the loosest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Loose,

@@ -34,7 +34,7 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
     Ok(document)
 }
 
-/// How a flow is found, by its `type`.
+/// The way a flow is found, by its `type`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Keyword,
@@ -165,7 +165,7 @@ fn pattern(
     }
 }
 
-/// What names a pattern of a flow in the table of what had to change.
+/// The name of a flow's pattern in the table of names that had to change.
 pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
     format!("{flow}\n{pattern}")
 }

@@ -39,7 +39,7 @@ use std::str::FromStr;
 pub struct Imported {
     /// The rules file.
     pub text: String,
-    /// What the author should know: what was left out, or means something else than it did.
+    /// Notes for the author: what was left out, or means something else than it did.
     pub notes: Vec<String>,
     /// The file, compiled.
     pub rules: Rules,
@@ -59,7 +59,7 @@ impl Imported {
     }
 }
 
-/// What can be imported.
+/// The systems that can be imported from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
     /// Message routing: a list of routes.
@@ -165,7 +165,7 @@ pub enum ImportError {
     Internal(String),
 }
 
-/// What cannot be translated, and where it stands.
+/// A part that cannot be translated, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}{}", self.place())]
 pub struct Untranslatable {
@@ -175,7 +175,7 @@ pub struct Untranslatable {
 }
 
 impl Untranslatable {
-    /// What is wrong, and what to do.
+    /// The mistake and the remedy, in words.
     pub fn message(&self) -> &str {
         &self.message
     }

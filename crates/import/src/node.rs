@@ -11,7 +11,7 @@ pub(super) enum Step {
     Index(usize),
 }
 
-/// What cannot be translated.
+/// A refusal to translate a part.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     pub(super) message: String,
@@ -30,7 +30,7 @@ impl Refusal {
     }
 }
 
-/// What reading gives.
+/// The result of reading.
 pub(super) type Read<T> = Result<T, Refusal>;
 
 /// A JSON value and where it stands.

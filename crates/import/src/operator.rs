@@ -33,7 +33,7 @@ impl Type {
     }
 }
 
-/// What an operator asks.
+/// The question of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     /// An operator that stands between both sides as they are.
@@ -94,7 +94,7 @@ impl Operator {
         }
     }
 
-    /// Whether a step's value of this type can be on the right side.
+    /// True when a step's value of this type can be on the right side.
     pub(super) fn takes(self, right: Type) -> bool {
         match (self.verb, self.family) {
             (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
@@ -104,7 +104,7 @@ impl Operator {
         }
     }
 
-    /// Whether the language gives a meaning to what never holds in the original: this operator
+    /// True when the language gives a meaning to what never holds in the original: this operator
     /// between values of these types.
     pub(super) fn would_hold(self, left: Type, right: Type) -> bool {
         use Type::{Dict, List, String};

@@ -21,9 +21,9 @@ const MAX_DEPTH: usize = 100;
 pub(super) struct Pattern {
     /// In the syntax of the `regex` crate.
     pub(super) text: String,
-    /// Whether it stands for several expressions with `|` between them.
+    /// True when it stands for several expressions with `|` between them.
     pub(super) alternatives: bool,
-    /// Whether it begins where the text begins, in any case.
+    /// True when it begins where the text begins, in any case.
     pub(super) anchored: bool,
 }
 
@@ -92,7 +92,7 @@ struct Flags {
     ascii: bool,
 }
 
-/// What a quantifier would repeat.
+/// The thing that a quantifier would repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
@@ -105,7 +105,7 @@ struct Reader<'p> {
     out: String,
     flags: Flags,
     depth: usize,
-    /// Whether something stands before, so that flags for all of it come too late.
+    /// True when something stands before, so that flags for all of it come too late.
     begun: bool,
     alternatives: bool,
     anchored: bool,
@@ -205,7 +205,7 @@ impl Reader<'_> {
         Ok(Last::Repeated)
     }
 
-    /// What stands after `{` when it is a quantifier, as the `regex` crate writes it.
+    /// Reads what stands after `{` when it is a quantifier, as the `regex` crate writes it.
     fn bounds(&mut self) -> Done<Option<String>> {
         let mut ahead = Reader { out: String::new(), chars: self.chars.clone(), ..*self };
         let low = ahead.take_while(|c| c.is_ascii_digit());
@@ -229,7 +229,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// What stands after `(`.
+    /// Reads what stands after `(`.
     fn group(&mut self, last: Last) -> Done<Last> {
         let outer = self.flags;
         if !self.eat('?') {
@@ -321,7 +321,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands after `\`.
+    /// Reads what stands after `\`.
     fn escape(&mut self) -> Done<Last> {
         let Some(c) = self.chars.next() else { return err("it ends with a `\\`") };
         let position = match (c, self.flags.ascii) {

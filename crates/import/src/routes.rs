@@ -132,7 +132,7 @@ fn metadata(node: &Node<'_>) -> Read<String> {
     Ok(format!(" {{\n{}  }}", entries.concat()))
 }
 
-/// What is computed from the message where the context does not say it.
+/// Writes what is computed from the message where the context does not say it.
 fn derived(facts: &Facts, document: &mut Document) {
     let mut add = |comment: &str, body: String, close: bool| {
         let comments = if comment.is_empty() { Vec::new() } else { vec![comment.to_owned()] };

@@ -14,7 +14,7 @@ const WIDTH: usize = 100;
 const STATEMENT_WORDS: &str = "branch choice def default else entity expect extern flow given handler input intent \
     import let lexicon list loopback otherwise payload route router settings table test type when as";
 
-/// Whether a text can stand as a name without backquotes after a dot or before a colon.
+/// True when a text can stand as a name without backquotes after a dot or before a colon.
 pub(super) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
@@ -211,18 +211,18 @@ pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
 pub(super) struct Statement {
     /// Comments before it, a paragraph each.
     pub(super) comments: Vec<String>,
-    /// What documents it.
+    /// Its documentation.
     pub(super) docs: String,
     /// The statement, without a line break at its end.
     pub(super) body: String,
-    /// Whether it follows the one before without an empty line.
+    /// True when it follows the one before without an empty line.
     pub(super) close: bool,
 }
 
 /// A file to be written.
 #[derive(Default)]
 pub(super) struct Document {
-    /// What the file is, for its first lines.
+    /// The file's first lines, which say what it is.
     pub(super) header: String,
     pub(super) statements: Vec<Statement>,
     pub(super) notes: Vec<String>,

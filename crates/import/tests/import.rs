@@ -1,4 +1,4 @@
-//! What importers write: whole files as snapshots, single conditions as tables, and what they refuse.
+//! The output of importers: whole files as snapshots, single conditions as tables, and what they refuse.
 
 use rulec_import::{ImportError, Imported, System};
 use serde_json::{Value as Json, json};

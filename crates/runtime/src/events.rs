@@ -69,7 +69,7 @@ pub struct BusBuilder<E> {
     limit: Option<Duration>,
 }
 
-/// What became of a published event.
+/// The fate of a published event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Published {
     /// The subscribers it was queued for.
@@ -113,7 +113,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         self
     }
 
-    /// How long each middleware may take before it is stopped, and the event with it; without limit
+    /// Sets how long each middleware may take before it is stopped, and the event with it; without limit
     /// when not set.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
@@ -144,7 +144,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
         Subscription::new(queue)
     }
 
-    /// How many subscribers there are.
+    /// The number of subscribers.
     pub fn subscribers(&self) -> usize {
         self.inner.lock().iter().filter(|queue| !queue.is_closed()).count()
     }

@@ -45,7 +45,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What happens to decisions. Serializes to an object whose `event` is the variant's name, such as
+/// An event in the life of a decision. Serializes to an object whose `event` is the variant's name, such as
 /// `DecisionMadeEvent`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event")]
@@ -81,13 +81,13 @@ impl From<NodeFailure> for DecisionEvent {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Made {
-    /// What the proposer calls it; its answers carry the same.
+    /// The proposer's name for it; its answers carry the same.
     pub id: String,
     /// The payload's kind.
     pub kind: String,
-    /// What is proposed.
+    /// The payload that is proposed.
     pub payload: Json,
-    /// How sure the proposer is, from 0 to 1; handed on as it is.
+    /// The proposer's confidence, from 0 to 1; handed on as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// The kinds that were rejected before this one took their place.
@@ -129,14 +129,14 @@ impl Made {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Validated {
-    /// What was proposed.
+    /// The decision that was proposed.
     pub decision: Made,
-    /// What the judge said; its corrections among that.
+    /// The judgement, with its corrections.
     pub judgement: Box<Judgement>,
 }
 
 impl Validated {
-    /// What to act on: the payload, in its corrected form if there is one.
+    /// The payload to act on, in its corrected form if there is one.
     pub fn payload(&self) -> &Json {
         self.judgement.corrected().unwrap_or(&self.decision.payload)
     }
@@ -146,9 +146,9 @@ impl Validated {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// What was proposed.
+    /// The decision that was proposed.
     pub decision: Made,
-    /// What the judge said; none when there is no such kind, or no payload came about.
+    /// The judgement; none when there is no such kind, or no payload came about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
     /// Why, as one text that a language model can act on.
@@ -173,12 +173,12 @@ pub struct NodeFailure {
     pub workflow_id: String,
     /// The node.
     pub node_id: String,
-    /// What went wrong.
+    /// The reason of the failure.
     pub reason: String,
     /// The error's code, when it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// What is known of the run so far.
+    /// The facts about the run so far.
     pub execution_context: Map<String, Json>,
 }
 
@@ -241,7 +241,7 @@ impl Judges {
         self.judges.get(kind)
     }
 
-    /// Whether decisions of the kind are never published.
+    /// True when decisions of the kind are never published.
     pub fn is_internal(&self, kind: &str) -> bool {
         self.get(kind).is_some_and(|judge| judge.payload().internal)
     }
@@ -260,7 +260,7 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// What a middleware does with an event: judges what was made, stops the answers of internal
+    /// Acts as a middleware does: judges what was made, stops the answers of internal
     /// kinds, and lets everything else pass.
     ///
     /// ```

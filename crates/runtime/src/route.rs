@@ -81,14 +81,14 @@ struct Active {
     warnings: Vec<Warning>,
 }
 
-/// What a swap did.
+/// The result of a swap.
 #[derive(Clone, Debug)]
 pub struct Swapped {
     /// The rules that were in force; swapping them in again takes the change back.
     pub previous: Rules,
     /// The generation now in force.
     pub generation: u64,
-    /// What is odd about the new rules, though not wrong.
+    /// The oddities of the new rules, which are not wrong.
     pub warnings: Vec<Warning>,
 }
 
@@ -184,7 +184,7 @@ impl Router {
         self.shared.active.load().rules.clone()
     }
 
-    /// What is odd about the rules in force, though not wrong.
+    /// The oddities of the rules in force, which are not wrong.
     pub fn warnings(&self) -> Vec<Warning> {
         self.shared.active.load().warnings.clone()
     }

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::Instrument;
 
-/// What is said for [`Broken::NoRuntime`].
+/// The message of [`Broken::NoRuntime`].
 pub(super) const NO_RUNTIME: &str = "there is no tokio runtime to run it";
 
 /// Why a future came to no end of its own.

@@ -1,4 +1,4 @@
-//! What the router tells `tracing`. A test binary of its own with a single test, because callsites
+//! The events that the router gives to `tracing`. A test binary of its own with a single test, because callsites
 //! are registered once for the whole process.
 
 use rulec::Rules;

@@ -87,7 +87,7 @@ pub(super) fn constant(chunk: &Chunk, id: u32) -> Option<(Tags, u64)> {
 }
 
 impl Body<'_, '_, '_> {
-    /// Whether a value block is compiled.
+    /// True when a value block is compiled.
     pub fn is_arithmetic(&self, block: BlockId) -> bool {
         self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
@@ -260,7 +260,7 @@ impl Body<'_, '_, '_> {
         registers.tags.insert(register, scalar.tags);
     }
 
-    /// What a register holds; missing before it is set.
+    /// Returns what a register holds; missing before it is set.
     fn get(&mut self, registers: &Registers, register: Reg) -> Scalar {
         match (registers.places.get(&register), registers.tags.get(&register)) {
             (Some(Register { tag, bits }), Some(tags)) => {
@@ -327,7 +327,7 @@ impl Body<'_, '_, '_> {
         Scalar { tags, tag, bits }
     }
 
-    /// Whether the result leaves the integers, and the result.
+    /// Returns whether the result leaves the integers, and the result.
     fn on_ints(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
         let ins = |body: &mut Self, value: Value, a: Value, b: Value| {
             // The result's sign differs from what both operands ask for.
@@ -399,7 +399,7 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// What registers may hold where two ways meet. One that is set on one way only is missing by the
+/// Joins what registers may hold where two ways meet. One that is set on one way only is missing by the
 /// other, where its place holds zeros.
 fn meet(a: &HashMap<Reg, Tags>, b: &HashMap<Reg, Tags>) -> HashMap<Reg, Tags> {
     let either = |register: &Reg| match (a.get(register), b.get(register)) {

@@ -25,7 +25,7 @@ pub(super) struct Body<'b, 'l, 'c> {
     signatures: [Option<SigRef>; 4],
 }
 
-/// Where a test's answers lead.
+/// The blocks that a test's answers lead to.
 #[derive(Clone, Copy)]
 pub(super) struct Targets {
     pub yes: Block,
@@ -45,7 +45,7 @@ impl Tags {
         Tags(1 << tag)
     }
 
-    /// What a value that was read at these kinds may be.
+    /// Returns what a value that was read at these kinds may be.
     pub fn of_kinds(kinds: KindSet) -> Tags {
         let tags = |kind| match kind {
             Kind::Bool => Tags::of(layout::BOOL),
@@ -67,7 +67,7 @@ impl Tags {
         self.0 & (1 << tag) != 0
     }
 
-    /// Whether it may be a number.
+    /// True when it may be a number.
     pub const fn numeric(self) -> bool {
         self.has(layout::INT) || self.has(layout::FLOAT)
     }
@@ -80,7 +80,7 @@ pub(super) struct Source {
     pub at: At,
 }
 
-/// Where it is.
+/// The place of a value.
 #[derive(Clone, Copy)]
 pub(super) enum At {
     /// The place of a slot, which may still be empty.
@@ -180,7 +180,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Where a slot's place lies, as an offset from the slots.
+    /// The offset of a slot's field from the slots.
     fn offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -223,7 +223,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Whether it is `true`; for a bool.
+    /// Tests that it is `true`; for a bool.
     pub fn truth(&mut self, source: Source) -> Value {
         match source.at {
             At::Slot(slot) => self.load(types::I8, slot, layout::PAYLOAD),
@@ -231,7 +231,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Whether a tag is this one.
+    /// Tests that a tag is this one.
     pub fn is(&mut self, tag: Value, wanted: u8) -> Value {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(wanted))
     }

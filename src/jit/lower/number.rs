@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, types};
 use std::mem::offset_of;
 
-/// What a comparison with a constant comes to.
+/// The test that a comparison with a constant comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Test<T> {
     Always(bool),
@@ -18,7 +18,7 @@ enum Test<T> {
 /// 2^63: every float from here on lies above the integers, and below its negation under them.
 const LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
-/// How an integer is compared so that the answer is that of comparing it with a float.
+/// Compares an integer so that the answer is that of comparing it with a float.
 fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
     if float >= LIMIT {
         return Test::Always(cmp.holds(std::cmp::Ordering::Less));
@@ -38,7 +38,7 @@ fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
     }
 }
 
-/// How a float is compared so that the answer is that of comparing it with an integer.
+/// Compares a float so that the answer is that of comparing it with an integer.
 fn float_with_int(cmp: Cmp, int: i64) -> Test<f64> {
     let near = int as f64;
     let order = crate::value::compare_int_float(int, near);

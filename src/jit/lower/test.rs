@@ -14,13 +14,13 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
 use cranelift_module::Module;
 use std::mem::offset_of;
 
-/// Where a three-valued test leads.
+/// The targets of a three-valued test.
 fn on(on: On, to: Block, next: Block) -> Targets {
     let leads = |answer| if on.takes(answer) { to } else { next };
     Targets { yes: leads(Tri::True), no: leads(Tri::False), unknown: leads(Tri::Unknown) }
 }
 
-/// Where a comparison leads; values that do not compare do not satisfy it.
+/// The targets of a comparison; values that do not compare do not satisfy it.
 fn how(how: CmpJump, to: Block, next: Block) -> Targets {
     let (yes, no) = if how.when() { (to, next) } else { (next, to) };
     Targets { yes, no, unknown: no }
@@ -199,7 +199,7 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Whether there is code for an operand that may be a number.
+    /// True when there is code for an operand that may be a number.
     fn is_inline(&self, operand: Operand) -> bool {
         match operand {
             Operand::Slot(slot) => self.slot(slot).tags.numeric(),

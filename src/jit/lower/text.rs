@@ -20,7 +20,7 @@ const IN_PLACE: usize = 32;
 /// Lists of up to this many elements are compared with one by one.
 const FEW: usize = 8;
 
-/// Which part of a text is compared.
+/// The part of a text that is compared.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     All,
@@ -29,7 +29,7 @@ enum Part {
 }
 
 impl Body<'_, '_, '_> {
-    /// Whether a slot is a text of the chunk.
+    /// Tests that a slot is a text of the chunk.
     pub fn is_text(&mut self, slot: u32, string: u32, targets: Targets) -> Result<(), JitError> {
         let strings = &self.lowering.code.chunk().strings;
         let text = strings.get(string as usize).ok_or_else(|| malformed("no text"))?;
@@ -58,7 +58,7 @@ impl Body<'_, '_, '_> {
         self.compare_bytes(slot, Part::All, &words, targets);
     }
 
-    /// Whether a part of a slot's text is one of some short texts.
+    /// Tests that a part of a slot's text is one of some short texts.
     fn compare_bytes(&mut self, slot: u32, part: Part, words: &[&[u8]], targets: Targets) {
         let at = self.load(types::I64, slot, layout::PAYLOAD);
         let length = self.load(types::I64, slot, layout::LENGTH);

@@ -1,4 +1,4 @@
-//! What surrounds the code: segments, jumps between tables, single routes, panics, room, dropping.
+//! The surroundings of the code: segments, jumps between tables, single routes, panics, memory, dropping.
 
 use super::*;
 use crate::ops::{Op, TestMode};

@@ -1,4 +1,4 @@
-//! What finds which flow: patterns first, then meaning.
+//! Flows and what finds them: patterns first, then meaning.
 
 use super::*;
 use crate::engine::Tier;

@@ -4,7 +4,7 @@ use super::{JudgeError, unknown_kind};
 use crate::engine::Rules;
 use serde::Serialize;
 
-/// What happens to several decisions at once, each by its id.
+/// The fate of several decisions at once, each by its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Arbitration {
@@ -18,7 +18,7 @@ pub struct Arbitration {
     pub suspended: Vec<String>,
     /// Those that wait for their turn.
     pub blocked: Vec<String>,
-    /// Whether the first is told outside.
+    /// True when the first is told outside.
     pub published: bool,
 }
 

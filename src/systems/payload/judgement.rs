@@ -1,4 +1,4 @@
-//! What a judge answers.
+//! The answers of a judge.
 
 use crate::sema::hir::Payload;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -6,12 +6,12 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// What happens to a payload.
+/// The fate of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing is wrong.
     Accept,
-    /// What was wrong has been mended.
+    /// It was wrong, and has been mended.
     AcceptCorrected,
     /// Something is wrong that cannot be mended.
     Reject,
@@ -35,11 +35,11 @@ pub struct Violation {
     /// The rule's id.
     #[serde(serialize_with = "text")]
     pub rule: Arc<str>,
-    /// Where, such as `$.nodes[2].config.url`.
+    /// The place, such as `$.nodes[2].config.url`.
     pub path: String,
-    /// What is wrong.
+    /// The mistake, in words.
     pub message: String,
-    /// What would repair it.
+    /// The repair, in words.
     #[serde(serialize_with = "text")]
     pub repair: Arc<str>,
 }
@@ -60,7 +60,7 @@ impl Violation {
 pub struct Applied {
     /// `default`, `clamp` or `remove`.
     pub kind: &'static str,
-    /// Where.
+    /// The place.
     pub path: String,
 }
 
@@ -123,17 +123,17 @@ impl Judgement {
         &self.kind
     }
 
-    /// Whether nothing at all was wrong.
+    /// True when nothing at all was wrong.
     pub fn is_valid(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// Whether the payload, or its corrected form, may be acted on.
+    /// True when the payload, or its corrected form, may be acted on.
     pub fn is_accepted(&self) -> bool {
         self.outcome != Outcome::Reject
     }
 
-    /// What happens to the payload.
+    /// The fate of the payload.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -153,7 +153,7 @@ impl Judgement {
         &self.corrections
     }
 
-    /// What is wrong after the corrections; empty when none was made.
+    /// The violations that remain after the corrections; empty when none was made.
     pub fn remaining(&self) -> &[Violation] {
         &self.remaining
     }

@@ -39,7 +39,7 @@ fn is_identifier(key: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What stands at a place.
+/// Returns what stands at a place.
 pub(super) fn at<'j>(json: &'j Json, path: &[Step<'_>]) -> Option<&'j Json> {
     path.iter().try_fold(json, |json, step| match step {
         Step::Key(key) => json.get(*key),

@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Why {
-    /// What is wrong.
+    /// The violation.
     #[serde(flatten)]
     pub violation: Violation,
     /// The condition that says when the rule is broken, step by step; in the form of

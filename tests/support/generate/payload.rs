@@ -5,7 +5,7 @@ use super::super::random::Random;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Text,

@@ -134,7 +134,7 @@ fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
     }))
 }
 
-/// Whether what stands there is a word of its own.
+/// True when what stands there is a word of its own.
 fn edges(text: &[u8], start: usize, end: usize) -> bool {
     let ascii = |at: usize| text.get(at).is_none_or(u8::is_ascii);
     let is_word = |at: usize| text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');

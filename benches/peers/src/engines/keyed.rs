@@ -43,7 +43,7 @@ pub struct Keyed<'w, S> {
     rest: Ranks,
 }
 
-/// How many routes a message's keys lead to.
+/// The number of routes that a message's keys lead to.
 pub struct Candidates {
     pub by_literal: usize,
     /// By a string or a tag.
@@ -54,7 +54,7 @@ pub struct Candidates {
     pub hold: usize,
 }
 
-/// What a route hangs at.
+/// The key that leads to a route.
 enum Key<'w> {
     Literals(Vec<&'w str>),
     Strings(usize, Vec<&'w str>),
@@ -209,7 +209,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
     }
 }
 
-/// What any message for which the term holds must have.
+/// Returns the key that any message must have for which the term holds.
 fn key(term: &Term) -> Key<'_> {
     match term {
         Term::Contains { words, joined: Words::All, .. } => Key::Literals(
@@ -226,7 +226,7 @@ fn key(term: &Term) -> Key<'_> {
     }
 }
 
-/// How many of a million messages have the key, roughly: the rarest is taken.
+/// Estimates how many of a million messages have the key: the rarest is taken.
 fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     let words = &workload.vocabulary;
     match key {
@@ -254,7 +254,7 @@ fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     }
 }
 
-/// Whether a term holds; the plain meaning that everything else is checked against at large sizes.
+/// True when a term holds; the plain meaning that everything else is checked against at large sizes.
 fn holds(term: &Term, view: &View<'_>, regex: &OnceCell<Regex>) -> bool {
     let text = view.message.text.as_str();
     let has = |word: &String, fold: bool| {

@@ -118,7 +118,7 @@ struct Prepared<'e> {
 const WARM: usize = 20_000;
 /// … which has finished after this.
 const COMPILING: Duration = Duration::from_millis(300);
-/// Where decisions are too slow for so many, no machine code is made.
+/// The longest time of warming up; where decisions are too slow to get hot in it, no machine code is made.
 const WARMING: Duration = Duration::from_secs(1);
 
 impl Ready for Prepared<'_> {

@@ -14,9 +14,9 @@ type Decide = fn(&View<'_>, &[Finder<'static>], &[Regex]) -> Option<u32>;
 /// A generated rule set.
 struct Generated {
     shape: Shape,
-    /// What the code's finders look for.
+    /// The words that the code's finders look for.
     words: &'static [&'static str],
-    /// What the code's regular expressions are.
+    /// The code's regular expressions.
     patterns: &'static [&'static str],
     decide: Decide,
 }

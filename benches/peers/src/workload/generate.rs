@@ -12,7 +12,7 @@ use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRODUCT, 
 use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 
-/// What the routes test.
+/// The subject of the routes' tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// Everything.
@@ -31,13 +31,13 @@ impl Variant {
     }
 }
 
-/// What a workload is made from.
+/// The parameters of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     pub routes: usize,
     pub variant: Variant,
     pub density: Density,
-    /// How many routes in a hundred have only ranges and negations.
+    /// The number of routes in a hundred that have only ranges and negations.
     pub no_key: usize,
     pub seed: u64,
 }
@@ -49,7 +49,7 @@ impl Shape {
         if routes <= 10 { 4 } else { 1 }
     }
 
-    /// What rules of this shape are called, whatever their number.
+    /// The name of rules of this shape, whatever their number.
     pub fn name(&self) -> String {
         format!("{}, {}", self.variant.name(), self.density.name())
     }
@@ -63,9 +63,9 @@ pub struct Workload {
     pub routes: Vec<Route>,
 }
 
-/// How many routes hold for a message, on average.
+/// The number of routes that hold for a message, on average.
 const HOLDING: f64 = 1.2;
-/// How many words that rules ask for are planted in a text, on average: four texts in ten are made for a
+/// The number of words that rules ask for and that are planted in a text, on average: four texts in ten are made for a
 /// route, of which seven in ten have a word or two.
 const PLANTED_WORDS: f64 = 0.42;
 
@@ -126,7 +126,7 @@ impl Maker<'_> {
             terms.push(term);
         }
         // An author writes the test of the text first or last.
-        if self.random.percent(50) {
+        if self.random.chance(50) {
             terms.rotate_left(1);
         }
         Route { rank: rank as u32, priority, terms }
@@ -143,8 +143,8 @@ impl Maker<'_> {
     }
 
     fn text(&mut self) -> (Term, f64) {
-        let chinese = self.random.percent(30);
-        let fold = !chinese && self.random.percent(40);
+        let chinese = self.random.chance(30);
+        let fold = !chinese && self.random.chance(40);
         let ((first, a), (second, b)) = (self.word(chinese), self.word(chinese));
         let (glue, planted) = (if chinese { "" } else { " " }, 0.4 / self.shape.routes as f64);
         let contains = |words: Vec<String>, joined| Term::Contains { words, joined, fold };
@@ -184,7 +184,7 @@ impl Maker<'_> {
         (Term::Matches { pattern, literals, fold: form == 0 }, frequency)
     }
 
-    /// What a route without a text is about: mostly one of many products, sometimes a tag, rarely one of
+    /// The subject of a route without a text: mostly one of many products, sometimes a tag, rarely one of
     /// a few countries.
     fn identity(&mut self) -> (Term, f64) {
         let (products, tags) = (&self.vocabulary.products, &self.vocabulary.tags);
@@ -230,7 +230,7 @@ impl Maker<'_> {
                 continue;
             }
             let part = (wanted / present).min(0.95) * field.limit();
-            let (comparison, threshold) = if self.random.percent(60) {
+            let (comparison, threshold) = if self.random.chance(60) {
                 (Comparison::AtLeast, field.limit() - part)
             } else {
                 (Comparison::Below, part)
@@ -279,13 +279,13 @@ impl Maker<'_> {
     }
 }
 
-/// So many different values.
+/// Picks `count` different values.
 fn several(random: &mut Random, values: &[&str], count: usize) -> Vec<String> {
     let first = random.below(values.len());
     (0..count).map(|at| values[(first + at * 7) % values.len()].to_owned()).collect()
 }
 
-/// Whether a route asks the same field twice, but for a range with two ends.
+/// True when a route asks the same field twice, but for a range with two ends.
 fn same_subject(terms: &[Term], next: &Term) -> bool {
     let subject = |term: &Term| match term {
         Term::Is(field, _) | Term::IsNot(field, _) | Term::OneOf(field, _) => Some(*field),

@@ -21,7 +21,7 @@ pub struct Message {
 
 /// The probability that a field which may be missing is present, in percent.
 pub const PRESENT: usize = 90;
-/// How many messages in a hundred hold all the words of one route's text test.
+/// The number of messages in a hundred that hold all the words of one route's text test.
 const PLANTED: usize = 40;
 
 impl Message {
@@ -32,25 +32,25 @@ impl Message {
 
     /// A message of the workload.
     pub fn random(workload: &Workload, random: &mut Random) -> Message {
-        let chinese = random.percent(30);
+        let chinese = random.chance(30);
         let mut message = Message {
             text: text(workload, random, chinese),
             strings: context_strings(workload, random),
             numbers: [f64::NAN; 5],
             tags: Vec::new(),
-            is_new: random.percent(PRESENT).then(|| random.percent(50)),
+            is_new: random.chance(PRESENT).then(|| random.chance(50)),
         };
         for field in Number::ALL {
-            if field == Number::MessageCount || random.percent(PRESENT) {
+            if field == Number::MessageCount || random.chance(PRESENT) {
                 let unit = random.below(1_000_000) as f64 / 1_000_000.0;
                 message.numbers[field as usize] = field.round(unit * field.limit());
             }
         }
-        if random.percent(PRESENT) {
+        if random.chance(PRESENT) {
             let tags = &workload.vocabulary.tags;
             message.tags = (0..2).map(|_| tags[random.below(tags.len())].clone()).collect();
         }
-        if random.percent(PLANTED) {
+        if random.chance(PLANTED) {
             let route = &workload.routes[random.below(workload.routes.len())];
             for term in &route.terms {
                 message.plant(term, random);
@@ -118,7 +118,7 @@ impl Message {
             }
             Term::Tagged(tag) if !self.tags.contains(tag) => self.tags.push(tag.clone()),
             Term::IsNew => self.is_new = Some(true),
-            Term::Either(left, right) => self.satisfy(if random.percent(50) { left } else { right }, random),
+            Term::Either(left, right) => self.satisfy(if random.chance(50) { left } else { right }, random),
             Term::Lacks(word) => self.text = self.text.replace(word, "-"),
             _ => {}
         }
@@ -189,11 +189,11 @@ fn context_strings(workload: &Workload, random: &mut Random) -> [String; 5] {
     let mut strings: [String; 5] = Default::default();
     strings[CHANNEL] = random.pick(CHANNELS).to_owned();
     for (field, values) in [(ROLE, ROLES), (COUNTRY, COUNTRIES), (ERROR, ERRORS)] {
-        if random.percent(PRESENT) {
+        if random.chance(PRESENT) {
             strings[field] = random.pick(values).to_owned();
         }
     }
-    if random.percent(PRESENT) {
+    if random.chance(PRESENT) {
         let products = &workload.vocabulary.products;
         strings[PRODUCT] = products[random.below(products.len())].clone();
     }
@@ -222,7 +222,7 @@ fn text(workload: &Workload, random: &mut Random, chinese: bool) -> String {
         let words = if kind < fillers + density.asked() { asked } else { ordinary };
         let word = &words[Vocabulary::skewed(random, words.len())];
         match word.as_bytes()[0] {
-            first @ b'a'..=b'z' if random.percent(10) => {
+            first @ b'a'..=b'z' if random.chance(10) => {
                 text.push(first.to_ascii_uppercase().into());
                 text.push_str(&word[1..]);
             }

@@ -6,7 +6,7 @@
 
 pub mod generate;
 pub mod message;
-#[path = "../../../support/random.rs"]
+#[path = "../../../../tests/support/random.rs"]
 pub mod random;
 pub mod route;
 pub mod vocabulary;

@@ -11,7 +11,7 @@ pub struct Route {
     pub terms: Vec<Term>,
 }
 
-/// How several words of one test are joined.
+/// The way several words of one test are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     Any,
@@ -55,7 +55,7 @@ pub enum Term {
 }
 
 impl Term {
-    /// What it costs to evaluate, roughly: fields before texts before regular expressions.
+    /// The rough cost of evaluating it: fields before texts before regular expressions.
     pub fn cost(&self) -> u32 {
         match self {
             Term::Compare(..) | Term::IsNew => 0,
@@ -116,7 +116,7 @@ impl Number {
     }
 }
 
-/// What a generated file declares about its messages.
+/// The declaration of messages in a generated file.
 pub const INPUT: &str = "\
 input {
   text: string

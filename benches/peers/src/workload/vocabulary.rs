@@ -4,7 +4,7 @@
 use super::random::Random;
 use std::collections::HashSet;
 
-/// How many of the words that rules ask for a text has, besides those of a route that it is made for.
+/// The density of words that rules ask for in a text, besides those of a route that it is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Density {
     /// None. Rules name things that few texts are about, in words unlike those of other texts, as where
@@ -30,17 +30,17 @@ impl Density {
         [0, 10, 50][self as usize]
     }
 
-    /// So many are drawn from a thousand or two that no rule asks for; the others are fillers.
+    /// The number of words that are drawn from a thousand or two that no rule asks for; the others are fillers.
     pub fn ordinary(self) -> usize {
         [40, 40, 0][self as usize]
     }
 
-    /// How many words of a text are drawn from those that rules ask for, on average.
+    /// The number of a text's words that are drawn from those that rules ask for, on average.
     pub fn words_in_text(self) -> f64 {
         [0.0, 1.5, 7.0][self as usize]
     }
 
-    /// How many English and Chinese words the rules of so many routes choose from.
+    /// The number of English and Chinese words that the rules of so many routes choose from.
     fn words(self, routes: usize) -> (usize, usize) {
         let root = (routes as f64).sqrt();
         match self {
@@ -53,9 +53,9 @@ impl Density {
     fn syllables(self, at: usize, random: &mut Random) -> usize {
         match self {
             Density::Rare | Density::Sparse => {
-                2 + usize::from(at > 400) + usize::from(at > 20_000 && random.percent(50))
+                2 + usize::from(at > 400) + usize::from(at > 20_000 && random.chance(50))
             }
-            Density::Dense => 2 + usize::from(at > 400 && random.percent(50)),
+            Density::Dense => 2 + usize::from(at > 400 && random.chance(50)),
         }
     }
 
@@ -63,9 +63,9 @@ impl Density {
     fn characters(self, at: usize, random: &mut Random) -> usize {
         match self {
             Density::Rare | Density::Sparse => {
-                2 + usize::from(at > 100 || random.percent(30)) + usize::from(at > 3_000)
+                2 + usize::from(at > 100 || random.chance(30)) + usize::from(at > 3_000)
             }
-            Density::Dense => 2 + usize::from(at > 500 || random.percent(30)),
+            Density::Dense => 2 + usize::from(at > 500 || random.chance(30)),
         }
     }
 }
@@ -111,7 +111,7 @@ const CHINESE_FILLERS: &[&str] = &[
     "是不是",
 ];
 
-/// How many values the small fields have.
+/// The values of the small fields.
 pub const ROLES: &[&str] = &[
     "admin", "editor", "viewer", "owner", "guest", "support", "finance", "sales", "partner", "auditor",
     "bot", "trainee",
@@ -135,9 +135,9 @@ pub const ERRORS: &[&str] = &[
     "Cancelled",
 ];
 
-/// What words are made of.
+/// The parts that words are made of.
 struct Language {
-    /// How a syllable begins and goes on, and how a word ends.
+    /// The beginnings and middles of syllables, and the ends of words.
     english: [&'static [&'static str]; 3],
     chinese: Vec<char>,
 }
@@ -205,14 +205,14 @@ impl Vocabulary {
         }
     }
 
-    /// Where in a list of that length messages take their next word: words further up are more
+    /// Picks the place in a list of that length where messages take their next word: words further up are more
     /// frequent, as in any language, though not as steeply.
     pub fn skewed(random: &mut Random, length: usize) -> usize {
         let unit = random.below(1 << 30) as f64 / (1u64 << 30) as f64;
         (unit * unit * length as f64) as usize
     }
 
-    /// How often the word at that place is the next one.
+    /// The frequency with which the word at that place is the next one.
     pub fn frequency(at: usize, length: usize) -> f64 {
         let (low, high) = (at as f64 / length as f64, (at + 1) as f64 / length as f64);
         high.sqrt() - low.sqrt()
@@ -224,7 +224,7 @@ impl Vocabulary {
     }
 }
 
-/// So many different words, none of those taken.
+/// Makes different words, none of those taken.
 fn distinct(
     count: usize,
     random: &mut Random,

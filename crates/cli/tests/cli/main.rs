@@ -24,7 +24,7 @@ struct Folder {
     dir: TempDir,
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 struct Ran {
     status: Option<i32>,
     out: String,

@@ -1,4 +1,4 @@
-//! What becomes of a message that may want a flow: nothing is lost, whatever fails.
+//! The outcome of a message that may want a flow: nothing is lost, whatever fails.
 
 use super::FlowError;
 use crate::{ModelError, Response};
@@ -6,7 +6,7 @@ use rulec::systems::flow::IntentHit;
 use std::fmt;
 use std::time::Duration;
 
-/// What became of a message. Displays as one line.
+/// The outcome of a message. Displays as one line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowOutcome {
@@ -14,17 +14,17 @@ pub struct FlowOutcome {
     pub flow: Option<String>,
     /// Its name in the rules.
     pub name: Option<String>,
-    /// How it was found.
+    /// The way it was found.
     pub found_by: Option<FoundBy>,
     /// The intent flows that came nearest when the classifier abstained, best first.
     pub nearest: Vec<IntentHit>,
-    /// How it ended.
+    /// The way it ended.
     pub result: FlowEnding,
     /// The time it all took, calls included.
     pub elapsed: Duration,
 }
 
-/// How a flow was found.
+/// The way a flow was found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FoundBy {
@@ -45,7 +45,7 @@ pub enum FoundBy {
     },
 }
 
-/// How a message ended.
+/// The end of a message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FlowEnding {
@@ -63,7 +63,7 @@ pub enum FlowEnding {
     ModelFailed(ModelError),
     /// No flow is what the message wants.
     NoFlow {
-        /// What the language model said instead of calling the tool, cut short after 2000 characters;
+        /// The words of the language model when it did not call the tool, cut short after 2000 characters;
         /// `None` when none was asked.
         said: Option<String>,
     },

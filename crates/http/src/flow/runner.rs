@@ -43,7 +43,7 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// What the search came to.
+/// The result of the search.
 enum Search {
     /// A flow to execute.
     Flow { id: String, name: String, by: FoundBy },
@@ -63,7 +63,7 @@ impl FlowRunner {
         self
     }
 
-    /// What it finds flows with.
+    /// The matcher that it finds flows with.
     pub fn matcher(&self) -> &FlowMatcher {
         &self.matcher
     }

@@ -20,7 +20,7 @@ pub enum ModelError {
     /// The model answered without calling the tool: it found nothing that fits, or cannot call tools.
     #[error("the model called no tool{}", said(.text))]
     NoCall {
-        /// What it said instead.
+        /// The words that it said instead.
         text: String,
     },
     /// An id that is not in the list.

@@ -1,4 +1,4 @@
-//! What is wrong with a template when it is loaded, and when it is filled.
+//! The mistakes in a template when it is loaded, and when it is filled.
 
 use super::text::{Placeholder, Source};
 use thiserror::Error;
@@ -12,7 +12,7 @@ pub enum TemplateError {
     Type {
         /// The part, such as `headers.X-Token`.
         place: String,
-        /// What it must be.
+        /// The kind that it must be.
         wanted: &'static str,
     },
     /// A field that endpoints do not have.
@@ -30,7 +30,7 @@ pub enum TemplateError {
     /// An address that cannot be called.
     #[error("`url` of the endpoint: {why}")]
     Url {
-        /// What is wrong with it.
+        /// The reason why it is wrong.
         why: String,
     },
     /// A placeholder that would choose the host.
@@ -44,7 +44,7 @@ pub enum TemplateError {
     Header {
         /// The header, as in `headers.X-Token`.
         place: String,
-        /// What is wrong with it.
+        /// The reason why it is wrong.
         why: String,
     },
 }
@@ -59,7 +59,7 @@ pub struct FillError {
 }
 
 impl FillError {
-    /// Where it stands in the endpoint, such as `body.customer.tags[0]`.
+    /// The place in the endpoint, such as `body.customer.tags[0]`.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -82,7 +82,7 @@ pub enum FillReason {
     /// There is no value of that name.
     #[error("{} of that name; {}", nothing(*.wanted_from), there_is(.known))]
     Unfilled {
-        /// Where it was looked for.
+        /// The source in which it was looked for.
         wanted_from: Source,
         /// The names there are.
         known: Vec<String>,

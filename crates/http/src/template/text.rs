@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Where a placeholder's value comes from.
+/// The source of a placeholder's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// `{name}`: the arguments of the call.
@@ -21,7 +21,7 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
-    /// Where its value comes from.
+    /// The source of its value.
     pub fn source(&self) -> Source {
         self.source
     }
@@ -41,7 +41,7 @@ impl fmt::Display for Placeholder {
     }
 }
 
-/// What placeholders are filled from.
+/// The values that placeholders are filled from.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
     /// The arguments of the call.

@@ -33,7 +33,7 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// What services run is sent between threads.
+/// Futures that services run are sent between threads.
 fn sendable<T: Send>(work: T) -> T {
     work
 }

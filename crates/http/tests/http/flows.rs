@@ -42,7 +42,7 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-/// What a model answers that calls the tool with these arguments.
+/// The answer of a model that calls the tool with these arguments.
 fn call(tool: &str, arguments: Value) -> Reply {
     let function = json!({"name": tool, "arguments": arguments.to_string()});
     Reply::json(200, json!({"choices": [{"message": {"tool_calls": [{"function": function}]}}]}))
@@ -56,7 +56,7 @@ fn says(text: &str) -> Reply {
     Reply::json(200, json!({"choices": [{"message": {"content": text}}]}))
 }
 
-/// What finds flows beside the patterns.
+/// The parts that find flows beside the patterns.
 #[derive(Clone)]
 struct Setting {
     classifier: Option<Options>,
@@ -85,7 +85,7 @@ impl Setting {
     }
 }
 
-/// What came of a message, and what the endpoint and the model were sent.
+/// The outcome of a message, and the requests to the endpoint and the model.
 struct Ran {
     outcome: FlowOutcome,
     executed: Vec<Seen>,

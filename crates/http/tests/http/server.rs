@@ -41,7 +41,7 @@ impl Seen {
     }
 }
 
-/// How a request is answered.
+/// The answer to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// A whole answer.
@@ -161,7 +161,7 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// What has arrived so far, in order.
+    /// The requests that have arrived so far, in order.
     pub fn requests(&self) -> Vec<Seen> {
         self.state.seen.lock().unwrap().clone()
     }

@@ -3,7 +3,7 @@
 use super::{Done, Reader, err};
 
 impl Reader<'_> {
-    /// What stands after `[`.
+    /// Reads what stands after `[`.
     pub(super) fn class(&mut self) -> Done {
         const OPEN: &str = "a class in it is not closed";
         self.out.push('[');

@@ -1,4 +1,4 @@
-//! What stands between publishing and delivering.
+//! Middleware: it stands between publishing and delivering.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Whatever went wrong in a middleware: any error converts, and so does a text.
 pub type MiddlewareError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a middleware does with an event.
+/// The answer of a middleware about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow<E> {
     /// It goes on, as it came or changed.
@@ -38,7 +38,7 @@ impl<E, X: Into<MiddlewareError>> MiddlewareResult<E> for Result<Flow<E>, X> {
     }
 }
 
-/// Which middleware stopped an event, and why.
+/// The middleware that stopped an event, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     /// Its name.

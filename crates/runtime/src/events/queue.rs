@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::coop::consume_budget;
 
-/// What happens to an event when a subscriber's queue is full.
+/// The treatment of an event when a subscriber's queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// The publisher waits: nothing is ever dropped, and a subscriber that stops reading stops the
@@ -37,7 +37,7 @@ pub enum RecvError {
     Closed,
 }
 
-/// What became of an event at one queue.
+/// The fate of an event at one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Queued,
@@ -63,7 +63,7 @@ struct State<E> {
     /// The number dropped behind the last of them.
     dropped_behind: u64,
     dropped: u64,
-    /// Who still uses the queue.
+    /// True when the side no longer uses the queue.
     bus_gone: bool,
     subscriber_gone: bool,
 }
@@ -226,17 +226,17 @@ impl<E> Subscription<E> {
         self.queue.pop()
     }
 
-    /// How many events wait to be received.
+    /// The number of events that wait to be received.
     pub fn len(&self) -> usize {
         self.queue.lock().events.len()
     }
 
-    /// Whether none waits.
+    /// True when none waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many events have been dropped in all, told by [`RecvError::Lagged`] already or not.
+    /// The number of events that have been dropped in all, told by [`RecvError::Lagged`] already or not.
     pub fn dropped(&self) -> u64 {
         self.queue.lock().dropped
     }

@@ -1,4 +1,4 @@
-//! What follows from an event: judging, recovery, and turning to a fallback.
+//! The consequences of an event: judging, recovery, and turning to a fallback.
 
 use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 type RecoveryFuture = Pin<Box<dyn Future<Output = Result<Json, MiddlewareError>> + Send>>;
 
-/// How a program recovers: what it answers a failed node with, and the kind of that decision.
+/// The recovery of a program: its answer to a failed node, and the kind of that decision.
 #[derive(Clone)]
 struct Recovery {
     kind: String,
@@ -47,13 +47,13 @@ pub struct CoordinatorBuilder {
     fallback: Option<Fallback>,
 }
 
-/// What became of an event, or of one that followed from it.
+/// The fate of an event, or of one that followed from it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Handled {
     /// The event as it was published; none when a middleware stopped it.
     pub event: Option<DecisionEvent>,
-    /// Who got it; none when it is internal, for the caller alone.
+    /// The record of its publication; none when it is internal, for the caller alone.
     pub published: Option<Published>,
 }
 
@@ -93,7 +93,7 @@ impl CoordinatorBuilder {
         }
     }
 
-    /// How long the recovery strategy may take; without limit when not set.
+    /// Sets how long the recovery strategy may take; without limit when not set.
     pub fn recovery_limit(self, limit: Duration) -> Self {
         CoordinatorBuilder { limit: Some(limit), ..self }
     }
@@ -174,7 +174,7 @@ impl Coordinator {
         handled
     }
 
-    /// What the recovery strategy answers a failure with.
+    /// Asks the recovery strategy for an answer to a failure.
     async fn recover(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
         let Recovery { kind, strategy } = self.inner.recovery.clone()?;
         let given = failure.clone();

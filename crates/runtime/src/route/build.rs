@@ -74,19 +74,19 @@ impl RouterBuilder {
         self
     }
 
-    /// How long a handler may take before it is stopped; without limit when not set.
+    /// Sets how long a handler may take before it is stopped; without limit when not set.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// How long this handler may take, whatever [`RouterBuilder::time_limit`] says.
+    /// Sets how long this handler may take, whatever [`RouterBuilder::time_limit`] says.
     pub fn handler_time_limit(mut self, name: impl Into<String>, limit: Duration) -> Self {
         self.limits.insert(name.into(), limit);
         self
     }
 
-    /// Where decisions are written.
+    /// Sets the log that decisions are written to.
     pub fn log(mut self, log: DecisionLog) -> Self {
         self.log = Some(log);
         self
@@ -239,7 +239,7 @@ fn remedy(near: Option<&str>, name: &str) -> String {
     }
 }
 
-/// What is odd about a router, though it works.
+/// An oddity of a router, which works all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {

@@ -1,4 +1,4 @@
-//! What a handler is given and what it may return.
+//! Handlers: their requests, and what they may return.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Whatever went wrong in a handler: any error converts, and so does a text.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a handler is given: the message, and what the decision says beside the handler's name.
+/// The request to a handler: the message, and what the decision says beside the handler's name.
 ///
 /// A test of a handler makes one by hand:
 /// `Request { message: Arc::new(json!({"text": "hi"})), ..Request::default() }`.

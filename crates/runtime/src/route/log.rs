@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// How long the last handle waits for the queue to be written when nobody closed the log.
+/// The time that the last handle waits for the queue to be written when nobody closed the log.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Writes decisions as JSON lines. Cheap to clone; clones write to the same place.
@@ -59,7 +59,7 @@ struct Inner {
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// What the writer's thread is asked to do.
+/// The tasks of the writer's thread.
 enum Task {
     Write(Box<Entry>),
     /// Answer when everything queued before has been tried; then end, if so asked.
@@ -69,7 +69,7 @@ enum Task {
     },
 }
 
-/// What became of the decisions recorded so far.
+/// The counts of the decisions recorded so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
     /// Lines written.
@@ -88,7 +88,7 @@ struct Counters {
     dropped: AtomicU64,
     failed: AtomicU64,
     last_error: Mutex<Option<String>>,
-    /// Whether lines are being dropped just now: each time it begins there is one warning.
+    /// True while lines are being dropped: each time it begins there is one warning.
     dropping: AtomicBool,
 }
 
@@ -101,20 +101,20 @@ pub struct DecisionLogBuilder {
 }
 
 impl DecisionLogBuilder {
-    /// How many decisions may wait to be written, at least 1; 1024 when not set. Each keeps its
+    /// Sets how many decisions may wait to be written, at least 1; 1024 when not set. Each keeps its
     /// message in memory.
     pub fn capacity(mut self, lines: usize) -> Self {
         self.capacity = lines.max(1);
         self
     }
 
-    /// Whether lines hold the message; they do when not set.
+    /// Sets whether lines hold the message; they do when not set.
     pub fn message(mut self, yes: bool) -> Self {
         self.options.message = yes;
         self
     }
 
-    /// Whether lines hold the whole explanation; they do not when not set. The decision is made
+    /// Sets whether lines hold the whole explanation; they do not when not set. The decision is made
     /// again for it on the writer's thread, host functions included.
     pub fn explanation(mut self, yes: bool) -> Self {
         self.options.explanation = yes;
@@ -182,7 +182,7 @@ impl DecisionLog {
         }
     }
 
-    /// What became of the decisions recorded so far.
+    /// The counts of the decisions recorded so far.
     pub fn stats(&self) -> LogStats {
         self.inner.counters.stats()
     }

@@ -1,4 +1,4 @@
-//! What becomes of a message: the decision's facts and how its handler ended.
+//! The outcome of a message: the decision's facts and how its handler ended.
 
 use rulec::Decision;
 use rulec::schema::Breach;
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use std::fmt;
 use std::time::Duration;
 
-/// What became of a message. Serializes to
+/// The outcome of a message. Serializes to
 /// `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,"breaches":[…],"missing_args":[…],"result":…,"elapsed_us":…}`;
 /// it holds no arguments and, beside the handler's own reply or error, nothing of the message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -26,14 +26,14 @@ pub struct Outcome {
     pub breaches: Vec<Breach>,
     /// Required arguments that were missing and are null.
     pub missing_args: Vec<String>,
-    /// How it ended.
+    /// The way it ended.
     pub result: Ending,
     /// The time from the message's arrival to its end, handler included; microseconds in JSON.
     #[serde(rename = "elapsed_us", serialize_with = "microseconds")]
     pub elapsed: Duration,
 }
 
-/// How a message ended. Serializes as `"no_route"`, or an object of one key:
+/// The end of a message. Serializes as `"no_route"`, or an object of one key:
 /// `{"handled": reply}`, `{"failed": {"route":…,"error":…}}`, `{"timed_out": {"route":…,"after_us":…}}`,
 /// `{"panicked": {"route":…,"message":…}}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -61,7 +61,7 @@ pub enum Ending {
     Panicked {
         /// The route that led to it.
         route: String,
-        /// What it said.
+        /// The message of its panic.
         message: String,
     },
     /// No route held and no default answered.
@@ -117,7 +117,7 @@ impl Ending {
         }
     }
 
-    /// What went wrong in the handler, in its own words.
+    /// The handler's failure, in its own words.
     pub fn error(&self) -> Option<&str> {
         match self {
             Ending::Failed { error, .. } => Some(error),

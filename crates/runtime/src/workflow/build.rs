@@ -35,7 +35,7 @@ impl Workflow {
         }
     }
 
-    /// What was found suspicious when it was built, and, after
+    /// The findings about what is suspicious, made when it was built, and, after
     /// [`build_unchecked`](WorkflowBuilder::build_unchecked), what was wrong.
     pub fn findings(&self) -> &[Finding] {
         &self.plan.findings
@@ -48,7 +48,7 @@ impl fmt::Debug for Workflow {
     }
 }
 
-/// What the engine runs. Steps are numbered in the order their nodes were given.
+/// The plan that the engine runs. Steps are numbered in the order their nodes were given.
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     pub(super) numbers: HashMap<NodeId, usize>,
@@ -69,7 +69,7 @@ pub(super) struct Step {
     pub(super) time_limit: Option<Duration>,
     /// The targets of its declared loop-backs.
     pub(super) loop_backs: HashSet<NodeId>,
-    /// Where its counted edges come from: one entry for each.
+    /// The origins of its counted edges: one entry for each.
     pub(super) incoming: Vec<NodeId>,
 }
 
@@ -78,7 +78,7 @@ impl Step {
         self.processor.is_none()
     }
 
-    /// Who decides where its outputs go. A parallel node has no output of its own.
+    /// The router that decides where its outputs go. A parallel node has no output of its own.
     pub(super) fn router(&self) -> Option<&dyn ConditionalRouter> {
         let processor = self.processor.as_ref()?;
         self.given.as_deref().or_else(|| processor.router())
@@ -142,14 +142,14 @@ impl WorkflowBuilder {
         self
     }
 
-    /// How inputs that meet at a node become one; [`FirstValues`] when nothing is said.
+    /// Sets how inputs that meet at a node become one; [`FirstValues`] when nothing is said.
     #[must_use]
     pub fn merge(mut self, strategy: impl MergeStrategy + 'static) -> Self {
         self.merge = Arc::new(strategy);
         self
     }
 
-    /// How many times processors may run in one run of the workflow; 10,000 when nothing is said.
+    /// Sets how many times processors may run in one run of the workflow; 10,000 when nothing is said.
     #[must_use]
     pub fn step_limit(mut self, steps: usize) -> Self {
         self.step_limit = steps;

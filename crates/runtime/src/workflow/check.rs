@@ -1,4 +1,4 @@
-//! What is wrong with a workflow before it runs, each fault with the nodes it concerns.
+//! The faults of a workflow before it runs, each with the nodes it concerns.
 
 mod graph;
 mod joins;
@@ -12,7 +12,7 @@ use graph::Graph;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Suspicious; the workflow is built.
@@ -21,7 +21,7 @@ pub enum Severity {
     Error,
 }
 
-/// What can be found wrong.
+/// The kinds of faults that are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {
@@ -71,7 +71,7 @@ impl FindingKind {
         self.row().0
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn help(self) -> &'static str {
         self.row().1
     }
@@ -124,12 +124,12 @@ impl Finding {
         Finding { kind, severity: Severity::Warning, path, message }
     }
 
-    /// Which fault it is.
+    /// The kind of fault.
     pub fn kind(&self) -> FindingKind {
         self.kind
     }
 
-    /// How bad it is.
+    /// Its severity.
     pub fn severity(&self) -> Severity {
         self.severity
     }
@@ -139,12 +139,12 @@ impl Finding {
         &self.path
     }
 
-    /// What is wrong, in words.
+    /// The fault, in words.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn help(&self) -> &'static str {
         self.kind.help()
     }
@@ -220,7 +220,7 @@ fn distinct(nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().filter(|id| seen.insert(*id)).cloned().collect()
 }
 
-/// What a node's list of next nodes says.
+/// Checks a node's list of next nodes.
 fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
     let (id, path) = (&step.id, || graph.path_to(number));
@@ -254,7 +254,7 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What a node's router says.
+/// Checks a node's router.
 fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
     let Some(routes) = graph.routes(number) else { return };

@@ -1,4 +1,4 @@
-//! How the inputs that met at a node become one.
+//! Merges the inputs that met at a node into one.
 
 use super::node::NodeId;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 pub struct Arrival {
     /// The node that delivered it.
     pub from: NodeId,
-    /// What it delivered.
+    /// The value that it delivered.
     pub value: Value,
 }
 

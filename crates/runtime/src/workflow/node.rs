@@ -1,4 +1,4 @@
-//! What a workflow is written down as: nodes, each with the nodes that come next.
+//! The nodes that a workflow is written down as, each with the nodes that come next.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -86,7 +86,7 @@ pub struct Node {
     /// A parallel node has no processor: it runs its next nodes side by side.
     #[serde(default)]
     pub parallel: bool,
-    /// What its processor's factory reads; the engine never does.
+    /// The configuration that its processor's factory reads; the engine never does.
     #[serde(default)]
     pub config: Value,
     /// The longest one run of its processor may take, in milliseconds.
@@ -121,7 +121,7 @@ impl Node {
         self
     }
 
-    /// What its processor's factory reads.
+    /// Sets the configuration that its processor's factory reads.
     #[must_use]
     pub fn config(mut self, config: Value) -> Self {
         self.config = config;

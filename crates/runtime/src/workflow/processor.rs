@@ -1,4 +1,4 @@
-//! What does a node's work: input in, output out.
+//! Processors do a node's work: input in, output out.
 
 use super::node::NodeId;
 use super::router::ConditionalRouter;
@@ -24,7 +24,7 @@ pub trait Processor: Send + Sync {
     /// of the node fail: it delivers nothing, and the workflow goes on.
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult>;
 
-    /// Where outputs go, when the processor itself decides. A router given for the node in the
+    /// The router of outputs, when the processor itself decides. A router given for the node in the
     /// builder comes first; without either, outputs go to every next node.
     fn router(&self) -> Option<&dyn ConditionalRouter> {
         None
@@ -50,7 +50,7 @@ impl Call {
         &self.node
     }
 
-    /// What earlier calls for this node in this run of the workflow have kept; null at first.
+    /// The value that earlier calls for this node in this run of the workflow have kept; null at first.
     pub fn memory(&self) -> MutexGuard<'_, Value> {
         // A panic while it was held failed that call alone; the value is still a value.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)

@@ -29,7 +29,7 @@ pub struct Loop {
     pub exit_on_score: f64,
 }
 
-/// What a loop remembers from one run to the next.
+/// The state that a loop keeps from one run to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoopState {
     previous: Option<f64>,
@@ -47,12 +47,12 @@ pub enum LoopReason {
     ScoreThresholdReached,
 }
 
-/// What one run of a loop decides.
+/// The decision of one run of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LoopDecision {
     /// The round, from 1.
     pub current_round: i64,
-    /// Whether the loop ends here.
+    /// True when the loop ends here.
     pub should_exit: bool,
     /// Why, as `max_rounds_reached` and so on; empty text when there is nothing to say.
     #[serde(serialize_with = "reason_text")]
@@ -139,7 +139,7 @@ impl Processor for Loop {
     }
 }
 
-/// How many of the votes must be in favour. Read from a node's `config`.
+/// The number of votes that must be in favour. Read from a node's `config`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vote {
@@ -147,7 +147,7 @@ pub struct Vote {
     pub threshold: f64,
 }
 
-/// What a vote comes to.
+/// The result of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct VoteDecision {
     /// The share in favour is at or above the threshold.

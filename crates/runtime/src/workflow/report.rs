@@ -1,4 +1,4 @@
-//! What a run did, as plain data.
+//! The report of a run, as plain data.
 
 use super::node::NodeId;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What one run of a workflow did.
+/// The report of one run of a workflow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -19,7 +19,7 @@ pub struct Report {
     pub stalled: Vec<Stall>,
     /// The run was ended by its step limit.
     pub limit_hit: bool,
-    /// What failed, in order.
+    /// The failures, in order.
     pub failures: Vec<Failure>,
     /// The last outputs of the nodes whose output went to no other node.
     pub outputs: BTreeMap<NodeId, Value>,
@@ -36,7 +36,7 @@ impl Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(NodeId, NodeId, bool, bool)", into = "(NodeId, NodeId, bool, bool)")]
 pub struct Delivery {
-    /// Whose output.
+    /// The node whose output it was.
     pub from: NodeId,
     /// To which node.
     pub to: NodeId,
@@ -64,9 +64,9 @@ impl From<Delivery> for (NodeId, NodeId, bool, bool) {
 pub struct Stall {
     /// The node that waits.
     pub node: NodeId,
-    /// Who has delivered, in order.
+    /// The nodes that have delivered, in order.
     pub received: Vec<NodeId>,
-    /// Whose delivery is missing; a node with two edges to the waiting one may stand here twice.
+    /// The nodes whose delivery is missing; one with two edges to the waiting one may stand here twice.
     pub waiting_for: Vec<NodeId>,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for Stall {
 pub struct Failure {
     /// The node that failed; it delivered nothing.
     pub node: NodeId,
-    /// What happened.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// In words.
     pub message: String,
@@ -94,7 +94,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// How a node can fail.
+/// The ways in which a node can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Who decides where an output goes. A router names targets; the engine looks them up. Whether an
+//! Routers decide where an output goes. A router names targets; the engine looks them up. Whether an
 //! edge is a loop-back is declared by the rule that takes it, never guessed from its position.
 
 use super::node::NodeId;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A `router NAME(output) { … }` of a rules file is one: `route` answers with the first rule that
 /// matches, `routes` lists all of them.
 pub trait ConditionalRouter: Send + Sync {
-    /// Where this output goes. `next` are the node's next nodes, in order.
+    /// Decides where this output goes. `next` are the node's next nodes, in order.
     fn route(&self, output: &Value, next: &[NodeId]) -> Route;
 
     /// Every answer that `route` can give, in order. It is read when the graph is built: the edges

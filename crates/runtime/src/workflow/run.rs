@@ -176,7 +176,7 @@ impl Run<'_> {
         found
     }
 
-    /// What one run of a processor needs.
+    /// Collects what one run of a processor needs.
     fn job(&mut self, number: usize, mut input: Value) -> Option<Job> {
         let step = self.plan.steps.get(number)?;
         let processor = step.processor.clone()?;

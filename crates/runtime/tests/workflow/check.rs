@@ -1,4 +1,4 @@
-//! What is found wrong with a workflow when it is built: each fault by the smallest graph that has
+//! The faults that are found in a workflow when it is built: each by the smallest graph that has
 //! it, and graphs that have none.
 
 use super::support::workflow;

@@ -1,4 +1,5 @@
-//! What several tests need: the routers that the cases name, and workflows written in one line.
+//! The parts that several tests need: the routers that the cases name, and workflows written in one line.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use rulec::Rules;
 use rulec_runtime::workflow::{ConditionalRouter, Node, RulesRouter, Workflow, WorkflowBuilder, from_fn};

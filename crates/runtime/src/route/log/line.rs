@@ -14,14 +14,14 @@ use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// What lines hold beside the decision.
+/// The parts that lines hold beside the decision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub message: bool,
     pub explanation: bool,
 }
 
-/// What a line needs beside the outcome, kept as it is: everything that takes time is left to the
+/// The facts that a line needs beside the outcome, kept as they are: everything that takes time is left to the
 /// writer's thread.
 pub(in crate::route) struct Record {
     pub time: OffsetDateTime,

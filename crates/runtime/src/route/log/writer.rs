@@ -23,7 +23,7 @@ pub(super) struct Writer<W> {
     taken: usize,
     /// Lines handed over whole since the last flush.
     unflushed: u64,
-    /// Whether the last attempt failed: each time it begins there is one warning.
+    /// True when the last attempt failed: each time it begins there is one warning.
     failing: bool,
 }
 

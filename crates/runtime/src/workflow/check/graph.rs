@@ -22,7 +22,7 @@ pub(super) struct Graph<'s> {
     pub(super) steps: &'s [Step],
     numbers: &'s HashMap<NodeId, usize>,
     pub(super) start: usize,
-    /// What each router may answer; `None` where there is none.
+    /// The answers that each router may give; `None` where there is none.
     routes: Vec<Option<Vec<Route>>>,
     /// Every edge that an output can take.
     edges: DiGraph<(), Edge>,
@@ -63,7 +63,7 @@ impl<'s> Graph<'s> {
         self.numbers.get(id).copied()
     }
 
-    /// What the router of a node may answer.
+    /// The answers that the router of a node may give.
     pub(super) fn routes(&self, number: usize) -> Option<&[Route]> {
         self.routes[number].as_deref()
     }
@@ -181,7 +181,7 @@ impl<'s> Graph<'s> {
         self.forward_from(&found)
     }
 
-    /// Which nodes every way from the start to a node passes.
+    /// The nodes that every way from the start to a node passes.
     pub(super) fn dominators(&self) -> Dominators<NodeIndex> {
         simple_fast(&self.edges, NodeIndex::new(self.start))
     }

@@ -1,0 +1,162 @@
+//! Random conditions.
+
+use super::{GLOBS, Generator, Kind, LISTS, REGEXES, WORDS, quoted};
+
+impl Generator<'_> {
+    /// A condition of at most this depth.
+    pub(super) fn cond(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return self.test();
+        }
+        match self.random.below(20) {
+            0..=3 => self.joined(depth, " and "),
+            4..=7 => self.joined(depth, " or "),
+            8 | 9 => format!("not ({})", self.cond(depth - 1)),
+            10 => {
+                let block = self.random.pick(&["all", "any", "none"]);
+                let parts: Vec<String> =
+                    (0..1 + self.random.below(3)).map(|_| self.cond(depth - 1)).collect();
+                format!("{block} {{ {} }}", parts.join("; "))
+            }
+            11 | 12 => self.quantifier(depth),
+            13 => self.use_of(Kind::Cond).unwrap_or_else(|| self.test()),
+            14 if !self.defs.is_empty() => {
+                let (name, kinds) = self.defs[self.random.below(self.defs.len())].clone();
+                let args: Vec<String> = kinds.iter().map(|kind| self.value(*kind, 1)).collect();
+                format!("{name}({})", args.join(", "))
+            }
+            _ => self.test(),
+        }
+    }
+
+    fn joined(&mut self, depth: usize, with: &str) -> String {
+        let parts: Vec<String> =
+            (0..2 + self.random.below(2)).map(|_| format!("({})", self.cond(depth - 1))).collect();
+        parts.join(with)
+    }
+
+    fn quantifier(&mut self, depth: usize) -> String {
+        let (list, kind) = self.list();
+        let name = format!("e{}", self.vars);
+        self.vars += 1;
+        self.scope.push((name.clone(), kind));
+        let body = self.cond(depth - 1);
+        self.scope.pop();
+        match self.random.below(5) {
+            0 | 1 => format!("(any {name} in {list}: {body})"),
+            2 | 3 => format!("(all {name} in {list}: {body})"),
+            _ => format!("((count {name} in {list}: {body}) {} {})", self.comparison(), self.random.below(3)),
+        }
+    }
+
+    fn comparison(&mut self) -> &'static str {
+        self.random.pick(&["==", "!=", "<", "<=", ">", ">="])
+    }
+
+    /// One predicate.
+    fn test(&mut self) -> String {
+        match self.random.below(22) {
+            0..=6 => self.text_test(),
+            7..=10 => {
+                let kind = if self.random.chance(60) { Kind::Int } else { Kind::Float };
+                let other = if self.random.chance(70) { kind } else { Kind::Float };
+                format!("{} {} {}", self.value(kind, 2), self.comparison(), self.value(other, 1))
+            }
+            11 => {
+                let dots = self.random.pick(&["..", "..="]);
+                let (low, high) = (self.int(), self.int());
+                format!("{}{} {low}{dots}{high}", self.value(Kind::Int, 1), self.maybe_not(" in"))
+            }
+            12 => {
+                format!("{} {} {}", self.value(Kind::Time, 1), self.comparison(), self.value(Kind::Time, 1))
+            }
+            13 => self.value(Kind::Bool, 1),
+            14 | 15 => {
+                let field = self.any_field();
+                format!("{field} is {}", self.random.pick(&["missing", "present"]))
+            }
+            16 => {
+                let kind = if self.random.chance(50) { Kind::Text } else { Kind::Int };
+                let (value, list) = (self.value(kind, 1), self.constant_or_named_list(kind));
+                let case = if kind == Kind::Text { self.case() } else { "" };
+                format!("{value}{} {list}{case}", self.maybe_not(" in"))
+            }
+            17 => {
+                let (list, kind) = LISTS[self.random.below(2)];
+                let value = self.value(kind, 1);
+                let case = if kind == Kind::Text { self.case() } else { "" };
+                format!("{list}{} {value}{case}", self.maybe_not(" contains"))
+            }
+            18 => {
+                let (list, kind) = LISTS[self.random.below(2)];
+                let quantity = self.random.pick(&["any", "all", "none"]);
+                let other = self.constant_or_named_list(kind);
+                format!("{list}{} {quantity} {other}", self.maybe_not(" contains"))
+            }
+            19 => {
+                let key = self.random.pick(&["a", "b", "role", "zz"]);
+                let dict = self.random.pick(&["ctx.scores", "ctx.user", "ctx"]);
+                format!("{dict}{} \"{key}\"", self.maybe_not(" has_key"))
+            }
+            20 => {
+                let (left, right) = (self.value(Kind::Text, 1), self.value(Kind::Text, 1));
+                let op = self.random.pick(&["==", "!="]);
+                format!("{left} {op} {right}{}", self.case())
+            }
+            _ => {
+                let key = self.random.pick(&["a", "b", "zz"]);
+                format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
+            }
+        }
+    }
+
+    fn text_test(&mut self) -> String {
+        let left = self.value(Kind::Text, 1);
+        match self.random.below(8) {
+            0..=4 => {
+                let op = self.random.pick(&[" contains", " contains", " starts_with", " ends_with"]);
+                let op = self.maybe_not(op);
+                let word = self.random.chance(30);
+                let modifier = if word { " word" } else { "" };
+                let right = if self.random.chance(50) {
+                    let quantity = self.random.pick(&["any", "all", "none"]);
+                    let count = 1 + self.random.below(12);
+                    let list = self.keywords(count);
+                    format!("{quantity} {list}")
+                } else if !word && self.random.chance(25) {
+                    self.value(Kind::Text, 1)
+                } else {
+                    quoted(self.random.pick(WORDS))
+                };
+                format!("{left}{op}{modifier} {right}{}", self.case())
+            }
+            5 => {
+                let right = if self.random.chance(30) {
+                    let pick = |this: &mut Self| quoted(this.random.pick(GLOBS));
+                    format!("any [{}, {}]", pick(self), pick(self))
+                } else {
+                    quoted(self.random.pick(GLOBS))
+                };
+                format!("{left}{} {right}{}", self.maybe_not(" like"), self.case())
+            }
+            _ => {
+                let pick = |this: &mut Self| format!("r\"{}\"", this.random.pick(REGEXES));
+                let right = if self.random.chance(30) {
+                    let quantity = self.random.pick(&["any", "all", "none"]);
+                    format!("{quantity} [{}, {}]", pick(self), pick(self))
+                } else {
+                    pick(self)
+                };
+                format!("{left}{} {right}{}", self.maybe_not(" matches"), self.case())
+            }
+        }
+    }
+
+    fn maybe_not(&mut self, op: &str) -> String {
+        if self.random.chance(20) { format!(" not{op}") } else { op.to_owned() }
+    }
+
+    fn case(&mut self) -> &'static str {
+        self.random.pick(&["", "", "", " ignoring case", " matching case"])
+    }
+}

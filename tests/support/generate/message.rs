@@ -1,0 +1,110 @@
+//! Random messages for the programs of the generator.
+
+use super::super::random::Random;
+use super::{FLOATS, GAPS, INTS, TIMES, WORDS};
+use serde_json::{Map, Value as Json, json};
+
+/// A random message: fields are there, missing, null, or of a wrong type.
+pub fn message(random: &mut Random) -> Json {
+    let mut ctx = Map::new();
+    let mut user = Map::new();
+    put(random, &mut user, "role", |random| random.pick(WORDS).into());
+    put(random, &mut user, "vip", |random| random.chance(60).into());
+    put(random, &mut ctx, "user", |_| Json::Object(user.clone()));
+    put(random, &mut ctx, "s", text);
+    put(random, &mut ctx, "n", int);
+    put(random, &mut ctx, "count", int);
+    put(random, &mut ctx, "f", float);
+    put(random, &mut ctx, "b", |random| random.chance(60).into());
+    put(random, &mut ctx, "at", |random| random.pick(TIMES).into());
+    put(random, &mut ctx, "tags", |random| list(random, |random| random.pick(WORDS).into()));
+    put(random, &mut ctx, "nums", |random| list(random, int));
+    put(random, &mut ctx, "mixed", |random| list(random, anything));
+    put(random, &mut ctx, "scores", |random| json!({"a": float(random), "b": anything(random)}));
+    put(random, &mut ctx, "extra", anything);
+    let mut message = Map::new();
+    put(random, &mut message, "text", text);
+    put(random, &mut message, "now", |random| random.pick(TIMES).into());
+    put(random, &mut message, "ctx", |_| Json::Object(ctx.clone()));
+    put(random, &mut message, "next", |_| json!(["first", "second"]));
+    put(random, &mut message, "output", |random| {
+        let mut output = Map::new();
+        put(random, &mut output, "done", |random| random.chance(50).into());
+        put(random, &mut output, "score", int);
+        put(
+            random,
+            &mut output,
+            "to",
+            |random| if random.chance(50) { text(random) } else { list(random, text) },
+        );
+        Json::Object(output)
+    });
+    put(random, &mut message, "items", |random| {
+        list(random, |random| {
+            let mut item = Map::new();
+            put(random, &mut item, "price", float);
+            put(random, &mut item, "name", text);
+            put(random, &mut item, "tags", |random| list(random, |random| random.pick(WORDS).into()));
+            if random.chance(5) { anything(random) } else { Json::Object(item) }
+        })
+    });
+    Json::Object(message)
+}
+
+fn put(random: &mut Random, map: &mut Map<String, Json>, key: &str, make: impl Fn(&mut Random) -> Json) {
+    match random.below(100) {
+        0..=5 => {}
+        6..=8 => {
+            map.insert(key.to_owned(), Json::Null);
+        }
+        9..=13 => {
+            let wrong = anything(random);
+            map.insert(key.to_owned(), wrong);
+        }
+        _ => {
+            let value = make(random);
+            map.insert(key.to_owned(), value);
+        }
+    }
+}
+
+fn text(random: &mut Random) -> Json {
+    let mut text = String::new();
+    for _ in 0..random.below(5) {
+        text.push_str(random.pick(WORDS));
+        text.push_str(random.pick(GAPS));
+    }
+    text.into()
+}
+
+fn int(random: &mut Random) -> Json {
+    let at = if random.chance(85) { random.below(9) } else { random.below(INTS.len()) };
+    INTS[at].into()
+}
+
+fn float(random: &mut Random) -> Json {
+    if random.chance(30) {
+        return int(random);
+    }
+    let text = random.pick(FLOATS);
+    serde_json::from_str(text).unwrap_or(Json::Null)
+}
+
+fn list(random: &mut Random, make: impl Fn(&mut Random) -> Json) -> Json {
+    let count = random.below(5);
+    (0..count).map(|_| if random.chance(8) { anything(random) } else { make(random) }).collect()
+}
+
+fn anything(random: &mut Random) -> Json {
+    match random.below(9) {
+        0 => Json::Null,
+        1 => true.into(),
+        2 => int(random),
+        3 => float(random),
+        4 => text(random),
+        5 => json!([]),
+        6 => json!({"role": "admin"}),
+        7 => json!(["a", 1, null]),
+        _ => random.pick(TIMES).into(),
+    }
+}
