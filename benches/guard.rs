@@ -11,7 +11,7 @@
 #[path = "peers/src/workload/mod.rs"]
 mod workload;
 
-use rulec::vm::Scratch;
+use rulec::internals::vm::Scratch;
 use rulec::{Entry, Indexing, Record, Rules, Tier};
 use std::hint::black_box;
 use workload::random::Random;
@@ -88,7 +88,7 @@ fn choose_all(entry: Entry<'_>, records: &[Record<'_>], decisions: usize, scratc
     let mut hits = 0;
     for record in records.iter().cycle().take(decisions) {
         let choice = black_box(entry.choose_record(black_box(record), scratch));
-        hits += usize::from(matches!(choice.chosen, Some(rulec::decision::Chosen::Rule(_))));
+        hits += usize::from(matches!(choice.chosen, Some(rulec::internals::decision::Chosen::Rule(_))));
     }
     hits
 }

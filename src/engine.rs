@@ -166,6 +166,7 @@ impl Rules {
     ///
     /// # Errors
     /// When there is none.
+    #[doc(hidden)]
     pub fn entry_of_kind(&self, name: &str, kind: TableKind) -> Result<Entry<'_>, UnknownEntry> {
         let of_kind = |table: &&Table| table.kind == kind;
         match self.set.program.table_named(name) {
@@ -205,6 +206,7 @@ impl Rules {
     }
 
     /// A chosen handler's arguments as a log may show them: what comes from `@private` fields masked.
+    #[doc(hidden)]
     pub fn masked_args(&self, chosen: Option<Chosen>, given: &Map<String, Json>) -> Map<String, Json> {
         match chosen.and_then(|chosen| chosen.outcome(&self.set.program)) {
             Some(outcome) => trace::masked_args(&self.set.program, outcome, given),
@@ -228,16 +230,19 @@ impl Rules {
     }
 
     /// The typed program, for tools.
+    #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.set.program
     }
 
     /// The normal form, for tools.
+    #[doc(hidden)]
     pub fn normal(&self) -> &Normal {
         self.set.normal()
     }
 
     /// The bytecode, for tools.
+    #[doc(hidden)]
     pub fn bytecode(&self) -> &Bytecode {
         &self.set.bytecode
     }
@@ -253,6 +258,7 @@ impl Rules {
     }
 
     /// How each rule is found, for tools.
+    #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan(self.set.normal(), self.set.bytecode.chunk())
     }
@@ -275,6 +281,7 @@ impl Rules {
     }
 
     /// The index, for tools.
+    #[doc(hidden)]
     pub fn index(&self) -> &Index {
         self.set.index()
     }
@@ -373,6 +380,7 @@ impl<'r> Entry<'r> {
     }
 
     /// Its table's number, in [`Rules::program`].
+    #[doc(hidden)]
     pub fn id(&self) -> TableId {
         self.table
     }

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
-use rulec::vm::Scratch;
+use rulec::internals::vm::Scratch;
 use rulec::{Indexing, Record, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -9,9 +9,9 @@
 //!
 //! `RULEC_BLESS=1` writes `docs/codes/README.md` anew.
 
-use rulec::diag::{Code, Diagnostic};
-use rulec::json;
-use rulec::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
+use rulec::internals::json;
+use rulec::internals::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
+use rulec::{Code, Diagnostic};
 use rulec::{Compiler, Rules};
 use std::collections::BTreeSet;
 use std::fmt::Write;

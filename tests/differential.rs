@@ -3,7 +3,7 @@
 
 mod support;
 
-use rulec::vm::Scratch;
+use rulec::internals::vm::Scratch;
 use rulec::{Compiler, Indexing, Rules, Tier};
 use serde_json::Value as Json;
 use support::generate::{Generator, message};

@@ -2,7 +2,7 @@
 //! change of lowering is seen in review. `RULEC_BLESS=1 cargo test --test golden` writes them anew.
 
 use rulec::Rules;
-use rulec::bytecode::disasm::disassemble;
+use rulec::internals::bytecode::disasm::disassemble;
 use std::path::Path;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Payloads: the shipped rules against the cases, and the parts they are made of.
 
-use rulec::systems::payload::{Judge, JudgeError, Judgement, Outcome, kinds, schema};
+use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, schema};
 use rulec::{Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::fs;

@@ -3,7 +3,7 @@
 
 mod support;
 
-use rulec::systems::payload::Outcome;
+use rulec::payload::Outcome;
 use rulec::{Rules, Tier};
 use serde_json::json;
 use support::generate::payload::Payloads;

@@ -1,8 +1,8 @@
 //! Every row of the tables of operators and functions: its example holds on every engine, its
 //! negation does not, and the reference page says what the table says (`RULEC_BLESS=1` rewrites it).
 
-use rulec::builtins::{self, FnResult};
-use rulec::ops::{self, Fixity, Negation, Outcome, Right};
+use rulec::internals::builtins::{self, FnResult};
+use rulec::internals::ops::{self, Fixity, Negation, Outcome, Right};
 use rulec::{Rules, Tier};
 use serde_json::Value as Json;
 use std::fmt::Write;

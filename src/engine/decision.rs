@@ -78,6 +78,7 @@ impl<'r> Decision<'r> {
     }
 
     /// The statement that was chosen, as a number in [`Rules::program`](super::Rules::program).
+    #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         self.choice.chosen
     }

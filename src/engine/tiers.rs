@@ -39,6 +39,7 @@ impl Entry<'_> {
     /// What [`Entry::decide_record`] decides, and nothing else: no arguments are evaluated, and calls of
     /// host functions are not told of. `scratch` is the caller's own, kept from one decision to the
     /// next. A record prepared by other rules is resolved anew.
+    #[doc(hidden)]
     pub fn choose_record(&self, record: &Record<'_>, scratch: &mut Scratch) -> Choice {
         let rules = self.rules;
         if record.generation != rules.generation {

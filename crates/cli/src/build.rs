@@ -3,7 +3,7 @@
 use super::files;
 use super::term::{Out, Term, plural};
 use super::{Status, Stop};
-use rulec::artifact;
+use rulec::internals::artifact;
 use std::path::{Path, PathBuf};
 
 /// Compile rules to a file that loads faster and needs nothing else

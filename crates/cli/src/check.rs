@@ -5,7 +5,7 @@ use super::report::{self, Format, Found, Place};
 use super::term::{Out, Term, plural};
 use super::{Status, Stop};
 use clap::ValueEnum;
-use rulec::diag::Code;
+use rulec::Code;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;

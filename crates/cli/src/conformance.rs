@@ -4,7 +4,7 @@ use super::term::Out;
 use super::{Status, Stop, import, run};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
-use rulec::json;
+use rulec::internals::json;
 use rulec_conformance::{KINDS, Kind, Setting, kind};
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use super::term::{Out, Term, paint};
 use super::{Status, Stop};
-use rulec::diag::Code;
+use rulec::Code;
 
 /// Explain a diagnostic code, with a wrong and a right example
 #[derive(clap::Args)]

@@ -3,10 +3,10 @@
 use super::report::{Found, human};
 use super::term::{Term, plural};
 use super::{Status, Stop};
-use rulec::artifact;
-use rulec::diag::{Code, Diagnostic};
-use rulec::source::SourceMap;
-use rulec::span::FileId;
+use rulec::FileId;
+use rulec::SourceMap;
+use rulec::internals::artifact;
+use rulec::{Code, Diagnostic};
 use rulec::{CompileError, Compiler, Rules};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, IsTerminal, Read};

@@ -4,7 +4,7 @@ use super::files;
 use super::term::{Out, Term};
 use super::{Status, Stop};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::json;
+use rulec::internals::json;
 use rulec_import::{ImportError, System};
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};

@@ -6,8 +6,8 @@ use super::stream::{self, Worker, write_json};
 use super::term::{Out, Term, plural};
 use super::{Status, Stop};
 use rulec::Rules;
-use rulec::json::{self, JsonError};
-use rulec::systems::payload::{Judge, Judgement, Outcome, kinds};
+use rulec::internals::json::{self, JsonError};
+use rulec::payload::{Judge, Judgement, Outcome, kinds};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -81,7 +81,7 @@ pub fn judge(
     context: Option<&Path>,
     options: Option<&Path>,
 ) -> Result<Judge, Stop> {
-    let refused = |error: rulec::systems::payload::JudgeError| Stop::usage(error.to_string());
+    let refused = |error: rulec::payload::JudgeError| Stop::usage(error.to_string());
     let mut judge = Judge::new(rules, kind).map_err(refused)?;
     if let Some(path) = context {
         judge = judge.context(read(path)?).map_err(refused)?;

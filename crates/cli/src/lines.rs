@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
 /// The most bytes a line may have: 64 MiB.
-const MAX_LINE_BYTES: usize = rulec::json::MAX_BYTES;
+const MAX_LINE_BYTES: usize = rulec::internals::json::MAX_BYTES;
 
 /// Beyond so many bytes a chunk's memory is not kept for the next: it held a giant.
 const KEPT_BYTES: usize = 1 << 20;

@@ -4,8 +4,8 @@ use super::files;
 use super::term::{Out, Term, paint, plural};
 use super::{Status, Stop};
 use clap::ValueEnum;
-use rulec::index::plan::{Found, TablePlan};
-use rulec::sema::hir::Program;
+use rulec::internals::index::plan::{Found, TablePlan};
+use rulec::internals::sema::hir::Program;
 use serde::Serialize;
 use std::path::PathBuf;
 

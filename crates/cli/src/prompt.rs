@@ -4,7 +4,7 @@ use super::files;
 use super::term::{Out, Term};
 use super::{Status, Stop};
 use clap::ValueEnum;
-use rulec::systems::flow::FlowMatcher;
+use rulec::flow::FlowMatcher;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 

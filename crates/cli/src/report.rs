@@ -4,8 +4,8 @@ use super::files::Compiled;
 use super::snippet::{Snippet, printable, visible};
 use clap::ValueEnum;
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use rulec::diag::{Applicability, Code, Diagnostic, Label, Severity};
-use rulec::span::Span;
+use rulec::Span;
+use rulec::{Applicability, Code, Diagnostic, Label, Severity};
 use serde::Serialize;
 use std::fmt;
 

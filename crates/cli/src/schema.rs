@@ -3,7 +3,7 @@
 use super::files;
 use super::term::{Out, Term};
 use super::{Status, Stop};
-use rulec::systems::payload;
+use rulec::payload;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 //! within one line. So a report costs what it shows, not what the file holds.
 
 use miette::{LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
-use rulec::diag::Label;
-use rulec::source::SourceFile;
+use rulec::Label;
+use rulec::SourceFile;
 use std::collections::BTreeMap;
 
 /// Bytes of a line shown before and after a label; of a line without a label twice as many.

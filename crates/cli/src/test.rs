@@ -5,9 +5,9 @@ use super::term::{Out, Term, paint, plural};
 use super::why::options;
 use super::{Status, Stop};
 use rulec::TestOutcome;
-use rulec::syntax::ast::StatementKind;
-use rulec::syntax::parse;
-use rulec::systems::payload::run_tests;
+use rulec::internals::syntax::ast::StatementKind;
+use rulec::internals::syntax::parse;
+use rulec::payload::run_tests;
 use std::path::PathBuf;
 
 /// Run the `test` blocks of rule files

@@ -12,7 +12,7 @@ mod shipped;
 pub mod workflow;
 
 use rulec::Tier;
-use rulec::json;
+use rulec::internals::json;
 use serde_json::{Map, Value as Json};
 
 /// What a case is run with.

@@ -2,8 +2,8 @@
 
 use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
-use ::rulec::decision::Chosen;
-use ::rulec::vm::Scratch;
+use ::rulec::internals::decision::Chosen;
+use ::rulec::internals::vm::Scratch;
 use ::rulec::{Entry, Indexing, Record, Rules, Tier};
 use std::hint::black_box;
 use std::sync::Mutex;

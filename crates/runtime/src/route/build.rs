@@ -4,7 +4,7 @@
 use super::handler::{HandlerError, HandlerResult, Request};
 use super::{Active, DecisionLog, Router, Shared};
 use arc_swap::ArcSwap;
-use rulec::diag::nearest;
+use rulec::internals::diag::nearest;
 use rulec::{Rules, UnknownEntry};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
