@@ -73,7 +73,7 @@ mod ty;
 mod value;
 mod vm;
 
-pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Severity};
+pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
     CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, HostArgument, HostFunction,
     HostResult, Indexing, LiveDecision, LiveRules, NextNodes, Record, Rules, TestOutcome, Tier,
