@@ -5,7 +5,8 @@ mod support;
 use criterion::{
     BatchSize, BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
 };
-use rulec::{MemoryLoader, Rules, bytecode, loader, sema};
+use rulec::internals::{bytecode, loader, sema};
+use rulec::{MemoryLoader, Rules};
 use std::hint::black_box;
 use std::time::Duration;
 use support::rules::{Kind, file, routes};

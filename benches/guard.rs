@@ -83,7 +83,7 @@ fn choose_all(session: &mut Session, records: &[Record<'_>], decisions: usize) -
     let mut hits = 0;
     for record in records.iter().cycle().take(decisions) {
         let choice = black_box(session.choose(black_box(record)));
-        hits += usize::from(matches!(choice.chosen, Some(rulec::decision::Chosen::Rule(_))));
+        hits += usize::from(matches!(choice.chosen, Some(rulec::internals::decision::Chosen::Rule(_))));
     }
     hits
 }

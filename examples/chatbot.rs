@@ -7,7 +7,7 @@
 
 use rulec::Rules;
 use rulec::classifier::Options;
-use rulec::systems::flow::FlowMatcher;
+use rulec::flow::FlowMatcher;
 use rulec_http::{
     AllowedHosts, AskedChoice, Body, ChatModel, FlowEnding, FlowExecutor, FlowOutcome, FlowRunner,
     HttpClient, Limits, Role, Template, Turn,

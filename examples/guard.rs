@@ -5,7 +5,7 @@
 //! `cargo run --example guard`
 
 use rulec::Rules;
-use rulec::systems::payload::{Judgement, Outcome, arbitrate};
+use rulec::payload::{Judgement, Outcome, arbitrate};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 

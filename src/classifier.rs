@@ -49,10 +49,10 @@
 //! [`MAX_FEATURES`], the most frequent): a model keeps *f* × (*i* + 42) bytes or so, training needs
 //! 4 × (*f* + *s*) × *i* bytes for a while and time in proportion to *s* × *i*. See `benches/classify.rs`.
 
-pub mod common;
-pub mod features;
-pub mod linear;
-pub mod vocabulary;
+mod common;
+mod features;
+mod linear;
+mod vocabulary;
 
 use features::{Keywords, Reader};
 use linear::Linear;

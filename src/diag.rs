@@ -2,10 +2,15 @@
 //! the command line renders them, an editor or a service reads them.
 
 pub mod codes;
+mod render;
+mod snippet;
 
 pub use codes::{Code, Severity};
+pub use render::Renderer;
+pub use snippet::visible;
 
 use crate::codec::stored;
+use crate::source::SourceMap;
 use crate::span::Span;
 
 /// One finding about the author's text.
@@ -120,6 +125,12 @@ impl Diagnostic {
     /// The primary place.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
+    }
+
+    /// Renders it as text, with the author's lines underlined. [`Renderer`] has colours and other names of files.
+    pub fn render(&self, sources: &SourceMap) -> String {
+        let name = |file| sources.get(file).map_or_else(String::new, |file| file.name.clone());
+        Renderer { sources, color: false, name: &name }.render(self)
     }
 }
 

@@ -171,6 +171,7 @@ impl Rules {
     ///
     /// # Errors
     /// When there is none.
+    #[doc(hidden)]
     pub fn entry_of_kind(&self, name: &str, kind: TableKind) -> Result<Entry<'_>, UnknownEntry> {
         let of_kind = |table: &&Table| table.kind == kind;
         match self.set().program.table_named(name) {
@@ -210,6 +211,7 @@ impl Rules {
     }
 
     /// A chosen handler's arguments as a log may show them: what comes from `@private` fields masked.
+    #[doc(hidden)]
     pub fn masked_args(&self, chosen: Option<Chosen>, given: &Map<String, Json>) -> Map<String, Json> {
         match chosen.and_then(|chosen| chosen.outcome(&self.set().program)) {
             Some(outcome) => trace::masked_args(&self.set().program, outcome, given),
@@ -233,16 +235,19 @@ impl Rules {
     }
 
     /// The typed program, for tools.
+    #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.set().program
     }
 
     /// The normal form, for tools.
+    #[doc(hidden)]
     pub fn normal(&self) -> &Normal {
         self.set().normal()
     }
 
     /// The bytecode, for tools.
+    #[doc(hidden)]
     pub fn bytecode(&self) -> &Bytecode {
         &self.set().bytecode
     }
@@ -288,6 +293,7 @@ impl Rules {
     }
 
     /// Returns how each rule is found, for tools.
+    #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan(self.set().normal(), self.set().bytecode.chunk())
     }
@@ -305,6 +311,7 @@ impl Rules {
     }
 
     /// The index, for tools.
+    #[doc(hidden)]
     pub fn index(&self) -> &Index {
         self.set().index()
     }

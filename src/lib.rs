@@ -29,60 +29,80 @@
 //! ```
 //!
 //! [`Compiler`] compiles with host functions, imports and options; [`Rules`] is a compiled rule set,
-//! `Send + Sync` and cheap to clone; a [`Session`] decides again and again; [`Decision`] is the answer. It
-//! owns what it names. Diagnostics are plain data
-//! ([`Diagnostic`]), and so is an [`Explanation`].
+//! `Send + Sync` and cheap to clone; a [`Session`] decides again and again; [`Decision`] is the answer and owns
+//! what it names; [`LiveRules`] change while they serve. Diagnostics are plain data ([`Diagnostic`]), and so is an
+//! [`Explanation`].
 //!
-//! With the feature `runtime`, which is on unless turned off, the module `systems` holds a router that
-//! runs async handlers for decisions and a typed event bus; both need tokio.
-//!
-//! The other modules are the compiler's own rooms, public for tools built on it; `ARCHITECTURE.md`
-//! is their map.
+//! [`payload`] judges what a language model proposes, [`flow`] finds the conversation that a message starts, and
+//! [`classifier`] tells intents apart. Routers that run async handlers, events and workflows are in the package
+//! `rulec-runtime`, calls to the outside in `rulec-http`, other systems' rules in `rulec-import`.
 
 #[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
 compile_error!("the feature `jit` needs a 64-bit target; build without it");
 
-pub mod artifact;
-pub mod builtins;
-pub mod bytecode;
+mod artifact;
+mod builtins;
+mod bytecode;
 pub mod classifier;
-pub mod codec;
-pub mod decision;
-pub mod diag;
-pub mod engine;
-pub mod eval;
-pub mod explain;
-pub mod host;
-pub mod index;
-pub mod input;
+mod codec;
+mod decision;
+mod diag;
+mod engine;
+mod eval;
+mod explain;
+mod host;
+mod index;
+mod input;
 #[cfg(feature = "jit")]
-pub mod jit;
-pub mod json;
-pub mod loader;
-pub mod meaning;
-pub mod modifiers;
-pub mod ops;
-pub mod request;
-pub mod schema;
-pub mod sema;
-pub mod source;
-pub mod span;
-pub mod syntax;
-pub mod systems;
-pub mod text;
-pub mod threads;
-pub mod trace;
-pub mod ty;
-pub mod value;
-pub mod vm;
+mod jit;
+mod json;
+mod loader;
+mod meaning;
+mod modifiers;
+mod ops;
+mod request;
+mod schema;
+mod sema;
+mod source;
+mod span;
+mod syntax;
+mod systems;
+mod text;
+mod threads;
+mod trace;
+mod ty;
+mod value;
+mod vm;
 
-pub use diag::{Code, Diagnostic, Severity};
+pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, EditError, Entry, FlowHit, Indexing, LiveRules, NextNodes,
-    Record, Rules, Session, TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownRoute,
+    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, HostArgument, HostFunction,
+    HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier, TierUnavailable,
+    UnknownEntry, UnknownRoute,
 };
-pub use explain::Explanation;
+pub use explain::{Explanation, RenderOptions};
 pub use host::HostFailure;
+pub use json::{JsonError, JsonErrorKind};
 pub use loader::{LoadError, Loader, MemoryLoader};
 pub use schema::Breach;
+pub use sema::hir::TableKind;
+pub use source::{Position, SourceFile, SourceMap};
+pub use span::{FileId, Span};
+pub use systems::{flow, payload, prompt, shipped};
 pub use trace::SkippedCondition;
+
+/// The compiler's own modules, for the tools, tests and benchmarks of this repository. Everything in here may
+/// change in any release.
+#[doc(hidden)]
+pub mod internals {
+    macro_rules! inside {
+        ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
+    }
+
+    inside! {
+        artifact builtins bytecode codec decision diag engine eval explain host index input json loader meaning
+        modifiers ops request schema sema source span syntax text threads trace ty value vm
+    }
+    #[cfg(feature = "jit")]
+    inside! { jit }
+}

@@ -3,9 +3,9 @@
 
 mod support;
 
-use rulec::Backend;
-use rulec::systems::payload;
-use rulec::{Code, CompileError, Compiler, Indexing, Rules, Tier, artifact};
+use rulec::internals::artifact;
+use rulec::payload;
+use rulec::{Backend, Code, CompileError, Compiler, Indexing, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use support::engines::COLUMNS;

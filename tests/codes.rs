@@ -12,9 +12,9 @@
 #[path = "support/golden.rs"]
 mod golden;
 
-use rulec::diag::{Code, Diagnostic};
-use rulec::json;
-use rulec::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
+use rulec::internals::json;
+use rulec::internals::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
+use rulec::{Code, Diagnostic};
 use rulec::{Compiler, Rules};
 use std::collections::BTreeSet;
 use std::fmt::Write;

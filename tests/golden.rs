@@ -5,7 +5,7 @@
 mod support;
 
 use rulec::Rules;
-use rulec::bytecode::disasm::disassemble;
+use rulec::internals::bytecode::disasm::disassemble;
 use std::path::Path;
 
 #[test]

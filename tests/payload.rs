@@ -7,7 +7,7 @@ mod shared;
 
 use engines::COLUMNS;
 use rulec::Rules;
-use rulec::systems::payload::{Judge, JudgeError, Judgement, Outcome, kinds, schema};
+use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, schema};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::path::{Path, PathBuf};

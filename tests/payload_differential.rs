@@ -4,7 +4,7 @@
 mod support;
 
 use rulec::Rules;
-use rulec::systems::payload::{Judgement, Outcome};
+use rulec::payload::{Judgement, Outcome};
 use serde_json::{Value as Json, json};
 use support::engines::{COLUMNS, Column, REFERENCE, VM};
 use support::generate::payload::Payloads;

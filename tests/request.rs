@@ -1,12 +1,13 @@
 //! The request analysis as a service meets it: nothing is computed before it is asked for, each part
 //! once a decision, and what is private stays so.
 
-use rulec::eval::Evaluator;
-use rulec::host::{Host, HostCalls};
-use rulec::request::function;
-use rulec::sema::hir::TableId;
-use rulec::vm::{Scratch, Vm};
-use rulec::{Rules, bytecode};
+use rulec::Rules;
+use rulec::internals::bytecode;
+use rulec::internals::eval::Evaluator;
+use rulec::internals::host::{Host, HostCalls};
+use rulec::internals::request::function;
+use rulec::internals::sema::hir::TableId;
+use rulec::internals::vm::{Scratch, Vm};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -40,7 +41,7 @@ fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
                     let name = name.to_string();
                     move || *counts.lock().unwrap().entry(name.clone()).or_default() += 1
                 };
-                let function: rulec::host::HostFn = Arc::new(move |args| {
+                let function: rulec::internals::host::HostFn = Arc::new(move |args| {
                     count();
                     inner(args)
                 });

@@ -8,8 +8,8 @@ mod golden;
 
 use engines::{COLUMNS, Column};
 use rulec::Rules;
-use rulec::builtins::{self, FnResult};
-use rulec::ops::{self, Fixity, Negation, Outcome, Right};
+use rulec::internals::builtins::{self, FnResult};
+use rulec::internals::ops::{self, Fixity, Negation, Outcome, Right};
 use serde_json::Value as Json;
 use std::fmt::Write;
 use std::path::Path;

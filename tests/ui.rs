@@ -13,10 +13,10 @@
 mod golden;
 
 use rulec::Compiler;
-use rulec::diag::Diagnostic;
-use rulec::loader::{LoadError, Loader, MemoryLoader};
-use rulec::ops::{self, Fixity, Op};
-use rulec::source::SourceMap;
+use rulec::Diagnostic;
+use rulec::SourceMap;
+use rulec::internals::loader::{LoadError, Loader, MemoryLoader};
+use rulec::internals::ops::{self, Fixity, Op};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -69,11 +69,6 @@ impl Vocabulary {
         self.weights.len()
     }
 
-    /// True when it has no feature.
-    pub fn is_empty(&self) -> bool {
-        self.weights.is_empty()
-    }
-
     /// Roughly how many bytes it takes.
     pub fn memory(&self) -> usize {
         self.numbers.allocation_size() + size_of_val(self.weights.as_slice())

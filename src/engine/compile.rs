@@ -299,6 +299,18 @@ impl CompileError {
     pub fn sources(&self) -> &SourceMap {
         &self.sources
     }
+
+    /// Renders every error and warning as text, with the author's lines underlined.
+    ///
+    /// ```
+    /// let error = rulec::Rules::from_text("let a = 1\nlet a = 2").unwrap_err();
+    /// assert!(error.render().contains("2 │ let a = 2\n   ·     ┬\n   ·     ╰── declared again\n"));
+    /// ```
+    pub fn render(&self) -> String {
+        let rendered: Vec<String> =
+            self.diagnostics.iter().map(|diagnostic| diagnostic.render(&self.sources)).collect();
+        rendered.join("\n")
+    }
 }
 
 impl std::fmt::Display for CompileError {

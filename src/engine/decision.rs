@@ -119,6 +119,7 @@ impl Decision {
 
     /// The statement that was chosen, as a number in [`Rules::program`](super::Rules::program). A route
     /// that was inserted into live rules has none before it is merged.
+    #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         match &self.answer {
             Answer::Fixed(choice) => choice.chosen,

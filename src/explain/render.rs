@@ -3,8 +3,9 @@
 //! of, in one column.
 
 use super::Explanation;
-use super::show::{operand, plain, thousands, value, width};
+use super::show::{operand, plain, thousands, value};
 use crate::sema::hir::TableKind;
+use crate::text::width;
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;

@@ -7,7 +7,7 @@
 //! ```
 //! use rulec::Rules;
 //! use rulec::classifier::Options;
-//! use rulec::systems::flow::{FlowMatcher, Found};
+//! use rulec::flow::{FlowMatcher, Found};
 //!
 //! let rules = Rules::from_text(
 //!     r#"

@@ -3,7 +3,7 @@
 //! left is judged once more.
 //!
 //! ```
-//! use rulec::{Rules, systems::payload::Judge};
+//! use rulec::{Rules, payload::Judge};
 //! use serde_json::json;
 //!
 //! let rules = Rules::from_text(

@@ -2,8 +2,8 @@
 //! that cannot decide is replaced by another in silence, so each column proves that its own decides.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use rulec::decision::Chosen;
-use rulec::index::plan::Found;
+use rulec::internals::decision::Chosen;
+use rulec::internals::index::plan::Found;
 use rulec::{Backend, Indexing, Rules, Tier};
 use std::collections::BTreeSet;
 

@@ -9,7 +9,7 @@ use crate::report::{Section, thousands};
 use crate::workload::random::Random;
 use crate::workload::{Density, Message, Shape, Variant, Workload};
 use daachorse::DoubleArrayAhoCorasick;
-use rulec::index::scan::Scanner;
+use rulec::internals::index::scan::Scanner;
 use std::collections::BTreeSet;
 
 impl LiteralScan for Scanner {

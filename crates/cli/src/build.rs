@@ -2,8 +2,8 @@
 
 use super::files;
 use super::term::{Out, Term, plural};
-use super::{Status, Stop};
-use rulec::artifact;
+use super::{CliError, Status};
+use rulec::internals::artifact;
 use std::path::{Path, PathBuf};
 
 /// Compile rules to a file that loads faster and needs nothing else
@@ -30,16 +30,18 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
     let path = args.output.clone().unwrap_or_else(|| args.rules.with_extension("rulec"));
     let shown = path.display();
     if is_same(&path, &args.rules) {
-        return Err(Stop::usage(format!("`{shown}` is the rules file itself; name another file with `-o`")));
+        return Err(CliError::usage(format!(
+            "`{shown}` is the rules file itself; name another file with `-o`"
+        )));
     }
     let bytes = rules.to_artifact(args.strip_source);
-    write(&path, &bytes).map_err(|error| Stop::usage(format!("`{shown}` cannot be written: {error}")))?;
+    write(&path, &bytes).map_err(|error| CliError::usage(format!("`{shown}` cannot be written: {error}")))?;
     let hash: String =
         artifact::content_hash(&bytes).into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
     let rules = plural(rules.program().rules.len(), "rule");

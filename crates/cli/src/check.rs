@@ -1,13 +1,13 @@
 //! `rulec check`: every mistake of every file, for people or for programs.
 
-use super::files::{self, Compiled};
+use super::compiled::{Compiled, Target};
+use super::files;
 use super::report::{self, Format, Found, Place};
 use super::term::{Out, Term, plural};
-use super::{Status, Stop};
+use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::diag::Code;
+use rulec::Code;
 use std::collections::HashSet;
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 /// Check rule files and report every error and warning
@@ -68,11 +68,11 @@ enum Deny {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let targets = files::collect(&args.paths, args.root.as_deref())?;
-    let compiled: Vec<Compiled> = targets.into_iter().map(files::Target::compile).collect();
+    let compiled: Vec<Compiled> = targets.into_iter().map(Target::compile).collect();
     let imported = files::imported(&compiled);
-    let (color, width) = (term.color_out(), term.width(io::stdout().is_terminal()));
+    let color = term.color_out();
     let (mut errors, mut warnings, mut unreadable) = (0, 0, false);
     let mut first: Option<Code> = None;
     // A shared file's findings come once, however many files import it.
@@ -83,7 +83,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
         }
         unreadable |= compiled.is_unreadable();
         let mut quota = Quota::new(compiled);
-        for found in compiled.found() {
+        for found in report::found(compiled) {
             let diagnostic = found.diagnostic;
             if !seen.insert((found.primary(), diagnostic.code, &diagnostic.message)) {
                 continue;
@@ -94,7 +94,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
             }
             match args.format {
                 Format::Human if !quota.admits(&found) => {}
-                Format::Human => out.line(&report::human(&found, color, width))?,
+                Format::Human => out.line(&report::human(&found, color))?,
                 Format::Json => out.line(&report::json(&found))?,
                 Format::Github => out.line(&report::github(&found))?,
             }

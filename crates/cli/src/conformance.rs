@@ -1,10 +1,10 @@
 //! `rulec conformance`: cases with expected results, held against an engine.
 
 use super::term::Out;
-use super::{Status, Stop, import, run};
+use super::{CliError, Status, import, run};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
-use rulec::json;
+use rulec::internals::json;
 use rulec_conformance::{KINDS, Kind, Setting, kind};
 use std::path::PathBuf;
 
@@ -39,17 +39,17 @@ fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
     let context = match &args.context {
         None => None,
         Some(path) => {
             let (bytes, name) = import::read(path)?;
-            Some(json::parse_bytes(&bytes).map_err(|error| Stop::usage(format!("{name}: {error}")))?)
+            Some(json::parse_bytes(&bytes).map_err(|error| CliError::usage(format!("{name}: {error}")))?)
         }
     };
     let (bytes, name) = import::read(&args.cases)?;
-    let text =
-        String::from_utf8(bytes).map_err(|error| Stop::usage(format!("`{name}` is not UTF-8: {error}")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| CliError::usage(format!("`{name}` is not UTF-8: {error}")))?;
     let report = args.kind.run(&text, &Setting { tiers: vec![args.engine], context });
     if args.list_failures {
         for failure in &report.failures {

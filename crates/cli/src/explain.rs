@@ -1,8 +1,8 @@
 //! `rulec explain`: the page of a diagnostic code.
 
 use super::term::{Out, Term, paint};
-use super::{Status, Stop};
-use rulec::diag::Code;
+use super::{CliError, Status};
+use rulec::Code;
 
 /// Explain a diagnostic code, with a wrong and a right example
 #[derive(clap::Args)]
@@ -15,7 +15,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let color = term.color_out();
     match &args.code {
         None => {
@@ -24,7 +24,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
             }
         }
         Some(text) => {
-            let code = find(text).ok_or_else(|| Stop::usage(unknown(text)))?;
+            let code = find(text).ok_or_else(|| CliError::usage(unknown(text)))?;
             out.line(render(code.page(), color).trim_end())?;
         }
     }

@@ -1,38 +1,15 @@
-//! Which files a verb works on, compiling them, and how their names are shown.
+//! Which files a verb works on, and what is said of one that does not compile.
 
-use super::report::{Found, human};
+use super::CliError;
+use super::compiled::{Compiled, Target};
+use super::report::{found, human};
 use super::term::{Term, plural};
-use super::{Status, Stop};
-use rulec::artifact;
-use rulec::diag::{Code, Diagnostic};
-use rulec::source::SourceMap;
-use rulec::span::FileId;
-use rulec::{CompileError, Compiler, Rules};
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, IsTerminal, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file to work on.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// The path as the user would write it.
-    pub path: PathBuf,
-    /// The folder that its imports may not leave; its own when there is none.
-    pub root: Option<PathBuf>,
-    /// Which of the given folders it was found in.
-    pub folder: Option<usize>,
-}
-
-/// A compiled file, or why it did not compile.
-pub struct Compiled {
-    /// The file.
-    pub target: Target,
-    /// What came out.
-    pub result: Result<Rules, CompileError>,
-}
-
 /// The files named, and all `*.rules` below the folders named, in order.
-pub fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, Stop> {
+pub fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliError> {
     let mut targets = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         if !path.is_dir() {
@@ -42,7 +19,7 @@ pub fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, St
         let mut found = Vec::new();
         walk(path, &mut found)?;
         if found.is_empty() {
-            return Err(Stop::usage(format!("there is no `.rules` file below `{}`", path.display())));
+            return Err(CliError::usage(format!("there is no `.rules` file below `{}`", path.display())));
         }
         found.sort();
         let root = root.unwrap_or(path).to_path_buf();
@@ -57,8 +34,9 @@ pub fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, St
 
 /// Finds rule files; hidden folders are left out, and links to folders not followed, since they may
 /// lead in a circle.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Stop> {
-    let refused = |error: io::Error| Stop::usage(format!("`{}` cannot be read: {error}", folder.display()));
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
+    let refused =
+        |error: io::Error| CliError::usage(format!("`{}` cannot be read: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         let name = entry.file_name();
@@ -72,84 +50,6 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Stop> {
         }
     }
     Ok(())
-}
-
-/// Whether a file holds compiled rules. Only a regular file is looked into: what a pipe holds can be
-/// read but once.
-pub fn is_artifact(path: &Path) -> bool {
-    let mut beginning = Vec::new();
-    path.is_file()
-        && std::fs::File::open(path)
-            .and_then(|file| file.take(artifact::MAGIC.len() as u64).read_to_end(&mut beginning))
-            .is_ok_and(|_| artifact::is_artifact(&beginning))
-}
-
-impl Target {
-    /// Compiles the file, or loads it when it is compiled already. Host functions may be missing: this program has none to offer.
-    pub fn compile(self) -> Compiled {
-        let mut compiler = Compiler::new().allow_missing_functions();
-        if let Some(root) = &self.root {
-            compiler = compiler.root(root);
-        }
-        let result = if is_artifact(&self.path) {
-            compiler.load_artifact_path(&self.path)
-        } else {
-            compiler.compile_path(&self.path)
-        };
-        Compiled { target: self, result }
-    }
-}
-
-impl Compiled {
-    /// Errors and warnings.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        match &self.result {
-            Ok(rules) => rules.warnings(),
-            Err(error) => error.diagnostics(),
-        }
-    }
-
-    /// The texts they point into.
-    pub fn sources(&self) -> &SourceMap {
-        match &self.result {
-            Ok(rules) => rules.sources(),
-            Err(error) => error.sources(),
-        }
-    }
-
-    /// Whether the file itself could not be read.
-    pub fn is_unreadable(&self) -> bool {
-        self.sources().iter().next().is_none()
-            && self.diagnostics().iter().any(|diagnostic| {
-                let code = diagnostic.code;
-                code == Code::FileUnreadable || code == Code::ArtifactVersion || code == Code::ArtifactDamaged
-            })
-    }
-
-    /// The findings, ready to be shown.
-    pub fn found(&self) -> impl Iterator<Item = Found<'_>> {
-        self.diagnostics().iter().map(|diagnostic| Found { diagnostic, compiled: self })
-    }
-
-    /// A file's name as the user would write it; sources are named as seen from the root.
-    pub fn name(&self, file: FileId) -> String {
-        let folder = match &self.target.root {
-            Some(root) => root.as_path(),
-            None => self.target.path.parent().unwrap_or(Path::new("")),
-        };
-        let name = self.sources().get(file).map_or("", |file| file.name.as_str());
-        let folder = if folder == Path::new(".") { Path::new("") } else { folder };
-        folder.join(name).display().to_string()
-    }
-
-    /// The status this file alone would end with, warnings aside.
-    fn status(&self) -> Status {
-        match &self.result {
-            Ok(_) => Status::Fine,
-            Err(_) if self.is_unreadable() => Status::Usage,
-            Err(_) => Status::Errors,
-        }
-    }
 }
 
 /// Marks the files of a folder that others of the same folder import. They are judged as part of
@@ -181,24 +81,24 @@ pub fn imported(all: &[Compiled]) -> Vec<bool> {
 }
 
 /// Why a file that was named cannot be used.
-pub fn unreadable(name: &str, error: &io::Error) -> Stop {
+pub fn unreadable(name: &str, error: &io::Error) -> CliError {
     match error.kind() {
-        io::ErrorKind::NotFound => Stop::usage(format!("`{name}` cannot be read: there is no such file")),
-        _ => Stop::usage(format!("`{name}` cannot be read: {error}")),
+        io::ErrorKind::NotFound => CliError::usage(format!("`{name}` cannot be read: there is no such file")),
+        _ => CliError::usage(format!("`{name}` cannot be read: {error}")),
     }
 }
 
 /// Compiles the one file that `run` and `why` decide by. What is wrong with it is shown on standard
 /// error, since standard output is for decisions.
-pub fn load(path: &Path, root: Option<&Path>, term: &Term) -> Result<Compiled, Stop> {
+pub fn load(path: &Path, root: Option<&Path>, term: &Term) -> Result<Compiled, CliError> {
     if path.is_dir() {
-        return Err(Stop::usage(format!("`{}` is a folder; name one rules file", path.display())));
+        return Err(CliError::usage(format!("`{}` is a folder; name one rules file", path.display())));
     }
     let target = Target { path: path.to_path_buf(), root: root.map(Path::to_path_buf), folder: None };
     let compiled = target.compile();
     if compiled.result.is_err() {
         show_errors(&compiled, term);
-        return Err(Stop::shown(compiled.status()));
+        return Err(CliError::shown(compiled.status()));
     }
     let warnings = compiled.diagnostics().len();
     if warnings > 0 {
@@ -211,9 +111,8 @@ pub fn load(path: &Path, root: Option<&Path>, term: &Term) -> Result<Compiled, S
 
 /// Shows why a file did not compile, on standard error.
 pub fn show_errors(compiled: &Compiled, term: &Term) {
-    let terminal = io::stderr().is_terminal();
-    for found in compiled.found().filter(|found| found.diagnostic.is_error()) {
-        term.say(&human(&found, term.color_err(), term.width(terminal)));
+    for found in found(compiled).filter(|found| found.diagnostic.is_error()) {
+        term.say(&human(&found, term.color_err()));
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::files;
 use super::term::{Out, Term};
-use super::{Status, Stop};
+use super::{CliError, Status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::json;
+use rulec::internals::json;
 use rulec_import::{ImportError, System};
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -42,7 +42,7 @@ fn system() -> impl TypedValueParser<Value = System> {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (bytes, name) = read(&args.file)?;
     let imported = match std::str::from_utf8(&bytes) {
         Ok(text) => args.system.import(text),
@@ -51,7 +51,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
             ImportError::Internal("a text that is not UTF-8 was read".to_owned())
         })),
     };
-    let imported = imported.map_err(|error| Stop::error(format!("{name}: {error}")))?;
+    let imported = imported.map_err(|error| CliError::error(format!("{name}: {error}")))?;
     match &args.output {
         None => out.write(imported.text.as_bytes())?,
         Some(path) => {
@@ -67,7 +67,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
 }
 
 /// The whole of a file, or of standard input, and its name for messages.
-pub fn read(path: &Path) -> Result<(Vec<u8>, String), Stop> {
+pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     let mut bytes = Vec::new();
     let standard = path == Path::new("-");
     let name = if standard { "standard input".to_owned() } else { path.display().to_string() };
@@ -76,7 +76,7 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, String), Stop> {
     let result = if standard {
         io::stdin().lock().take(limit).read_to_end(&mut bytes)
     } else if path.is_dir() {
-        return Err(Stop::usage(format!("`{name}` is a folder; name a file")));
+        return Err(CliError::usage(format!("`{name}` is a folder; name a file")));
     } else {
         std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
@@ -85,14 +85,14 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, String), Stop> {
 }
 
 /// Writes the file; one that is there is not lost by mistake.
-fn write(path: &Path, force: bool, text: &str) -> Result<(), Stop> {
+fn write(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
     let mut options = OpenOptions::new();
     let options = if force { options.create(true).truncate(true) } else { options.create_new(true) };
     let written = options.write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            Stop::usage(format!("`{}` is there already; `--force` writes over it", path.display()))
+            CliError::usage(format!("`{}` is there already; `--force` writes over it", path.display()))
         }
-        _ => Stop::usage(format!("`{}` cannot be written: {error}", path.display())),
+        _ => CliError::usage(format!("`{}` cannot be written: {error}", path.display())),
     })
 }

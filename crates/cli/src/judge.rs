@@ -4,10 +4,10 @@ use super::files;
 use super::run::Args;
 use super::stream::{self, Worker, write_json};
 use super::term::{Out, Term, plural};
-use super::{Status, Stop};
+use super::{CliError, Status};
 use rulec::Rules;
-use rulec::json::{self, JsonError};
-use rulec::systems::payload::{Judge, Judgement, Outcome, kinds};
+use rulec::internals::json::{self, JsonError};
+use rulec::payload::{Judge, Judgement, Outcome, kinds};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -21,7 +21,7 @@ struct Judged<'a> {
 }
 
 /// Judges every line.
-pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let judge = judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
     let input = stream::open(args.input.as_deref(), term)?;
     let worker = || Counting { judge: &judge, counts: [0; 3], unreadable: 0 };
@@ -80,8 +80,8 @@ pub fn judge(
     kind: &str,
     context: Option<&Path>,
     options: Option<&Path>,
-) -> Result<Judge, Stop> {
-    let refused = |error: rulec::systems::payload::JudgeError| Stop::usage(error.to_string());
+) -> Result<Judge, CliError> {
+    let refused = |error: rulec::payload::JudgeError| CliError::usage(error.to_string());
     let mut judge = Judge::new(rules, kind).map_err(refused)?;
     if let Some(path) = context {
         judge = judge.context(read(path)?).map_err(refused)?;
@@ -92,12 +92,12 @@ pub fn judge(
     Ok(judge)
 }
 
-fn read(path: &Path) -> Result<Json, Stop> {
+fn read(path: &Path) -> Result<Json, CliError> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).map_err(|error| files::unreadable(&name, &error))?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let object = json::parse_object_bytes(bytes).map_err(|error| {
-        Stop::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code()))
+        CliError::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code()))
     })?;
     Ok(Json::Object(object))
 }

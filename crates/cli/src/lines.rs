@@ -1,11 +1,11 @@
 //! Reading lines of any bytes and any length, in bounded memory.
 
-use super::Stop;
+use super::CliError;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
 /// The most bytes a line may have: 64 MiB.
-const MAX_LINE_BYTES: usize = rulec::json::MAX_BYTES;
+const MAX_LINE_BYTES: usize = rulec::internals::json::MAX_BYTES;
 
 /// Beyond so many bytes a chunk's memory is not kept for the next: it held a giant.
 const KEPT_BYTES: usize = 1 << 20;
@@ -88,7 +88,7 @@ impl<R: Read> Lines<R> {
 
     /// The next lines: all that are there. Only where none is does it wait for whoever writes the
     /// input, so that no line waits for the one behind it. `false` at the end.
-    pub fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, Stop> {
+    pub fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, CliError> {
         chunk.clear();
         chunk.first = self.number + 1;
         let (mut start, mut any, mut too_long) = (0, false, false);
@@ -100,7 +100,9 @@ impl<R: Read> Lines<R> {
             let buffer = match self.reader.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Stop::usage(format!("`{}` cannot be read: {error}", self.name))),
+                Err(error) => {
+                    return Err(CliError::usage(format!("`{}` cannot be read: {error}", self.name)));
+                }
             };
             let end = memchr::memchr(b'\n', buffer);
             if buffer.is_empty() {

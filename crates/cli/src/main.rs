@@ -4,14 +4,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `term` | standard output and error, colour, closed pipes |
-//! | `files` | which files a verb works on, and compiling them |
-//! | `report`, `snippet` | diagnostics as text, JSON and GitHub annotations |
+//! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
+//! | `report` | diagnostics as text, JSON and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 
 mod build;
 mod check;
+mod compiled;
 mod conformance;
 mod explain;
 mod files;
@@ -24,7 +25,6 @@ mod prompt;
 mod report;
 mod run;
 mod schema;
-mod snippet;
 mod stream;
 mod summary;
 mod term;
@@ -112,26 +112,26 @@ impl Status {
 
 /// Why a verb cannot go on.
 #[derive(Debug)]
-struct Stop {
+struct CliError {
     status: Status,
     /// What to say; `None` when it has been said.
     message: Option<String>,
 }
 
-impl Stop {
+impl CliError {
     /// Wrong usage, or a file that cannot be read or written.
     fn usage(message: impl Into<String>) -> Self {
-        Stop { status: Status::Usage, message: Some(message.into()) }
+        CliError { status: Status::Usage, message: Some(message.into()) }
     }
 
     /// Something is wrong with what was given to work on.
     fn error(message: impl Into<String>) -> Self {
-        Stop { status: Status::Errors, message: Some(message.into()) }
+        CliError { status: Status::Errors, message: Some(message.into()) }
     }
 
     /// What is wrong has been shown already.
     fn shown(status: Status) -> Self {
-        Stop { status, message: None }
+        CliError { status, message: None }
     }
 }
 
@@ -167,7 +167,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, Stop> {
+fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
     // Into memory first: the generator panics when it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);

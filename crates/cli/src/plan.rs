@@ -2,10 +2,10 @@
 
 use super::files;
 use super::term::{Out, Term, paint, plural};
-use super::{Status, Stop};
+use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::index::plan::{Found, TablePlan};
-use rulec::sema::hir::Program;
+use rulec::internals::index::plan::{Found, TablePlan};
+use rulec::internals::sema::hir::Program;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -61,11 +61,11 @@ struct Route<'a> {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
     let only = match &args.entry {
-        Some(name) => Some(rules.entry(name).map_err(|error| Stop::usage(error.to_string()))?.id()),
+        Some(name) => Some(rules.entry(name).map_err(|error| CliError::usage(error.to_string()))?.id()),
         None => None,
     };
     let program = rules.program();
@@ -78,7 +78,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     match args.format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&tables)
-                .map_err(|error| Stop::error(format!("the plan cannot be written: {error}")))?;
+                .map_err(|error| CliError::error(format!("the plan cannot be written: {error}")))?;
             out.line(&text)?;
         }
         Format::Human => {
@@ -107,7 +107,7 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan) -> Table<'a> {
     }
 }
 
-fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), Stop> {
+fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |is: fn(&Found) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
     let how = if table.indexed { "found by the index" } else { "tried one by one" };
     out.line(&format!(

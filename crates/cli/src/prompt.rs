@@ -2,9 +2,9 @@
 
 use super::files;
 use super::term::{Out, Term};
-use super::{Status, Stop};
+use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::systems::flow::FlowMatcher;
+use rulec::flow::FlowMatcher;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 
@@ -38,12 +38,12 @@ enum Format {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
-    let flows = FlowMatcher::new(rules).map_err(|error| Stop::usage(error.to_string()))?;
+    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
+    let flows = FlowMatcher::new(rules).map_err(|error| CliError::usage(error.to_string()))?;
     if flows.intents().is_empty() {
-        return Err(Stop::usage(
+        return Err(CliError::usage(
             "the rules hold no intent flow, only keyword flows, which are found without a language model",
         ));
     }
@@ -58,7 +58,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     Ok(Status::Fine)
 }
 
-fn pretty(json: &Json) -> Result<String, Stop> {
+fn pretty(json: &Json) -> Result<String, CliError> {
     serde_json::to_string_pretty(json)
-        .map_err(|error| Stop::error(format!("the tool cannot be written: {error}")))
+        .map_err(|error| CliError::error(format!("the tool cannot be written: {error}")))
 }

@@ -1,13 +1,10 @@
 //! Diagnostics for people, for programs and for GitHub.
 
-use super::files::Compiled;
-use super::snippet::{Snippet, printable, visible};
+use super::compiled::Compiled;
 use clap::ValueEnum;
-use miette::{GraphicalReportHandler, GraphicalTheme};
-use rulec::diag::{Applicability, Code, Diagnostic, Label, Severity};
-use rulec::span::Span;
+use rulec::internals::diag::visible;
+use rulec::{Applicability, Code, Diagnostic, Renderer, Severity, Span};
 use serde::Serialize;
-use std::fmt;
 
 /// How diagnostics are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -43,6 +40,11 @@ pub struct Place {
     pub end_line: Option<usize>,
     /// The character after the last one.
     pub end_column: Option<usize>,
+}
+
+/// The findings of a file.
+pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
+    compiled.diagnostics().iter().map(move |diagnostic| Found { diagnostic, compiled })
 }
 
 impl Found<'_> {
@@ -165,107 +167,15 @@ fn escape(text: &str, property: bool) -> String {
     out
 }
 
-/// A finding with the author's text underlined. Lines are wrapped only to a width.
-pub fn human(found: &Found<'_>, color: bool, width: Option<usize>) -> String {
+/// A finding with the author's text underlined.
+pub fn human(found: &Found<'_>, color: bool) -> String {
+    let name = |file| found.compiled.name(file);
+    let renderer = Renderer { sources: found.compiled.sources(), color, name: &name };
     let diagnostic = found.diagnostic;
-    let (here, elsewhere): (Vec<&Label>, Vec<&Label>) = diagnostic
-        .labels
-        .iter()
-        .partition(|label| Some(label.span.file) == diagnostic.span().map(|span| span.file));
-    let severity = match diagnostic.severity() {
-        Severity::Error => miette::Severity::Error,
-        Severity::Warning => miette::Severity::Warning,
-    };
-    let mut out = String::new();
-    let mut message = printable(&diagnostic.message);
     let path = found.compiled.target.path.display().to_string();
-    if diagnostic.labels.is_empty() && !message.contains(&path) {
-        message = format!("{message} (compiling `{path}`)");
+    if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
+        let message = format!("{} (compiling `{path}`)", diagnostic.message);
+        return renderer.render(&Diagnostic { message, ..diagnostic.clone() });
     }
-    let first = Report {
-        code: Some(diagnostic.code),
-        severity,
-        message,
-        help: diagnostic.help.as_deref().map(printable),
-        snippet: snippet(found, &here),
-    };
-    first.render(color, width, &mut out);
-    // One report shows one file; further places in other files follow it.
-    for label in elsewhere {
-        let text = if label.text.is_empty() { "this has to do with it" } else { label.text.as_str() };
-        let message = printable(text);
-        let snippet = snippet(found, &[&Label { span: label.span, text: String::new() }]);
-        let report = Report { code: None, severity: miette::Severity::Advice, message, help: None, snippet };
-        out.push('\n');
-        report.render(color, width, &mut out);
-    }
-    out
-}
-
-fn snippet(found: &Found<'_>, labels: &[&Label]) -> Option<Snippet> {
-    let file = labels.first()?.span.file;
-    let source = found.compiled.sources().get(file)?;
-    Some(Snippet::new(found.compiled.name(file), source, labels))
-}
-
-/// What miette draws.
-struct Report {
-    code: Option<Code>,
-    severity: miette::Severity,
-    message: String,
-    help: Option<String>,
-    snippet: Option<Snippet>,
-}
-
-impl Report {
-    fn render(&self, color: bool, width: Option<usize>, out: &mut String) {
-        let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let handler = GraphicalReportHandler::new_themed(theme)
-            .with_links(false)
-            .with_width(width.unwrap_or(usize::from(u16::MAX)))
-            .with_wrap_lines(width.is_some())
-            .with_break_words(false)
-            .without_syntax_highlighting();
-        let start = out.len();
-        if handler.render_report(out, self).is_err() {
-            out.truncate(start);
-            out.push_str(&format!("  {}\n", self.message));
-        }
-    }
-}
-
-impl fmt::Debug for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Report {}
-
-impl miette::Diagnostic for Report {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.code.map(|code| Box::new(code) as Box<dyn fmt::Display>)
-    }
-
-    fn severity(&self) -> Option<miette::Severity> {
-        Some(self.severity)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        self.snippet.as_ref().map(|snippet| snippet as &dyn miette::SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
-        self.snippet.as_ref().map(|snippet| Box::new(snippet.labels()) as Box<dyn Iterator<Item = _>>)
-    }
+    renderer.render(diagnostic)
 }

@@ -5,11 +5,11 @@ use super::judge;
 use super::stream::{self, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
-use super::{Status, Stop};
+use super::{CliError, Status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::json::{self, JsonError};
-use rulec::sema::hir::TableKind;
-use rulec::systems::payload;
+use rulec::internals::json::{self, JsonError};
+use rulec::internals::sema::hir::TableKind;
+use rulec::payload;
 use rulec::{Decision, Entry, Explanation, Indexing, Rules, SkippedCondition, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -88,9 +88,9 @@ struct Decided<'a> {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
     let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
     let rules = rules.with_tier(args.engine).with_index(indexing);
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
@@ -154,9 +154,9 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 
 /// The entry to decide by. Rules without a route outside their tables are no mistake, but deciding
 /// by nothing is. A choice, a router or the flows need no name where nothing else could be meant.
-pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Stop> {
+pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
-        Some(name) => rules.entry(name).map_err(|error| Stop::usage(error.to_string())),
+        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_string())),
         None if rules.main().is_empty() => {
             let entries: Vec<&str> = rules.entries().skip(1).collect();
             let no_entry = || no_entry(rules, &entries);
@@ -175,20 +175,20 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Stop
 }
 
 /// Why there is nothing to decide by.
-fn nothing(rules: &Rules) -> Stop {
+fn nothing(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
-    Stop::usage(match kinds.is_empty() {
+    CliError::usage(match kinds.is_empty() {
         true => "the rules hold nothing to decide by".to_owned(),
         false => format!("the rules judge payloads; name their kind with `--decision`: {}", kinds.join(", ")),
     })
 }
 
-fn no_entry(rules: &Rules, entries: &[&str]) -> Stop {
+fn no_entry(rules: &Rules, entries: &[&str]) -> CliError {
     let tables = entries.iter().all(|name| rules.entry_of_kind(name, TableKind::Routes).is_ok());
     let why = if tables {
         "no route stands outside the tables"
     } else {
         "the rules hold several things to decide by"
     };
-    Stop::usage(format!("{why}; choose one with `--entry`: {}", entries.join(", ")))
+    CliError::usage(format!("{why}; choose one with `--entry`: {}", entries.join(", ")))
 }

@@ -2,8 +2,8 @@
 
 use super::files;
 use super::term::{Out, Term};
-use super::{Status, Stop};
-use rulec::systems::payload;
+use super::{CliError, Status};
+use rulec::payload;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
@@ -27,10 +27,11 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
-    let schema = |kind: &str| payload::schema(rules, kind).map_err(|error| Stop::usage(error.to_string()));
+    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
+    let schema =
+        |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.to_string()));
     let json = match &args.decision {
         Some(kind) => schema(kind)?,
         None => {
@@ -39,13 +40,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
                 all.insert(kind.to_owned(), schema(kind)?);
             }
             if all.is_empty() {
-                return Err(Stop::usage("the rules hold no payload kind"));
+                return Err(CliError::usage("the rules hold no payload kind"));
             }
             Json::Object(all)
         }
     };
     let text = serde_json::to_string_pretty(&json)
-        .map_err(|error| Stop::error(format!("the schema cannot be written: {error}")))?;
+        .map_err(|error| CliError::error(format!("the schema cannot be written: {error}")))?;
     out.line(&text)?;
     Ok(Status::Fine)
 }

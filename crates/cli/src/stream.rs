@@ -5,13 +5,13 @@
 //! waits. So memory is bounded by the number of workers, and whoever reads the answers slowly holds up the
 //! reading as well. Before anything waits for more input, what was answered is handed over.
 
-use super::Stop;
+use super::CliError;
 use super::files;
 use super::lines::{Chunk, Line, Lines};
 use super::progress::Progress;
 use super::term::{Out, Term};
-use rulec::diag::Code;
-use rulec::json::JsonError;
+use rulec::Code;
+use rulec::JsonError;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -60,7 +60,7 @@ pub struct BadMessage<'a> {
 }
 
 /// Opens the messages.
-pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
+pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if io::stdin().is_terminal() {
             term.note("reading messages from standard input, one JSON object a line");
@@ -72,7 +72,7 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, Stop> {
     let file = File::open(path).map_err(refused)?;
     let metadata = file.metadata().map_err(refused)?;
     if metadata.is_dir() {
-        return Err(Stop::usage(format!("`{name}` is a folder; name a file of messages")));
+        return Err(CliError::usage(format!("`{name}` is a folder; name a file of messages")));
     }
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
@@ -103,7 +103,7 @@ pub fn answer<W: Worker>(
     out: &mut Out,
     jobs: usize,
     worker: impl Fn() -> W,
-) -> Result<Vec<W>, Stop> {
+) -> Result<Vec<W>, CliError> {
     let jobs = match jobs {
         0 => thread::available_parallelism().map_or(1, NonZero::get),
         jobs => jobs,
@@ -163,7 +163,7 @@ struct Stream<'o> {
 struct Source {
     lines: Lines<Box<dyn Read + Send>>,
     progress: Progress,
-    failed: Option<Stop>,
+    failed: Option<CliError>,
     ended: bool,
 }
 
@@ -176,7 +176,7 @@ struct Sink<'o> {
     most_early: usize,
     /// Room for answers.
     spare: Vec<Vec<u8>>,
-    failed: Option<Stop>,
+    failed: Option<CliError>,
     /// Nobody wants any more answers.
     ended: bool,
 }

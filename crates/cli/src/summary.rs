@@ -1,8 +1,8 @@
 //! The one line that ends a run: how many messages went where.
 
 use super::term::plural;
-use rulec::decision::Chosen;
-use rulec::sema::hir::{ROUTES, TableId};
+use rulec::internals::decision::Chosen;
+use rulec::internals::sema::hir::{ROUTES, TableId};
 use rulec::{Decision, Rules};
 use std::collections::HashMap;
 

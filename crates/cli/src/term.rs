@@ -1,6 +1,6 @@
 //! Standard output and standard error, as a good citizen of pipes and terminals uses them.
 
-use super::Stop;
+use super::CliError;
 use clap::ValueEnum;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
@@ -98,7 +98,7 @@ impl Out {
     }
 
     /// Writes bytes, sooner or later.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         if self.closed {
             return Ok(());
         }
@@ -107,13 +107,13 @@ impl Out {
     }
 
     /// Writes a line.
-    pub fn line(&mut self, text: &str) -> Result<(), Stop> {
+    pub fn line(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;
         self.write(b"\n")
     }
 
     /// Hands over what is buffered.
-    pub fn flush(&mut self) -> Result<(), Stop> {
+    pub fn flush(&mut self) -> Result<(), CliError> {
         if self.closed {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Out {
         self.settle(flushed)
     }
 
-    fn settle(&mut self, result: io::Result<()>) -> Result<(), Stop> {
+    fn settle(&mut self, result: io::Result<()>) -> Result<(), CliError> {
         match result {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -131,7 +131,7 @@ impl Out {
             Err(error) => {
                 // What could not be written now cannot be written on the way out either.
                 self.closed = true;
-                Err(Stop::usage(format!("standard output cannot be written: {error}")))
+                Err(CliError::usage(format!("standard output cannot be written: {error}")))
             }
         }
     }

@@ -1,13 +1,14 @@
 //! `rulec test`: runs the `test` blocks of rule files.
 
-use super::files::{self, Compiled};
+use super::compiled::{Compiled, Target};
+use super::files;
 use super::term::{Out, Term, paint, plural};
 use super::why::options;
-use super::{Status, Stop};
+use super::{CliError, Status};
 use rulec::TestOutcome;
-use rulec::syntax::ast::StatementKind;
-use rulec::syntax::parse;
-use rulec::systems::payload::run_tests;
+use rulec::internals::syntax::ast::StatementKind;
+use rulec::internals::syntax::parse;
+use rulec::payload::run_tests;
 use std::path::PathBuf;
 
 /// Run the `test` blocks of rule files
@@ -33,11 +34,11 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let here = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
     let targets = files::collect(paths, args.root.as_deref())?;
-    let compiled: Vec<Compiled> = targets.into_iter().map(files::Target::compile).collect();
+    let compiled: Vec<Compiled> = targets.into_iter().map(Target::compile).collect();
     let imported = files::imported(&compiled);
     let (mut passed, mut failed, mut broken, mut unreadable) = (0, 0, 0, false);
     for (compiled, imported) in compiled.iter().zip(imported) {
@@ -81,7 +82,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
     })
 }
 
-fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) -> Result<(), Stop> {
+fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.color_out();
     if outcome.passed {
         return out.line(&format!("  {}      {}", paint(color, "32", "ok"), outcome.name));

@@ -4,11 +4,11 @@ use super::files;
 use super::judge;
 use super::run::entry;
 use super::term::{Out, Term};
-use super::{Status, Stop};
+use super::{CliError, Status};
 use clap::{ArgGroup, ValueEnum};
-use rulec::explain::RenderOptions;
-use rulec::json::{self, JsonError};
-use rulec::systems::payload::Judge;
+use rulec::RenderOptions;
+use rulec::internals::json::{self, JsonError};
+use rulec::payload::Judge;
 use rulec::{Breach, Explanation};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -81,9 +81,9 @@ struct Explained<'a> {
 }
 
 /// Runs the verb.
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(Stop::shown(Status::Errors)) };
+    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
     if let Some(kind) = judge::kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judge = judge::judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
         return payload(args, &judge, out);
@@ -96,7 +96,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
         Format::Json => {
             let explained = Explained { explanation: &explanation, breaches: decision.breaches() };
             let json = serde_json::to_string_pretty(&explained)
-                .map_err(|error| Stop::error(format!("the explanation cannot be written: {error}")))?;
+                .map_err(|error| CliError::error(format!("the explanation cannot be written: {error}")))?;
             out.line(&json)?;
         }
         Format::Human => {
@@ -113,13 +113,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, Stop> {
 }
 
 /// Says of a payload which rules it breaks.
-fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, Stop> {
+fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
     let payload = Json::Object(message(args)?);
     let broken = judge.why(&payload);
     match args.format {
         Format::Json => {
             let json = serde_json::to_string_pretty(&broken)
-                .map_err(|error| Stop::error(format!("the explanation cannot be written: {error}")))?;
+                .map_err(|error| CliError::error(format!("the explanation cannot be written: {error}")))?;
             out.line(&json)?;
         }
         Format::Human if broken.is_empty() => out.line("\u{2713} no rule is broken")?,
@@ -143,14 +143,14 @@ pub fn options(term: &Term) -> RenderOptions {
     options
 }
 
-fn message(args: &Args) -> Result<Map<String, Json>, Stop> {
+fn message(args: &Args) -> Result<Map<String, Json>, CliError> {
     match args.input.as_deref() {
         Some("-") => {
             let mut bytes = Vec::new();
             let mut stdin = io::stdin().lock().take(json::MAX_BYTES as u64 + 1);
             stdin
                 .read_to_end(&mut bytes)
-                .map_err(|error| Stop::usage(format!("standard input cannot be read: {error}")))?;
+                .map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")))?;
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
             json::parse_object_bytes(bytes).map_err(|error| refused("standard input", &error))
         }
@@ -169,6 +169,6 @@ fn message(args: &Args) -> Result<Map<String, Json>, Stop> {
     }
 }
 
-fn refused(what: &str, error: &JsonError) -> Stop {
-    Stop::error(format!("{what} is no message: {error} ({})", error.kind().code()))
+fn refused(what: &str, error: &JsonError) -> CliError {
+    CliError::error(format!("{what} is no message: {error} ({})", error.kind().code()))
 }

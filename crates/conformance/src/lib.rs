@@ -11,7 +11,7 @@ pub mod payload;
 mod shipped;
 pub mod workflow;
 
-use rulec::json;
+use rulec::internals::json;
 use rulec::{Backend, Indexing, Rules, Tier};
 use serde_json::{Map, Value as Json};
 

@@ -2,7 +2,7 @@
 //! called says nothing here.
 
 use rulec::Rules;
-use rulec::systems::payload::{Judge, arbitrate};
+use rulec::payload::{Judge, arbitrate};
 use serde_json::{Map, Value as Json, json};
 
 /// Runs one case; `context` is what its `context_overrides` change.

@@ -2,7 +2,7 @@
 
 use super::{Case, Setting, Verdict};
 use crate::{payload, workflow};
-use rulec::systems::shipped;
+use rulec::shipped;
 use rulec::{Rules, Tier};
 use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
 use serde_json::Value as Json;

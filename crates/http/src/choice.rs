@@ -3,9 +3,9 @@
 
 use crate::{ChatModel, ModelError, Prompt, Role, Turn};
 use rulec::Rules;
-use rulec::diag::nearest;
-use rulec::sema::hir::{Question, TableKind};
-use rulec::systems::prompt::{PickTool, branch_prompt};
+use rulec::internals::diag::nearest;
+use rulec::internals::sema::hir::{Question, TableKind};
+use rulec::prompt::{PickTool, branch_prompt};
 use serde_json::Value as Json;
 
 /// The field of the message that the model reads as what was said.

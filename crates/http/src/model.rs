@@ -9,7 +9,7 @@ use super::client::HttpClient;
 use super::error::HttpError;
 use super::request::{HeaderError, Request};
 use super::secret::Secret;
-use rulec::systems::prompt::PickTool;
+use rulec::prompt::PickTool;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub struct ChatModel {
 pub struct Prompt<'a> {
     /// The text that the model is given first, such as the section of [`intent_prompt`]; empty for nothing.
     ///
-    /// [`intent_prompt`]: rulec::systems::prompt::intent_prompt
+    /// [`intent_prompt`]: rulec::prompt::intent_prompt
     pub system: &'a str,
     /// The conversation before the message, oldest first.
     pub history: &'a [Turn<'a>],

@@ -28,7 +28,7 @@ mod write;
 
 use node::{Node, Refusal};
 use rulec::Rules;
-use rulec::json::{self, JsonError};
+use rulec::internals::json::{self, JsonError};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::str::FromStr;

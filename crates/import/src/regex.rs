@@ -74,7 +74,7 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Fau
         return err("it has a `)` without its `(`");
     }
     let Reader { out: text, alternatives, anchored, .. } = reader;
-    match rulec::text::regex(&text, ignore_case) {
+    match rulec::internals::text::regex(&text, ignore_case) {
         Ok(_) => Ok(Pattern { text, alternatives, anchored }),
         Err(regex::Error::CompiledTooBig(_)) => unsupported("it is too large when compiled"),
         Err(error) => {

@@ -1,8 +1,8 @@
 //! Writing rules: names, literals, comments, and a file that is compiled before anybody sees it.
 
 use super::{ImportError, Imported};
-use rulec::diag::Code;
-use rulec::ops;
+use rulec::Code;
+use rulec::internals::ops;
 use rulec::{CompileError, Compiler, Rules};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

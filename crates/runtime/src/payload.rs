@@ -39,7 +39,7 @@ pub use coordinator::{Coordinator, CoordinatorBuilder, Handled};
 
 use crate::events::Flow;
 use rulec::Rules;
-use rulec::systems::payload::{Judge, JudgeError, Judgement, Violation, kinds, unknown_kind};
+use rulec::payload::{Judge, JudgeError, Judgement, Violation, kinds, unknown_kind};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;

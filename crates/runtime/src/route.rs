@@ -20,7 +20,7 @@ use arc_swap::ArcSwap;
 use build::Handlers;
 use log::Record;
 use rulec::Rules;
-use rulec::sema::hir::TableId;
+use rulec::internals::sema::hir::TableId;
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Instant;

@@ -5,7 +5,7 @@
 //! the future blocks its thread. A future that never reaches an `await` cannot be stopped, only left
 //! behind.
 
-use rulec::host::panic_message;
+use rulec::internals::host::panic_message;
 use std::fmt::Write;
 use std::time::Duration;
 use tokio::runtime::Handle;

@@ -67,7 +67,7 @@ fn what_a_terminal_cannot_show_is_pictured() {
        ╭─[a.rules:1:44]
      1 │ route 查订单    when text contains "订单"   and text > 3 -> h
        ·                                                 ──┬─ ─ ┬
-       ·                                                   │  │ ╰── int
+       ·                                                   │    ╰── int
        ·                                                   ╰── string
        ╰────
     "#);

@@ -2,7 +2,7 @@
 
 use super::FlowError;
 use crate::{ModelError, Response};
-use rulec::systems::flow::IntentHit;
+use rulec::flow::IntentHit;
 use std::fmt;
 use std::time::Duration;
 

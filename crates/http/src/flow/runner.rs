@@ -3,7 +3,7 @@
 
 use super::{FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
 use crate::{ChatModel, ModelError, Prompt, Turn};
-use rulec::systems::flow::{FlowMatcher, Found, IntentHit};
+use rulec::flow::{FlowMatcher, Found, IntentHit};
 use serde_json::{Map, Value as Json};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// ```no_run
 /// use rulec::Rules;
 /// use rulec::classifier::Options;
-/// use rulec::systems::flow::FlowMatcher;
+/// use rulec::flow::FlowMatcher;
 /// use rulec_http::{AllowedHosts, ChatModel, FlowExecutor, FlowRunner, HttpClient, Limits, Template};
 /// use serde_json::{Map, json};
 ///

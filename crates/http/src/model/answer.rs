@@ -2,7 +2,7 @@
 
 use crate::error::{HttpError, said};
 use crate::request::HeaderError;
-use rulec::systems::prompt::PickTool;
+use rulec::prompt::PickTool;
 use serde_json::Value;
 use std::borrow::Cow;
 use thiserror::Error;

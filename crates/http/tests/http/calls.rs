@@ -2,7 +2,7 @@
 //! of every way in which a server can fail.
 
 use crate::server::{Reply, Seen, Server, closed_host};
-use rulec::systems::prompt::{PickTool, intent_prompt};
+use rulec::prompt::{PickTool, intent_prompt};
 use rulec_http::{
     AllowedHosts, Body, CallError, ChatModel, FlowError, FlowExecutor, HttpClient, HttpError, HttpFailure,
     Limits, ModelError, Pick, Prompt, Request, Response, Role, Secret, Template, Turn,

@@ -4,7 +4,7 @@
 use crate::server::{Reply, Seen, Server, closed_host};
 use rulec::Rules;
 use rulec::classifier::Options;
-use rulec::systems::flow::FlowMatcher;
+use rulec::flow::FlowMatcher;
 use rulec_http::{
     AllowedHosts, AskedChoice, Body, CallError, ChatModel, ChoiceAnswer, FlowEnding, FlowExecutor,
     FlowOutcome, FlowRunner, FoundBy, HttpClient, HttpFailure, Limits, ModelError, Role, Template, Turn,

@@ -4,7 +4,7 @@ use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
 use crate::task::{self, Broken};
 use arc_swap::ArcSwap;
-use rulec::sema::hir::Payload;
+use rulec::internals::sema::hir::Payload;
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;
 use std::fmt;

@@ -4,7 +4,7 @@
 use super::handler::{HandlerError, HandlerResult, Request};
 use super::{Active, DecisionLog, Router, Shared};
 use arc_swap::ArcSwap;
-use rulec::diag::nearest;
+use rulec::internals::diag::nearest;
 use rulec::{Rules, UnknownEntry};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
@@ -51,7 +51,7 @@ impl RouterBuilder {
 
     /// Registers the function that does the work of a target: an `async fn(Request)` or a closure
     /// that returns a future, with a JSON value or a `Result` of one. With the feature `http`,
-    /// `systems::http::handler` makes one that calls a service.
+    /// `rulec_http::handler` makes one that calls a service.
     pub fn handler<F, Fut>(mut self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,

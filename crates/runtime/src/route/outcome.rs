@@ -1,7 +1,7 @@
 //! The outcome of a message: the decision's facts and how its handler ended.
 
+use rulec::Breach;
 use rulec::Decision;
-use rulec::schema::Breach;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use std::fmt;

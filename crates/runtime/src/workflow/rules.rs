@@ -3,7 +3,9 @@
 
 use super::node::NodeId;
 use super::router::{ConditionalRouter, Route, Target};
-use rulec::sema::hir::{Destination, ExprKind, NEXT, OUTPUT, Outcome, Program, TableId, TableKind};
+use rulec::internals::sema::hir::{
+    Destination, ExprKind, NEXT, OUTPUT, Outcome, Program, TableId, TableKind,
+};
 use rulec::{Rules, UnknownEntry};
 use serde_json::{Value, json};
 

@@ -2,13 +2,13 @@
 //! explanations.
 
 use super::super::outcome::{Ending, Outcome};
+use rulec::Breach;
+use rulec::Explanation;
 use rulec::Rules;
-use rulec::decision::Chosen;
-use rulec::explain::Explanation;
-use rulec::schema::Breach;
-use rulec::sema::hir::TableId;
-use rulec::trace::MASK;
-use rulec::value::format_datetime;
+use rulec::internals::decision::Chosen;
+use rulec::internals::sema::hir::TableId;
+use rulec::internals::trace::MASK;
+use rulec::internals::value::format_datetime;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;

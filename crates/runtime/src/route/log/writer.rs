@@ -3,7 +3,7 @@
 
 use super::line::{Entry, Options};
 use super::{Counters, Task};
-use rulec::host::panic_text;
+use rulec::internals::host::panic_text;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
