@@ -81,6 +81,7 @@ fn every_engine_answers_like_the_reference() {
                 let record = rules.prepare(&message);
                 let prepared = handle.decide_record(&record);
                 assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
+                assert_eq!(prepared.args(), decided.args(), "{name}, prepared: {}", context());
                 let bare = handle.choose_record(&record, &mut scratch);
                 let chosen = bare.chosen.map(|chosen| chosen.name(rules.program()));
                 assert_eq!(chosen, decided.chosen(), "{name}, bare: {}", context());
