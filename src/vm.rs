@@ -35,7 +35,7 @@ use crate::sema::hir::{RuleId, SlotId, TableId};
 use crate::sema::normal::PredId;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use bumpalo::Bump;
-use scratch::{Parts, Prepared, Room, grow, recycle};
+use scratch::{Parts, Prepared, Workspace, grow, recycle};
 use serde_json::Value as Json;
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -109,9 +109,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
         let chunk = code.chunk();
-        let Parts { epoch, memo, room, slots, .. } = scratch.begin(chunk);
+        let Parts { epoch, memo, workspace, slots, .. } = scratch.begin(chunk);
         let message = JsonMessage::new(chunk, message, slots, epoch);
-        Vm::new(code, hosts, message, epoch, memo, room)
+        Vm::new(code, hosts, message, epoch, memo, workspace)
     }
 }
 
@@ -131,8 +131,8 @@ impl<'a> Vm<'a, Record<'a>> {
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Readies a decision over whatever gives the slots their values.
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
-        let Parts { epoch, memo, room, .. } = scratch.begin(code.chunk());
-        Vm::new(code, hosts, message, epoch, memo, room)
+        let Parts { epoch, memo, workspace, .. } = scratch.begin(code.chunk());
+        Vm::new(code, hosts, message, epoch, memo, workspace)
     }
 
     #[inline]
@@ -142,10 +142,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         message: M,
         epoch: u32,
         memo: &'a [Cell<u32>],
-        room: &'a mut Room,
+        workspace: &'a mut Workspace,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let Room { bump, texts, cached, buffer, similarity, values: home, probe } = room;
+        let Workspace { bump, texts, cached, buffer, similarity, values: home, probe } = workspace;
         bump.reset();
         grow(texts, chunk.texts.len());
         grow(cached, chunk.cached as usize);

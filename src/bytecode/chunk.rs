@@ -2,6 +2,7 @@
 
 use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
 use crate::codec::stored;
+pub use crate::ops::Search;
 use crate::ops::TestMode;
 use crate::sema::hir::{Const, RuleId, SlotId};
 use crate::sema::normal::Ask;
@@ -42,7 +43,7 @@ pub struct Chunk {
     /// How each slot is read from a message.
     pub slots: Vec<SlotCode>,
     /// The objects of the message that more than one slot lies in.
-    pub nodes: Vec<PathNode>,
+    pub objects: Vec<SharedObject>,
     /// The slots whose text is needed prepared, each under one mode.
     pub texts: Vec<(SlotId, TextMode)>,
     /// How many loops stand within each other at most.
@@ -220,26 +221,11 @@ impl Keywords {
     }
 }
 
-/// What is asked of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Search {
-    /// That it holds the keyword.
-    Contains,
-    /// That it starts with it.
-    Starts,
-    /// That it ends with it.
-    Ends,
-    /// That it fits the pattern.
-    Like,
-    /// That the expression is found in it.
-    Matches,
-}
-
-/// How a slot is read: from the node, or the message itself, through the rest of its path.
+/// How a slot is read: from an object, or the message itself, through the rest of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// The innermost object shared with another slot, in [`Chunk::nodes`], or [`NONE`].
-    pub node: u32,
+    /// The innermost object shared with another slot, in [`Chunk::objects`], or [`NONE`].
+    pub object: u32,
     /// The keys from there.
     pub rest: Box<[Arc<str>]>,
     /// The kinds it is read at.
@@ -250,8 +236,8 @@ pub struct SlotCode {
 
 /// An object of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathNode {
-    /// The object it lies in, an earlier node, or [`NONE`] for the message itself.
+pub struct SharedObject {
+    /// The object it lies in, an earlier one, or [`NONE`] for the message itself.
     pub parent: u32,
     /// Its key there.
     pub key: Arc<str>,
@@ -282,7 +268,7 @@ impl Chunk {
 }
 
 stored!(struct Chunk {
-    instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, nodes,
+    instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, objects,
     texts, levels, cached, externs,
 });
 stored!(enum BlockKind { 0 Condition, 1 Value, 2 Table });
@@ -299,6 +285,5 @@ stored!(struct Shared { block, memo });
 stored!(struct Loop { list, kinds, body, level, all });
 stored!(struct Members { constant, mode });
 stored!(struct Keywords { search, word, all, mode, words });
-stored!(enum Search { 0 Contains, 1 Starts, 2 Ends, 3 Like, 4 Matches });
-stored!(struct SlotCode { node, rest, kinds, name });
-stored!(struct PathNode { parent, key });
+stored!(struct SlotCode { object, rest, kinds, name });
+stored!(struct SharedObject { parent, key });

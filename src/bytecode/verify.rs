@@ -89,9 +89,12 @@ pub fn verify(code: &Bytecode) -> Result<(), VerifyError> {
 pub fn verify_chunk(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.data()?;
+    verifier.users()?;
     verifier.blocks()?;
     verifier.tables()
 }
+
+const MISPLACED: &str = "the instruction may not stand in such a block";
 
 struct Verifier<'c> {
     chunk: &'c Chunk,
@@ -106,25 +109,25 @@ fn require(holds: bool, what: &'static str, at: At) -> Result<(), VerifyError> {
 }
 
 impl Verifier<'_> {
-    /// All that is no instruction.
+    /// How messages are read, and the pools of constants.
     fn data(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
-        for (id, node) in chunk.nodes.iter().enumerate() {
+        for (id, object) in chunk.objects.iter().enumerate() {
             require(
-                node.parent == NONE || (node.parent as usize) < id,
+                object.parent == NONE || (object.parent as usize) < id,
                 "a field lies in a later one",
                 At::Entry("field", id),
             )?;
         }
-        let mut depths: Vec<usize> = Vec::with_capacity(chunk.nodes.len());
-        for (id, node) in chunk.nodes.iter().enumerate() {
-            let depth = 1 + depths.get(node.parent as usize).copied().unwrap_or(0);
+        let mut depths: Vec<usize> = Vec::with_capacity(chunk.objects.len());
+        for (id, object) in chunk.objects.iter().enumerate() {
+            let depth = 1 + depths.get(object.parent as usize).copied().unwrap_or(0);
             require(depth <= MAX_SHARED_DEPTH, "fields nest too deep", At::Entry("field", id))?;
             depths.push(depth);
         }
         for (id, slot) in chunk.slots.iter().enumerate() {
-            if slot.node != NONE {
-                within("field", slot.node as usize, chunk.nodes.len(), At::Entry("slot", id))?;
+            if slot.object != NONE {
+                within("field", slot.object as usize, chunk.objects.len(), At::Entry("slot", id))?;
             }
         }
         for (id, (slot, mode)) in chunk.texts.iter().enumerate() {
@@ -141,6 +144,12 @@ impl Verifier<'_> {
         for (id, keywords) in chunk.keywords.iter().enumerate() {
             require(!keywords.words.is_empty(), "there is no keyword", At::Entry("keywords", id))?;
         }
+        Ok(())
+    }
+
+    /// The predicates, and what else refers to operands and blocks.
+    fn users(&self) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {
             let at = At::Entry("predicate", id);
             self.operand(pred.left, at)?;
@@ -274,17 +283,12 @@ impl Verifier<'_> {
             _ if self.is_test(instr) => &[BlockKind::Condition, BlockKind::Table],
             _ => &[BlockKind::Value],
         };
-        require(kinds.contains(&block.kind), "the instruction may not stand in such a block", at)?;
+        require(kinds.contains(&block.kind), MISPLACED, at)?;
         if let Some(to) = instr.target()
             && !(to > pc && to < block.end)
         {
             return Err(VerifyError::Jump { to, at });
         }
-        let slot = |slot: u32| within("slot", slot as usize, chunk.slots.len(), at);
-        let register = |register: Reg| within("register", register.into(), block.frame(), at);
-        let window = |first: Reg, len: u16| {
-            within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
-        };
         let on = match *instr {
             Instr::Truth { on, .. }
             | Instr::Missing { on, .. }
@@ -297,13 +301,24 @@ impl Verifier<'_> {
             _ => true,
         };
         require(on, "there is no such condition to jump on", at)?;
+        if block.kind == BlockKind::Value {
+            self.value_instr(instr, block, at)
+        } else {
+            self.test_instr(instr, at)
+        }
+    }
+
+    /// What an instruction of a condition or table refers to.
+    fn test_instr(&self, instr: &Instr, at: At) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
+        let slot = |slot: u16| within("slot", slot.into(), chunk.slots.len(), at);
         match *instr {
             Instr::Int { slot: id, .. }
             | Instr::Float { slot: id, .. }
             | Instr::Truth { slot: id, .. }
-            | Instr::Missing { slot: id, .. } => slot(id.into()),
+            | Instr::Missing { slot: id, .. } => slot(id),
             Instr::Text { slot: id, string, .. } => {
-                slot(id.into())?;
+                slot(id)?;
                 within("string", string as usize, chunk.strings.len(), at)
             }
             Instr::Test { pred, .. } | Instr::Memo { pred, .. } => {
@@ -317,7 +332,21 @@ impl Verifier<'_> {
                 within("table", table.index(), chunk.tables.len(), at)
             }
             Instr::Jump { .. } | Instr::Answer { .. } | Instr::Choose { .. } | Instr::Nothing => Ok(()),
-            Instr::Slot { dst, slot: id } => register(dst).and(slot(id)),
+            _ => require(false, MISPLACED, at),
+        }
+    }
+
+    /// What an instruction of a value refers to.
+    fn value_instr(&self, instr: &Instr, block: &Block, at: At) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
+        let register = |register: Reg| within("register", register.into(), block.frame(), at);
+        let window = |first: Reg, len: u16| {
+            within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
+        };
+        match *instr {
+            Instr::Slot { dst, slot } => {
+                register(dst).and(within("slot", slot as usize, chunk.slots.len(), at))
+            }
             Instr::Const { dst, constant } => {
                 register(dst).and(within("constant", constant as usize, chunk.consts.len(), at))
             }
@@ -352,6 +381,7 @@ impl Verifier<'_> {
                 .and(self.kind_of(holds, BlockKind::Condition, at))
                 .and(self.kind_of(fails, BlockKind::Condition, at)),
             Instr::IfPresent { src, .. } | Instr::Yield { src } => register(src),
+            _ => require(false, MISPLACED, at),
         }
     }
 

@@ -1,7 +1,7 @@
 //! How slots are read: paths that begin alike share the walk to where they part.
 
 use super::{LowerError, index};
-use crate::bytecode::chunk::{Chunk, NONE, PathNode, SlotCode};
+use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
 use crate::sema::hir::{Program, Slot};
 use hashbrown::HashMap;
 
@@ -43,13 +43,13 @@ pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerErr
                 break;
             }
             if object.node == NONE {
-                object.node = index(chunk.nodes.len(), "fields")?;
-                chunk.nodes.push(PathNode { parent: node, key: name.clone() });
+                object.node = index(chunk.objects.len(), "fields")?;
+                chunk.objects.push(SharedObject { parent: node, key: name.clone() });
             }
             (node, at, depth) = (object.node, *inside, depth + 1);
         }
         chunk.slots.push(SlotCode {
-            node,
+            object: node,
             rest: slot.path[depth..].into(),
             kinds: slot.kinds,
             name: slot.name().into(),

@@ -114,7 +114,7 @@ fn indices_lie_within_their_pools() {
     out(refused(|chunk| chunk.loops[0].level = 1));
     out(refused(|chunk| chunk.levels = 0));
     out(refused(|chunk| chunk.members[0].constant = NONE));
-    out(refused(|chunk| chunk.slots[0].node = 7));
+    out(refused(|chunk| chunk.slots[0].object = 7));
     out(refused(|chunk| chunk.preds.clear()));
     out(refused(|chunk| chunk.strings.clear()));
     out(refused(|chunk| chunk.keywords.clear()));
@@ -159,7 +159,7 @@ fn kinds_are_kept_apart() {
     }));
     kind(refused(|chunk| chunk.keywords[0].words = Box::new([])));
     kind(refused(|chunk| chunk.keywords[0].mode = TextMode::PLAIN));
-    kind(refused(|chunk| chunk.nodes[0].parent = 0));
+    kind(refused(|chunk| chunk.objects[0].parent = 0));
     kind(refused(|chunk| chunk.texts[0].1 = TextMode::PLAIN));
     kind(refused(|chunk| chunk.tables[0].routes[0].end += 1));
     kind(refused(|chunk| chunk.blocks[0].end += 1));

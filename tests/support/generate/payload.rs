@@ -326,7 +326,7 @@ impl Writer<'_> {
         let (value, kind) = match field.kind {
             Kind::Text => (format!("lower({}) ?? \"none\"", field.name), Kind::Text),
             Kind::Int | Kind::Number => (format!("{} * 2 - 1", field.name), Kind::Number),
-            Kind::Texts => (format!("first({})", field.name), Kind::Text),
+            Kind::Texts => (format!("{}[0]", field.name), Kind::Text),
             _ => return,
         };
         let name = format!("made{}", self.rules);
