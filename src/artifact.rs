@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What an artifact begins with; no text does.
+/// The bytes that an artifact begins with; no text does.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Changes whenever the bytes mean something else.
 const FORMAT: u32 = 2;
@@ -50,7 +50,7 @@ pub enum ArtifactError {
     Malformed(#[from] Fault),
 }
 
-/// What an artifact holds.
+/// The content of an artifact.
 #[derive(Debug)]
 pub struct Contents {
     /// The typed program.
@@ -65,7 +65,7 @@ pub struct Contents {
     pub index: Option<Index>,
 }
 
-/// Whether a file that begins like this is an artifact.
+/// Returns true for the beginning of an artifact.
 pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
@@ -118,7 +118,7 @@ pub fn write(
     file
 }
 
-/// What conditions refer to, counted before them.
+/// The things that conditions refer to, counted before them.
 const COUNTED: [Numbered; 8] = [
     Numbered::File,
     Numbered::Slot,

@@ -1,4 +1,4 @@
-//! How compiled rules are written as bytes: small numbers take one byte, a repeated text is written
+//! The codec of compiled rules: small numbers take one byte, a repeated text is written
 //! once. What is read is never trusted: a count is held against the bytes that are left, a number
 //! against what it numbers, nesting against a limit; so reading gives an error or something that
 //! is safe to use, whatever the bytes.
@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What is wrong with bytes that do not say what they should.
+/// The fault of bytes that do not say what they should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Fault(pub &'static str);
 
-/// What can be written and read again. Equal values give equal bytes.
+/// A type that can be written and read again. Equal values give equal bytes.
 pub trait Stored: Sized {
     /// Appends it.
     fn write(&self, to: &mut Writer);
@@ -26,7 +26,7 @@ pub trait Stored: Sized {
     fn read(from: &mut Reader<'_>) -> Result<Self, Fault>;
 }
 
-/// What numbers may refer to while reading.
+/// The things that numbers may refer to while reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is what it is called")]
 pub enum Numbered {
@@ -40,7 +40,7 @@ pub enum Numbered {
     Value,
 }
 
-/// How many there are of each [`Numbered`].
+/// The number of each [`Numbered`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([u32; 8]);
 
@@ -52,7 +52,7 @@ impl Counts {
         self
     }
 
-    /// How many there are of something.
+    /// Returns the number of something.
     pub fn of(&self, what: Numbered) -> usize {
         self.0[what as usize] as usize
     }
@@ -74,7 +74,7 @@ impl Parts {
         &self.bytes
     }
 
-    /// From the bytes of a file.
+    /// Makes parts of the bytes of a file.
     pub fn new(bytes: &[u8], counts: Counts) -> Parts {
         Parts { bytes: bytes.into(), counts }
     }
@@ -99,7 +99,7 @@ pub struct Writer {
     texts: Option<HashMap<Arc<str>, u32>>,
     /// The file and offset of the last place, from which the next is told.
     place: (u32, u32),
-    /// What is put aside to be read later.
+    /// The parts put aside to be read later.
     parts: Vec<u8>,
 }
 
@@ -109,12 +109,12 @@ impl Writer {
         Writer { texts: Some(HashMap::new()), ..Writer::default() }
     }
 
-    /// What was written.
+    /// Returns what was written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// What was put aside, which is taken.
+    /// Takes what was put aside.
     pub fn take_parts(&mut self, counts: Counts) -> Parts {
         Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
@@ -153,7 +153,7 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// How many, then the words as they are.
+    /// Writes the number of words, then the words as they are.
     pub fn words(&mut self, words: &[u64]) {
         self.number(words.len() as u64);
         for word in words {
@@ -233,12 +233,12 @@ impl<'b> Reader<'b> {
         self.counts = counts;
     }
 
-    /// How many there are of what numbers refer to.
+    /// Returns the numbers of what is referred to.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// That all has been read.
+    /// Checks that all has been read.
     ///
     /// # Errors
     /// When something is left.
@@ -284,7 +284,7 @@ impl<'b> Reader<'b> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// So many bytes.
+    /// Reads a number of bytes.
     ///
     /// # Errors
     /// When there are not so many.
@@ -294,7 +294,7 @@ impl<'b> Reader<'b> {
         Ok(bytes)
     }
 
-    /// How many follow, each of at least a byte.
+    /// Reads the number of things that follow, each of at least a byte.
     ///
     /// # Errors
     /// When there cannot be so many.
@@ -370,7 +370,7 @@ impl<'b> Reader<'b> {
     /// Reads what lies one level deeper.
     ///
     /// # Errors
-    /// What reading gives, or when that is too deep.
+    /// That of reading, or when it is too deep.
     pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= MAX_DEPTH {
             return Err(Fault("it is nested too deep"));

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 pub use crate::modifiers::{Case, Modifiers, Quantity, TestMode};
 
-/// How a row's operator is written.
+/// The position of a row's operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fixity {
     /// Before its operand.
@@ -29,13 +29,13 @@ pub enum Fixity {
 pub struct Form {
     /// Kinds of the left (or only) operand.
     pub left: KindSet,
-    /// What the right operand must be.
+    /// The demand on the right operand.
     pub right: Right,
-    /// What comes out.
+    /// The result.
     pub result: Outcome,
 }
 
-/// What the right operand of a [`Form`] must be.
+/// The demand of a [`Form`] on its right operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// There is none.
@@ -58,7 +58,7 @@ pub enum Right {
     Condition,
 }
 
-/// What a [`Form`] yields.
+/// The result of a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// True, false or unknown.
@@ -75,7 +75,7 @@ pub enum Outcome {
     Named,
 }
 
-/// How the negative is written.
+/// The way the negative is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Negation {
     /// By another operator.
@@ -105,7 +105,7 @@ pub enum Cost {
     Host,
 }
 
-/// What an operator computes, as the plain function both evaluators can call.
+/// The meaning of an operator, as the plain function both evaluators can call.
 #[derive(Clone, Copy)]
 pub enum Meaning {
     /// A predicate over two values; `any`, `all` and `none` are applied outside.
@@ -116,7 +116,7 @@ pub enum Meaning {
     Structure,
 }
 
-/// How an operator searches a text for what stands on its right.
+/// The way an operator searches a text for what stands on its right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
     /// The text holds the keyword.
@@ -161,21 +161,21 @@ pub struct OpInfo {
     pub op: Op,
     /// As authors write it.
     pub spelling: &'static str,
-    /// Where it stands.
+    /// The position.
     pub fixity: Fixity,
     /// Higher binds tighter.
     pub precedence: u8,
     /// The operand types it takes.
     pub forms: &'static [Form],
-    /// How the negative is written.
+    /// The way the negative is written.
     pub negation: Negation,
-    /// Which of `word`, `any/all/none`, `ignoring case` it takes.
+    /// The modifiers it takes, of `word`, `any/all/none` and `ignoring case`.
     pub accepts: Accepts,
-    /// What evaluating costs.
+    /// The cost of evaluating it.
     pub cost: Cost,
-    /// What it computes.
+    /// The function it computes.
     pub meaning: Meaning,
-    /// How it searches texts, when it does.
+    /// The way it searches texts, when it does.
     pub search: Option<Search>,
     /// One sentence for the reference and the editor.
     pub doc: &'static str,
@@ -353,7 +353,7 @@ impl Op {
         SPELLINGS.get(spelling).copied()
     }
 
-    /// Whether it is written as a word.
+    /// Returns true when it is written as a word.
     pub fn is_word(self) -> bool {
         self.info().spelling.starts_with(|c: char| c.is_ascii_alphabetic())
     }
@@ -375,7 +375,7 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
         .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
 }
 
-/// Whether a word is one of [`reserved_words`].
+/// Returns true for one of [`reserved_words`].
 pub fn is_reserved_word(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
         LazyLock::new(|| reserved_words().collect());

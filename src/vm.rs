@@ -74,7 +74,7 @@ pub struct Vm<'a, M> {
     removed: Option<(&'a Removed, u32)>,
 }
 
-/// How a condition or table block ended; `P` is a place in the code.
+/// The end of a condition or table block; `P` is a place in the code.
 pub(crate) enum End<P> {
     Answer(bool),
     Choose(RuleId),
@@ -219,7 +219,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (0..routes).filter_map(|position| Some(self.route(entry, position)?.0)).collect()
     }
 
-    /// Whether the condition of the route at a position of a table's order holds.
+    /// Tells whether the condition of the route at a position of a table's order holds.
     pub fn run_route(&mut self, table: TableId, position: usize) -> bool {
         self.route(table, position).is_some()
     }
@@ -261,7 +261,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         *self.message.slot(slot)
     }
 
-    /// Where the search through a table begins: a place in the code, or a rank with an index.
+    /// Returns where the search through a table begins: a place in the code, or a rank with an index.
     fn table_start(&self, table: TableId) -> usize {
         if self.index_of(table).is_some() {
             return 0;
@@ -311,7 +311,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Whether one element of a list, or every one, satisfies a loop's condition; not without list.
+    /// Tells whether one element of a list, or every one, satisfies a loop's condition; not without list.
     pub(crate) fn each(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let Some(elements) = self.operand(each.list).elements() else { return Tri::False };

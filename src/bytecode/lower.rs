@@ -1,4 +1,4 @@
-//! From the normal form to bytecode.
+//! Lowering: from the normal form to bytecode.
 //!
 //! A condition becomes a chain of tests that jump past what no longer matters. What more than one
 //! condition asks becomes a block of its own, answered once a decision, when that costs more than a

@@ -1,6 +1,7 @@
-//! What must hold before bytecode may run, so that the machine can be simple: every index lies
-//! within its pool, every jump goes forward and stays in its block, every block ends as its kind
-//! must, what a block runs stands before it, nesting and jumps between tables are bounded.
+//! The verifier. It checks all that must hold before bytecode may run, so that the machine can be
+//! simple: every index lies within its pool, every jump goes forward and stays in its block, every
+//! block ends as its kind must, what a block runs stands before it, nesting and jumps between
+//! tables are bounded.
 //!
 //! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
 //! the limits on nesting are checked nowhere else.
@@ -25,27 +26,27 @@ pub enum VerifyError {
     /// Something is numbered that is not there.
     #[error("{what} {index} does not exist (at {at})")]
     OutOfBounds {
-        /// What is numbered.
+        /// The thing numbered.
         what: &'static str,
         /// The number.
         index: u64,
-        /// Where.
+        /// The place.
         at: At,
     },
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
     Jump {
-        /// Where to.
+        /// The target.
         to: Pc,
-        /// Where.
+        /// The place.
         at: At,
     },
     /// Something is of the wrong kind, or stands where its kind may not.
     #[error("{what} (at {at})")]
     Kind {
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
-        /// Where.
+        /// The place.
         at: At,
     },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
@@ -56,7 +57,7 @@ pub enum VerifyError {
     Jumps,
 }
 
-/// Where in the bytecode.
+/// A place in the bytecode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// An instruction.
@@ -109,7 +110,7 @@ fn require(holds: bool, what: &'static str, at: At) -> Result<(), VerifyError> {
 }
 
 impl Verifier<'_> {
-    /// How messages are read, and the pools of constants.
+    /// Verifies how messages are read, and the pools of constants.
     fn data(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, object) in chunk.objects.iter().enumerate() {
@@ -147,7 +148,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// The predicates, and what else refers to operands and blocks.
+    /// Verifies the predicates, and what else refers to operands and blocks.
     fn users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {
@@ -308,7 +309,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// What an instruction of a condition or table refers to.
+    /// Verifies what an instruction of a condition or table refers to.
     fn test_instr(&self, instr: &Instr, at: At) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         let slot = |slot: u16| within("slot", slot.into(), chunk.slots.len(), at);
@@ -336,7 +337,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// What an instruction of a value refers to.
+    /// Verifies what an instruction of a value refers to.
     fn value_instr(&self, instr: &Instr, block: &Block, at: At) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         let register = |register: Reg| within("register", register.into(), block.frame(), at);

@@ -1,9 +1,9 @@
-//! How numbers, texts and collections are written and read.
+//! The codec of numbers, texts and collections.
 
 use super::{Fault, Reader, Stored, Writer};
 use std::sync::Arc;
 
-/// So many bytes are set aside before what a count promises has been seen.
+/// At most these bytes are set aside before what a count promises has been seen.
 const TRUST: usize = 1 << 20;
 
 macro_rules! numbers {

@@ -1,4 +1,4 @@
-//! What compiled code needs of the machine: the answers that both keep, a place for each slot, and the
+//! The part of the machine that compiled code needs: the answers that both keep, a place for each slot, and the
 //! machine itself when something is asked that only it can answer.
 
 use super::scratch::{Parts, Scratch, grow, prepared, recycle_cells};
@@ -17,15 +17,15 @@ pub(crate) use super::test::has_element;
 /// A decision begun under a new number.
 pub(crate) struct Begun<'a, M> {
     pub basis: Basis<'a>,
-    /// What gives the slots their values.
+    /// The source of the slots' values.
     pub message: M,
-    /// What the machine works in.
+    /// The machine's working memory.
     pub workspace: &'a mut Workspace,
-    /// Where the places of slots come from.
+    /// The place that keeps the slots' places between decisions.
     pub home: &'a mut Cells<'static>,
 }
 
-/// What a decision rests on, whatever its message.
+/// The basis of a decision, whatever its message.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'a> {
     pub code: &'a Bytecode,

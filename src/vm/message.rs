@@ -1,4 +1,4 @@
-//! Where the values of slots come from.
+//! The sources of slot values.
 
 use super::scratch::{SlotCells, Stamp, grow, recycle, recycle_objects};
 use crate::bytecode::Chunk;

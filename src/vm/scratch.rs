@@ -1,4 +1,4 @@
-//! What a thread keeps from decision to decision.
+//! The working memory that a thread keeps from decision to decision.
 
 use super::probe::Probe;
 use crate::bytecode::Chunk;
@@ -21,7 +21,7 @@ pub struct Scratch {
     cells: Cells<'static>,
 }
 
-/// What the machine works in beside the memo cells.
+/// The machine's working memory beside the memo cells.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     pub(super) bump: Bump,
@@ -82,21 +82,21 @@ pub(super) struct SlotCells {
     pub objects: Vec<Option<&'static Json>>,
 }
 
-/// Where something read in the decision of that number is kept.
+/// The place of something that was read in the decision of that number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     pub epoch: u32,
     pub at: u32,
 }
 
-/// Where something read in a version of what it was read from is kept.
+/// The place of something, and the version of its source that it was read in.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp64 {
     pub version: u64,
     pub at: u32,
 }
 
-/// What [`Scratch::begin`] lends.
+/// The parts that [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
     pub epoch: u32,
     /// The number of the last epoch, for who begins further ones.
@@ -149,7 +149,7 @@ impl Scratch {
         self.epoch = epoch & !3;
     }
 
-    /// Where the registers lie and how many there is room for.
+    /// Returns where the registers lie and how many there is room for.
     #[cfg(test)]
     pub(super) fn registers(&self) -> (usize, usize) {
         (self.workspace.values.as_ptr() as usize, self.workspace.values.capacity())

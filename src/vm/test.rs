@@ -174,7 +174,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-/// Whether a list has a text among its elements; of anything else that is unknown.
+/// Tells whether a list has a text among its elements; of anything else that is unknown.
 pub(crate) fn has_element(list: Value<'_>, wanted: &str) -> Tri {
     if let Value::JsonList(items) = list {
         return items.iter().any(|item| item.as_str() == Some(wanted)).into();

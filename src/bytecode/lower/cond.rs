@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::uses::Part;
 
-/// What is left to emit.
+/// A piece of work that is left.
 #[derive(Clone)]
 enum Task {
     /// A condition, that jumps to a label `when` it holds or does not, and else falls through.

@@ -38,7 +38,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Where the prepared text of a slot is kept.
+    /// Returns the place that keeps the prepared text of a slot.
     fn text_of(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let raw = match pred.check {

@@ -1,4 +1,4 @@
-//! How slots are read: paths that begin alike share the walk to where they part.
+//! The lowering of slots: paths that begin alike share the walk to where they part.
 
 use super::{LowerError, index};
 use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
@@ -10,7 +10,7 @@ pub(in crate::bytecode) const MAX_SHARED_DEPTH: usize = 32;
 
 /// An object of the message that a slot lies in or behind.
 struct Object {
-    /// How many slots do.
+    /// The number of slots that do.
     users: u32,
     /// Its number in the chunk, once it has one.
     node: u32,

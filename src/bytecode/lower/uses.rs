@@ -1,4 +1,4 @@
-//! What lowering must know of every part before it emits any: who uses it, what it costs, which
+//! The use analysis: what lowering must know of every part before it emits any: who uses it, what it costs, which
 //! loops' elements it reads, how large its code is.
 
 use super::LowerError;
@@ -16,29 +16,29 @@ pub(super) enum Part {
     Cond(u32),
 }
 
-/// What is known of a part.
+/// The facts about a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
-    /// How many parts use it, as often as they do; 0 when no route needs it.
+    /// The number of its uses by other parts; 0 when nothing needs it.
     pub uses: u32,
-    /// How many places in the code ask for it.
+    /// The number of places in the code that ask for it.
     pub asks: u32,
-    /// What evaluating it costs: the dearest of its parts.
+    /// The cost of evaluating it: that of the dearest of its parts.
     pub cost: Cost,
     /// The levels of the loops around it whose elements it reads, as bits; levels from 63 on share
     /// the last, which is never taken away.
     pub free: u64,
     /// About how many instructions it takes where it is used.
     pub size: u32,
-    /// How deep values nest in it without a block between.
+    /// The depth to which values nest in it without a block between.
     pub height: u32,
 }
 
 impl Info {
-    /// Of what no route needs.
+    /// The facts about a part that nothing needs.
     const NOTHING: Info = Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 };
 
-    /// Whether it has the same value all over the decision.
+    /// Returns true when it has the same value all over the decision.
     pub fn is_closed(&self) -> bool {
         self.free == 0
     }
@@ -89,17 +89,17 @@ impl UseAnalysis {
         }
     }
 
-    /// What is known of a part. Of one that no route needs, nothing much.
+    /// Returns the facts about a part, [`Info::NOTHING`] where nothing needs it.
     pub fn info(&self, part: Part) -> Info {
         self.infos.get(self.at(part)).copied().unwrap_or(Info::NOTHING)
     }
 
-    /// Whether a condition gets a block of its own.
+    /// Returns true when a condition gets a block of its own.
     pub fn is_own_cond(&self, cond: u32) -> bool {
         self.own.get(self.at(Part::Cond(cond))).copied().unwrap_or(false)
     }
 
-    /// Whether a value gets a block of its own, wherever it is used.
+    /// Returns true when a value gets a block of its own, wherever it is used.
     pub fn is_own_expr(&self, expr: u32) -> bool {
         self.own.get(self.at(Part::Expr(expr))).copied().unwrap_or(false)
     }
@@ -208,7 +208,7 @@ impl UseAnalysis {
     }
 }
 
-/// What is asked for from outside: the conditions of routes, then values.
+/// The parts that are asked for from outside: the conditions of routes, then values.
 fn roots(normal: &Normal) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
@@ -245,7 +245,7 @@ fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
     }
 }
 
-/// What a part costs by itself.
+/// The cost of a part by itself.
 fn own_cost(normal: &Normal, part: Part) -> Cost {
     match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {

@@ -18,7 +18,7 @@ pub(super) struct Engine<'a> {
     hosts: &'a [Host],
     input: &'a Json,
     bump: &'a Bump,
-    /// What the reference has asked of host functions.
+    /// The calls of host functions that the reference has made.
     calls: Option<HostCalls<'a>>,
 }
 
