@@ -22,6 +22,7 @@ pub(super) struct Engine<'a> {
     calls: Option<HostCalls<'a>>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is the VM nearly always")]
 enum Machine<'a> {
     Reference(Rooted<'a>),
     Vm(BoundVm<'a>),

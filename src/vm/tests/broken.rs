@@ -52,7 +52,9 @@ fn refused(tamper: impl FnOnce(&mut Chunk)) -> VerifyError {
         let mut vm = Vm::json(&code, &[], &message, &mut scratch);
         if !matches!(error, VerifyError::Jump { .. }) {
             vm.decide(TableId(0));
-            (0..3).for_each(|value| drop(vm.value(ValueId(value))));
+            for value in 0..3 {
+                let _ = vm.value(ValueId(value));
+            }
         }
     }
     error
