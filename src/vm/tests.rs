@@ -209,31 +209,37 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
 #[test]
 fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     let mut build = Build::default();
-    let slot = build.slot("n", KindSet::NUMBER);
-    let root = Root { id: BindingId(0), name: "one".into() };
-    build.program.slots[slot.index()].root = Some(root);
-    let n = build.expr(NExpr::Slot(slot));
-    let sum = build.expr(NExpr::Call(crate::builtins::Function::Max, Box::new([n, n])));
-    let large = build.compare_expr(sum, Op::Gt, json!(3));
+    let (n, text) = (build.slot("n", KindSet::NUMBER), build.slot("t", KindSet::STRING));
+    for slot in &mut build.program.slots {
+        slot.root = Some(Root { id: BindingId(0), name: "one".into() });
+    }
+    let mode = TestMode { text: TextMode { fold: true, ..TextMode::PLAIN }, ..TestMode::default() };
+    let word = build.test(text, Op::Contains, json!("a"), mode);
+    let n = build.expr(NExpr::Slot(n));
+    let max = build.expr(NExpr::Call(crate::builtins::Function::Max, Box::new([n, n])));
+    let large = build.compare_expr(max, Op::Gt, json!(3));
+    build.route(0, word, None);
+    build.route(0, word, None);
     build.route(0, large, None);
-    build.route(0, large, None);
-    build.normal.values = vec![sum];
+    build.normal.values = vec![max];
     let code = code(&build);
     assert!(code.chunk().cached > 0 && code.chunk().preds.iter().any(|pred| pred.memo));
-    let (message, elements) = (json!({}), json!([{"n": 1}, {"n": 5}, {"n": 2}, {}, {"n": 7}]));
-    let (mut scratch, mut room) = (Scratch::new(), RootedScratch::default());
+    let elements =
+        json!([{"n": 1, "t": "xA"}, {"n": 5, "t": "b"}, {"n": 2, "t": "a"}, {}, {"n": 7, "t": "B"}]);
+    let expected: [&[u32]; 5] = [&[0, 1], &[2], &[0, 1], &[], &[2]];
+    let (message, mut scratch, mut room) = (json!({}), Scratch::new(), RootedScratch::default());
     for epoch in [0, 4, u32::MAX - 12, 0] {
         if epoch > 0 {
             scratch.set_epoch(epoch);
         }
         let slots = Rooted::new(&build.program.slots, &message, 1, &mut room);
         let mut vm = BoundVm::new(&code, &[], slots, &mut scratch);
-        for element in elements.as_array().unwrap() {
+        for (element, expected) in elements.as_array().unwrap().iter().zip(expected) {
             vm.bind(BindingId(0), Value::from_json(element));
-            let n = element["n"].as_i64();
             for _ in 0..2 {
-                assert_eq!(vm.value(ValueId(0)).to_json(), json!(n));
-                assert_eq!(vm.matched(TableId(0)).len(), if n > Some(3) { 2 } else { 0 });
+                assert_eq!(vm.value(ValueId(0)).to_json(), element["n"]);
+                let matched: Vec<u32> = vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
+                assert_eq!(matched, expected, "{element}");
             }
         }
     }
