@@ -67,7 +67,7 @@ impl Bytecode {
         &self.chunk
     }
 
-    /// What was built from it.
+    /// Returns what was built from it.
     pub fn pools(&self) -> &Pools {
         &self.pools
     }

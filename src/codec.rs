@@ -52,7 +52,7 @@ impl Counts {
         self
     }
 
-    /// The count of something.
+    /// Returns the number of something.
     pub fn of(&self, what: Numbered) -> usize {
         self.0[what as usize] as usize
     }
@@ -76,7 +76,7 @@ impl Parts {
         &self.bytes
     }
 
-    /// From the bytes of a file.
+    /// Makes parts of the bytes of a file.
     pub fn new(bytes: &[u8], counts: Counts) -> Parts {
         Parts { bytes: bytes.into(), counts }
     }
@@ -240,7 +240,7 @@ impl<'b> Reader<'b> {
         self.counts
     }
 
-    /// That all has been read.
+    /// Checks that all has been read.
     ///
     /// # Errors
     /// When something is left.
@@ -372,7 +372,7 @@ impl<'b> Reader<'b> {
     /// Reads what lies one level deeper.
     ///
     /// # Errors
-    /// What reading gives, or when that is too deep.
+    /// That of reading, or when it is too deep.
     pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= MAX_DEPTH {
             return Err(Fault("it is nested too deep"));
@@ -439,163 +439,8 @@ macro_rules! stored {
 }
 pub(crate) use stored;
 
-macro_rules! numbers {
-    ($($ty:ty)*) => {$(
-        impl Stored for $ty {
-            fn write(&self, to: &mut Writer) {
-                to.number(*self as u64);
-            }
-            fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-                <$ty>::try_from(from.number()?).map_err(|_| Fault("a number is too large"))
-            }
-        }
-    )*};
-}
-numbers!(u16 u32 u64 usize);
-
-impl Stored for u8 {
-    fn write(&self, to: &mut Writer) {
-        to.byte(*self);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        from.byte()
-    }
-}
-
-impl Stored for bool {
-    fn write(&self, to: &mut Writer) {
-        to.byte(u8::from(*self));
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        match from.byte()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(Fault("a bool is neither true nor false")),
-        }
-    }
-}
-
-impl Stored for i64 {
-    fn write(&self, to: &mut Writer) {
-        to.signed(*self);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        from.signed()
-    }
-}
-
-impl Stored for f64 {
-    fn write(&self, to: &mut Writer) {
-        to.raw(&self.to_bits().to_le_bytes());
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let bytes = from.raw(8)?.first_chunk().copied().unwrap_or_default();
-        Ok(f64::from_bits(u64::from_le_bytes(bytes)))
-    }
-}
-
-impl Stored for Arc<str> {
-    fn write(&self, to: &mut Writer) {
-        to.text(self);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        from.text()
-    }
-}
-
-impl Stored for Box<str> {
-    fn write(&self, to: &mut Writer) {
-        to.text(self);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok((&*from.text()?).into())
-    }
-}
-
-impl Stored for String {
-    fn write(&self, to: &mut Writer) {
-        to.number(self.len() as u64);
-        to.raw(self.as_bytes());
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let length = from.count()?;
-        let text = std::str::from_utf8(from.raw(length)?).map_err(|_| Fault("a text is not UTF-8"))?;
-        Ok(text.to_owned())
-    }
-}
-
-impl<T: Stored> Stored for Option<T> {
-    fn write(&self, to: &mut Writer) {
-        to.byte(u8::from(self.is_some()));
-        if let Some(item) = self {
-            item.write(to);
-        }
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(if bool::read(from)? { Some(T::read(from)?) } else { None })
-    }
-}
-
-impl<T: Stored> Stored for Vec<T> {
-    fn write(&self, to: &mut Writer) {
-        to.number(self.len() as u64);
-        self.iter().for_each(|item| item.write(to));
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let count = from.count()?;
-        // A count may promise more than the bytes hold, so room is made for what has come.
-        let room = count.min(TRUST.max(from.rest.len()) / size_of::<T>().max(1));
-        let mut items = Vec::with_capacity(room);
-        from.nested(|from| {
-            for _ in 0..count {
-                items.push(T::read(from)?);
-            }
-            Ok(())
-        })?;
-        items.shrink_to_fit();
-        Ok(items)
-    }
-}
-
-impl<T: Stored> Stored for Box<[T]> {
-    fn write(&self, to: &mut Writer) {
-        to.number(self.len() as u64);
-        self.iter().for_each(|item| item.write(to));
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(Vec::read(from)?.into())
-    }
-}
-
-impl<T: Stored> Stored for Box<T> {
-    fn write(&self, to: &mut Writer) {
-        (**self).write(to);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(Box::new(from.nested(T::read)?))
-    }
-}
-
-impl<T: Stored> Stored for Arc<T> {
-    fn write(&self, to: &mut Writer) {
-        (**self).write(to);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(Arc::new(from.nested(T::read)?))
-    }
-}
-
-impl<A: Stored, B: Stored> Stored for (A, B) {
-    fn write(&self, to: &mut Writer) {
-        self.0.write(to);
-        self.1.write(to);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok((A::read(from)?, B::read(from)?))
-    }
-}
-
 mod json;
+mod values;
 
 #[cfg(test)]
 mod tests;

@@ -116,6 +116,45 @@ pub enum Meaning {
     Structure,
 }
 
+/// The way an operator searches a text for what stands on its right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// The text holds the keyword.
+    Contains,
+    /// The text starts with the keyword.
+    Starts,
+    /// The text ends with the keyword.
+    Ends,
+    /// The whole text fits the pattern.
+    Like,
+    /// The regular expression is found in the text.
+    Matches,
+}
+
+impl Search {
+    /// Returns true when both sides are folded and normalised as the modifiers and settings say. A regular
+    /// expression reads the text as it is, and ignores case by itself.
+    pub fn prepares_texts(self) -> bool {
+        self != Search::Matches
+    }
+
+    /// Returns true when a keyword stands for itself, which is then a string to compare with; a pattern or
+    /// expression does not.
+    pub fn is_literal(self) -> bool {
+        matches!(self, Search::Contains | Search::Starts | Search::Ends)
+    }
+}
+
+stored!(enum Search { 0 Contains, 1 Starts, 2 Ends, 3 Like, 4 Matches });
+
+/// The search of a row, where it names one.
+const fn named(search: &[Search]) -> Option<Search> {
+    match search {
+        [search] => Some(*search),
+        _ => None,
+    }
+}
+
 /// A row of the table.
 pub struct OpInfo {
     /// The operator.
@@ -136,6 +175,8 @@ pub struct OpInfo {
     pub cost: Cost,
     /// The function that computes it.
     pub meaning: Meaning,
+    /// The way it searches texts, when it does.
+    pub search: Option<Search>,
     /// One sentence for the reference and the editor.
     pub doc: &'static str,
     /// A condition that holds for the message beside it; compiled and run by a test.
@@ -160,7 +201,7 @@ const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
 
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
-       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $doc:literal, $cond:literal on $input:literal;)*) => {
+       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:ident,)? $doc:literal, $cond:literal on $input:literal;)*) => {
         /// An operator of the language; its row in [`TABLE`] says the rest.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
@@ -171,7 +212,7 @@ macro_rules! operators {
             op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
             negation: $negation, accepts: $accepts, cost: Cost::$cost,
             forms: &[$(Form { left: $left, right: $right, result: Outcome::$result },)*],
-            meaning: $meaning, doc: $doc, example: ($cond, $input),
+            meaning: $meaning, search: named(&[$(Search::$search)?]), doc: $doc, example: ($cond, $input),
         },)*];
     };
 }
@@ -222,23 +263,23 @@ operators! {
         "The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end).",
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(meaning::contains),
+        [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(meaning::contains), search Contains,
         "The text holds the string (with `word`, as a whole word), or the list holds the element.",
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(meaning::starts_with),
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::starts_with), search Starts,
         "The text starts with the string.",
         r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
     EndsWith "ends_with" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(meaning::ends_with),
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::ends_with), search Ends,
         "The text ends with the string.",
         r#"text ends_with "?""# on r#"{"text":"why?"}"#;
     Like "like" Infix 40, Negation::NotBefore, LIST_CASE, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(meaning::like),
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::like), search Like,
         "The whole text fits the pattern: `*` stands for any text, `?` for one character, `\\` before either for itself.",
         r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
     Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
-        [(K::STRING, Right::Pattern, Condition)], Predicate(meaning::matches),
+        [(K::STRING, Right::Pattern, Condition)], Predicate(meaning::matches), search Matches,
         "The regular expression is found anywhere in the text; it must be a constant.",
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
     HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,

@@ -35,7 +35,7 @@ use crate::sema::hir::{RuleId, SlotId, TableId};
 use crate::sema::normal::PredId;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use bumpalo::Bump;
-use scratch::{Parts, Prepared, Room, grow, recycle};
+use scratch::{Parts, Prepared, Workspace, grow, recycle};
 use serde_json::Value as Json;
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -74,7 +74,7 @@ pub struct Vm<'a, M> {
     removed: Option<(&'a Removed, u32)>,
 }
 
-/// How a condition or table block ended; `P` is a place in the code.
+/// The end of a condition or table block; `P` is a place in the code.
 pub(crate) enum End<P> {
     Answer(bool),
     Choose(RuleId),
@@ -109,9 +109,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
         let chunk = code.chunk();
-        let Parts { epoch, memo, room, slots, .. } = scratch.begin(chunk);
+        let Parts { epoch, memo, workspace, slots, .. } = scratch.begin(chunk);
         let message = JsonMessage::new(chunk, message, slots, epoch);
-        Vm::new(code, hosts, message, epoch, memo, room)
+        Vm::new(code, hosts, message, epoch, memo, workspace)
     }
 }
 
@@ -131,8 +131,8 @@ impl<'a> Vm<'a, Record<'a>> {
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Readies a decision over whatever gives the slots their values.
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
-        let Parts { epoch, memo, room, .. } = scratch.begin(code.chunk());
-        Vm::new(code, hosts, message, epoch, memo, room)
+        let Parts { epoch, memo, workspace, .. } = scratch.begin(code.chunk());
+        Vm::new(code, hosts, message, epoch, memo, workspace)
     }
 
     #[inline]
@@ -142,10 +142,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         message: M,
         epoch: u32,
         memo: &'a [Cell<u32>],
-        room: &'a mut Room,
+        workspace: &'a mut Workspace,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let Room { bump, texts, cached, buffer, similarity, values: home, probe } = room;
+        let Workspace { bump, texts, cached, buffer, similarity, values: home, probe } = workspace;
         bump.reset();
         grow(texts, chunk.texts.len());
         grow(cached, chunk.cached as usize);
@@ -219,7 +219,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (0..routes).filter_map(|position| Some(self.route(entry, position)?.0)).collect()
     }
 
-    /// Whether the condition of the route at a position of a table's order holds.
+    /// Tells whether the condition of the route at a position of a table's order holds.
     pub fn run_route(&mut self, table: TableId, position: usize) -> bool {
         self.route(table, position).is_some()
     }
@@ -261,7 +261,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         *self.message.slot(slot)
     }
 
-    /// Where the search through a table begins: a place in the code, or a rank with an index.
+    /// Returns where the search through a table begins: a place in the code, or a rank with an index.
     fn table_start(&self, table: TableId) -> usize {
         if self.index_of(table).is_some() {
             return 0;
@@ -311,7 +311,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Whether one element of a list, or every one, satisfies a loop's condition; not without list.
+    /// Tells whether one element of a list, or every one, satisfies a loop's condition; not without list.
     pub(crate) fn each(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let Some(elements) = self.operand(each.list).elements() else { return Tri::False };

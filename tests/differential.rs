@@ -98,6 +98,7 @@ fn every_engine_answers_like_the_reference() {
                 let record = rules.prepare(&message);
                 let prepared = handle.decide_record(&record);
                 assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
+                assert_eq!(prepared.args(), decided.args(), "{name}, prepared: {}", context());
                 let session = &mut sessions[at % program.entries.len()];
                 assert_eq!(by_session(session, &message), expected, "{name}, session: {}", context());
                 let bare = session.choose(&record);

@@ -139,3 +139,21 @@ fn members_depend_on_what_the_map_says() {
         .collect();
     assert_eq!(members(), map);
 }
+
+/// The reference evaluator is the oracle that engines are held against: it decides where it is asked for by
+/// name (`Tier::Reference`) and stands behind explanations. Nothing else may evaluate by it.
+#[test]
+fn only_explanations_and_the_reference_tier_use_the_oracle() {
+    let src = root().join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut found: Vec<String> = files
+        .iter()
+        .filter(|file| imports(&fs::read_to_string(file).unwrap()).contains("eval"))
+        .map(|file| file.strip_prefix(&src).unwrap().to_string_lossy().replace('\\', "/"))
+        .filter(|file| !file.starts_with("eval") && !file.ends_with("tests.rs"))
+        .collect();
+    found.sort();
+    let allowed = ["engine.rs", "explain.rs", "systems/payload/engine.rs", "trace.rs", "trace/cond.rs"];
+    assert_eq!(found, allowed);
+}

@@ -1,8 +1,10 @@
 //! Bugs that were found once, each as a named test with a line on its cause.
 
-use rulec::{Code, Rules};
-use serde_json::json;
+use rulec::{Code, Compiler, LiveRules, Rules, Tier};
+use serde_json::{Value as Json, json};
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn codes(source: &str) -> Vec<Code> {
     match Rules::from_text(source) {
@@ -81,4 +83,42 @@ fn a_host_function_may_decide_by_rules() {
         .compile_text("extern fn asks(t: string) -> bool\nroute r when asks(text) -> h")
         .expect("it compiles");
     assert_eq!(outer.decide(&json!({"text": "abc"})).chosen(), Some("r"));
+}
+
+/// A host function is asked once for equal arguments and decision: arguments were evaluated after the
+/// decision, by an evaluator that knew nothing of the calls made for conditions, and asked again.
+#[test]
+fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let compiler = Compiler::new().function("score", move |text: String| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        text.len() as i64
+    });
+    let route = "route a when score(text) > 2 -> h(score: score(text), twice: score(text) * 2)";
+    let text = "extern fn score(t: string) -> int\nroute z when text == \"-\" -> z\n".to_owned();
+    let rules = compiler.compile_text(&format!("{text}{route}")).expect("it compiles");
+    let message = json!({ "text": "four" });
+    let args = json!({ "score": 4, "twice": 8 });
+    for tier in Tier::ALL {
+        let rules = rules.with_tier(tier);
+        let record = rules.prepare(&message);
+        let line = message.to_string();
+        let ways: [(&str, &dyn Fn() -> Json); 3] = [
+            ("tree", &|| json!(rules.decide(&message).args())),
+            ("record", &|| json!(rules.main().decide_record(&record).args())),
+            ("line", &|| json!(rules.main().decide_line(line.as_bytes()).expect("it is JSON").args())),
+        ];
+        for (name, given) in ways {
+            calls.store(0, Ordering::Relaxed);
+            assert_eq!(given(), args, "{tier:?}, {name}");
+            assert_eq!(calls.load(Ordering::Relaxed), 1, "{tier:?}, {name}");
+        }
+    }
+    // The same of a route that came later.
+    let live = LiveRules::from_text(compiler, &text).expect("it compiles").merge_after(usize::MAX);
+    live.insert(route).expect("it fits");
+    calls.store(0, Ordering::Relaxed);
+    assert_eq!(json!(live.decide(&message).args()), args);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
 }

@@ -2,6 +2,7 @@
 
 use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
 use crate::codec::stored;
+pub use crate::ops::Search;
 use crate::ops::TestMode;
 use crate::sema::hir::{Const, RuleId, SlotId};
 use crate::sema::normal::Ask;
@@ -21,7 +22,7 @@ pub struct Chunk {
     pub blocks: Vec<Block>,
     /// Each table's code.
     pub tables: Vec<TableCode>,
-    /// What is computed beside conditions, under the numbers it has in the program.
+    /// The values computed beside conditions, under their numbers in the program.
     pub values: Vec<Operand>,
     /// The predicates, under the numbers they have in the normal form.
     pub preds: Vec<Pred>,
@@ -39,21 +40,21 @@ pub struct Chunk {
     pub keywords: Vec<Keywords>,
     /// The texts of `similarity`.
     pub similar: Vec<Arc<str>>,
-    /// How each slot is read from a message.
+    /// The way each slot is read from a message.
     pub slots: Vec<SlotCode>,
     /// The objects of the message that more than one slot lies in.
-    pub nodes: Vec<PathNode>,
+    pub objects: Vec<SharedObject>,
     /// The slots whose text is needed prepared, each under one mode.
     pub texts: Vec<(SlotId, TextMode)>,
-    /// How many loops stand within each other at most.
+    /// The greatest number of loops that stand within each other.
     pub levels: u32,
-    /// How many value blocks keep their value for the decision.
+    /// The number of value blocks that keep their value for the decision.
     pub cached: u32,
-    /// How many host functions the program declares.
+    /// The number of host functions that the program declares.
     pub externs: u32,
 }
 
-/// What a block is made of.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// A condition: ends in `Answer`.
@@ -67,15 +68,15 @@ pub enum BlockKind {
 /// A range of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// What it is made of.
+    /// The kind.
     pub kind: BlockKind,
     /// The first instruction.
     pub start: Pc,
     /// One past the last.
     pub end: Pc,
-    /// How many registers it uses.
+    /// The number of registers that it uses.
     pub registers: u16,
-    /// Where its value is kept during the decision, or [`NONE`].
+    /// The cell that keeps its value during the decision, or [`NONE`].
     pub cache: u32,
 }
 
@@ -84,7 +85,7 @@ pub struct Block {
 pub struct TableCode {
     /// Its block.
     pub block: BlockId,
-    /// Where each route's condition begins, in the order they are tried. It ends in the route's
+    /// The places where the routes' conditions begin, in the order they are tried. Each ends in the route's
     /// `Choose` or `Goto`, or jumps to the end.
     pub routes: Vec<RuleCode>,
 }
@@ -94,11 +95,11 @@ pub struct TableCode {
 pub struct RuleCode {
     /// The first instruction.
     pub start: Pc,
-    /// Where the search goes on when the condition does not hold.
+    /// The place where the search goes on when the condition does not hold.
     pub end: Pc,
 }
 
-/// Where an operand comes from.
+/// The source of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// There is none.
@@ -116,23 +117,23 @@ pub enum Operand {
 /// A predicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pred {
-    /// How it is tested.
+    /// The way it is tested.
     pub check: Check,
     /// The left operand.
     pub left: Operand,
     /// The right operand.
     pub right: Operand,
-    /// What it asks, for listings and for [`Check::Generic`].
+    /// The question, for listings and for [`Check::Generic`].
     pub ask: Ask,
     /// Under which modifiers.
     pub mode: TestMode,
-    /// Where the left operand's prepared text is kept, in [`Chunk::texts`], or [`NONE`].
+    /// The place of the left operand's prepared text in [`Chunk::texts`], or [`NONE`].
     pub text: u32,
-    /// Whether its answer is kept during the decision.
+    /// True when its answer is kept during the decision.
     pub memo: bool,
 }
 
-/// How a predicate is tested. All but [`Check::Generic`] are faster ways to the same answer.
+/// The way a predicate is tested. All but [`Check::Generic`] are faster ways to the same answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Check {
     /// The left operand is `true`.
@@ -147,7 +148,7 @@ pub enum Check {
     Length(Cmp, i64),
     /// Equality with a text of [`Chunk::strings`].
     Equals(u32),
-    /// Whether a dict has a key of [`Chunk::strings`].
+    /// Tests that a dict has a key of [`Chunk::strings`].
     HasKey(u32),
     /// Membership in a list of [`Chunk::members`].
     Members(u32),
@@ -162,7 +163,7 @@ pub enum Check {
 pub struct Shared {
     /// The block.
     pub block: BlockId,
-    /// Whether its answer is kept during the decision; not so inside loops.
+    /// True when its answer is kept during the decision; not so inside loops.
     pub memo: bool,
 }
 
@@ -175,9 +176,9 @@ pub struct Loop {
     pub kinds: KindSet,
     /// The condition on an element.
     pub body: BlockId,
-    /// Where the element is kept.
+    /// The place of the element.
     pub level: u32,
-    /// Whether every element must do (for `Each`).
+    /// True when every element must do (for `Each`), else one.
     pub all: bool,
 }
 
@@ -186,20 +187,20 @@ pub struct Loop {
 pub struct Members {
     /// The list, in [`Chunk::consts`].
     pub constant: u32,
-    /// How texts are prepared.
+    /// The mode that texts are prepared under.
     pub mode: TextMode,
 }
 
 /// Constant keywords, patterns or expressions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keywords {
-    /// What is asked of each.
+    /// The search for each.
     pub search: Search,
     /// Only whole words count.
     pub word: bool,
-    /// Whether all must do, or one.
+    /// True when all must do, else one.
     pub all: bool,
-    /// How texts are prepared.
+    /// The mode that texts are prepared under.
     pub mode: TextMode,
     /// As the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
@@ -220,26 +221,11 @@ impl Keywords {
     }
 }
 
-/// What is asked of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Search {
-    /// That it holds the keyword.
-    Contains,
-    /// That it starts with it.
-    Starts,
-    /// That it ends with it.
-    Ends,
-    /// That it fits the pattern.
-    Like,
-    /// That the expression is found in it.
-    Matches,
-}
-
-/// How a slot is read: from the node, or the message itself, through the rest of its path.
+/// The way a slot is read: from an object, or the message itself, through the rest of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// The innermost object shared with another slot, in [`Chunk::nodes`], or [`NONE`].
-    pub node: u32,
+    /// The innermost object shared with another slot, in [`Chunk::objects`], or [`NONE`].
+    pub object: u32,
     /// The keys from there.
     pub rest: Box<[Arc<str>]>,
     /// The kinds it is read at.
@@ -250,22 +236,22 @@ pub struct SlotCode {
 
 /// An object of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathNode {
-    /// The object it lies in, an earlier node, or [`NONE`] for the message itself.
+pub struct SharedObject {
+    /// The object it lies in, an earlier one, or [`NONE`] for the message itself.
     pub parent: u32,
     /// Its key there.
     pub key: Arc<str>,
 }
 
 impl Block {
-    /// How many registers it uses.
+    /// The number of registers that it uses.
     pub fn frame(&self) -> usize {
         Reg::into(self.registers)
     }
 }
 
 impl Chunk {
-    /// How many memo cells a decision needs: one a predicate, shared condition and table.
+    /// Returns the number of memo cells a decision needs: one a predicate, shared condition and table.
     pub fn memo_len(&self) -> usize {
         self.preds.len() + self.shared.len() + self.tables.len()
     }
@@ -282,7 +268,7 @@ impl Chunk {
 }
 
 stored!(struct Chunk {
-    instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, nodes,
+    instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, objects,
     texts, levels, cached, externs,
 });
 stored!(enum BlockKind { 0 Condition, 1 Value, 2 Table });
@@ -299,6 +285,5 @@ stored!(struct Shared { block, memo });
 stored!(struct Loop { list, kinds, body, level, all });
 stored!(struct Members { constant, mode });
 stored!(struct Keywords { search, word, all, mode, words });
-stored!(enum Search { 0 Contains, 1 Starts, 2 Ends, 3 Like, 4 Matches });
-stored!(struct SlotCode { node, rest, kinds, name });
-stored!(struct PathNode { parent, key });
+stored!(struct SlotCode { object, rest, kinds, name });
+stored!(struct SharedObject { parent, key });

@@ -26,51 +26,51 @@ pub enum Instr {
     // Tests, in condition and table blocks.
     /// Compares a slot with an integer.
     Int {
-        /// Which comparison, and when to jump.
+        /// The comparison, and when to jump.
         how: CmpJump,
         /// The slot.
         slot: u16,
-        /// Where to.
+        /// The target.
         to: Pc,
         /// The integer.
         value: i64,
     },
     /// Compares a slot with a float.
     Float {
-        /// Which comparison, and when to jump.
+        /// The comparison, and when to jump.
         how: CmpJump,
         /// The slot.
         slot: u16,
-        /// Where to.
+        /// The target.
         to: Pc,
         /// The float.
         value: f64,
     },
-    /// Whether a slot holds `true`.
+    /// Tests that a slot holds `true`.
     Truth {
         /// When to jump.
         on: On,
         /// The slot.
         slot: u16,
-        /// Where to.
+        /// The target.
         to: Pc,
     },
-    /// Whether a slot is missing.
+    /// Tests that a slot is missing.
     Missing {
         /// When to jump.
         on: On,
         /// The slot.
         slot: u16,
-        /// Where to.
+        /// The target.
         to: Pc,
     },
-    /// Whether a slot is a constant text.
+    /// Tests that a slot is a constant text.
     Text {
         /// When to jump.
         on: On,
         /// The slot.
         slot: u16,
-        /// Where to.
+        /// The target.
         to: Pc,
         /// The text, in [`super::Chunk::strings`].
         string: u32,
@@ -79,7 +79,7 @@ pub enum Instr {
     Test {
         /// When to jump.
         on: On,
-        /// Where to.
+        /// The target.
         to: Pc,
         /// The predicate, in [`super::Chunk::preds`].
         pred: u32,
@@ -88,7 +88,7 @@ pub enum Instr {
     Memo {
         /// When to jump.
         on: On,
-        /// Where to.
+        /// The target.
         to: Pc,
         /// The predicate, in [`super::Chunk::preds`].
         pred: u32,
@@ -97,7 +97,7 @@ pub enum Instr {
     Shared {
         /// When to jump; it is true or false.
         on: On,
-        /// Where to.
+        /// The target.
         to: Pc,
         /// The condition, in [`super::Chunk::shared`].
         shared: u32,
@@ -106,19 +106,19 @@ pub enum Instr {
     Each {
         /// When to jump; it is true or false.
         on: On,
-        /// Where to.
+        /// The target.
         to: Pc,
         /// The loop, in [`super::Chunk::loops`].
         each: u32,
     },
     /// Goes on elsewhere.
     Jump {
-        /// Where to.
+        /// The target.
         to: Pc,
     },
     /// Ends a condition block.
     Answer {
-        /// Whether the condition holds.
+        /// True when the condition holds.
         holds: bool,
     },
 
@@ -152,35 +152,35 @@ pub enum Instr {
     // Values, in value blocks.
     /// A field of the message.
     Slot {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The slot.
         slot: u32,
     },
     /// A constant.
     Const {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The constant, in [`super::Chunk::consts`].
         constant: u32,
     },
     /// The element of the loop at a level.
     Var {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The level.
         level: u32,
     },
     /// The value of another block.
     Eval {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The block.
         block: BlockId,
     },
     /// A field of a value.
     Field {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The value.
         base: Reg,
@@ -189,7 +189,7 @@ pub enum Instr {
     },
     /// `base[key]`
     Index {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The list or dict.
         base: Reg,
@@ -198,7 +198,7 @@ pub enum Instr {
     },
     /// A typed read.
     Read {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The value.
         src: Reg,
@@ -207,18 +207,18 @@ pub enum Instr {
     },
     /// A list of registers that stand side by side.
     List {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The first.
         first: Reg,
-        /// How many.
+        /// Their number.
         len: u16,
     },
     /// An operator of the table that makes a value of two.
     Binary {
         /// The operator.
         op: Op,
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The left operand.
         left: Reg,
@@ -229,7 +229,7 @@ pub enum Instr {
     Unary {
         /// The operator.
         op: Op,
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The operand.
         src: Reg,
@@ -238,16 +238,16 @@ pub enum Instr {
     Call {
         /// The function.
         function: Function,
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The first argument.
         first: Reg,
-        /// How many.
+        /// Their number.
         len: u16,
     },
     /// `similarity` to a constant.
     Similar {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The text.
         src: Reg,
@@ -256,25 +256,25 @@ pub enum Instr {
     },
     /// A function of the embedding program.
     Extern {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The first argument.
         first: Reg,
-        /// How many.
+        /// Their number.
         len: u16,
-        /// Which function.
+        /// The function.
         function: u32,
     },
     /// For how many elements of a list a condition holds.
     Count {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The loop, in [`super::Chunk::loops`].
         each: u32,
     },
     /// A condition as a value: `true`, `false`, or missing when neither block holds.
     Cond {
-        /// Where the value goes.
+        /// The register that the value goes to.
         dst: Reg,
         /// The block of the condition.
         holds: BlockId,
@@ -285,7 +285,7 @@ pub enum Instr {
     IfPresent {
         /// The register.
         src: Reg,
-        /// Where to.
+        /// The target.
         to: Pc,
     },
     /// Ends a value block.
@@ -296,7 +296,7 @@ pub enum Instr {
 }
 
 impl Instr {
-    /// Where a jump goes.
+    /// Returns the target of a jump.
     pub fn target(&self) -> Option<Pc> {
         let mut copy = *self;
         copy.target_mut().map(|to| *to)
@@ -320,7 +320,7 @@ impl Instr {
         })
     }
 
-    /// Whether what stands behind it is reached only by jumps.
+    /// Returns true when what stands behind it is reached only by jumps.
     pub fn is_end(&self) -> bool {
         matches!(
             self,

@@ -31,13 +31,13 @@ impl On {
         }
     }
 
-    /// Whether to jump.
+    /// Tells whether to jump.
     #[inline(always)]
     pub fn takes(self, result: Tri) -> bool {
         self.0 & (1 << result as u8) != 0
     }
 
-    /// Whether it is one of the four.
+    /// Returns true when it is one of the four.
     pub fn is_valid(self) -> bool {
         matches!(self, On::TRUE | On::FALSE | On::NOT_TRUE | On::NOT_FALSE)
     }
@@ -97,7 +97,7 @@ impl Cmp {
         Cmp(!self.0 & 7)
     }
 
-    /// Whether an order satisfies it.
+    /// Returns true when an order satisfies it.
     #[inline(always)]
     pub fn holds(self, order: Ordering) -> bool {
         self.0 & (1 << (order as i8 + 1)) != 0
@@ -132,18 +132,18 @@ impl CmpJump {
         Cmp(self.0 & 7)
     }
 
-    /// Whether the jump is taken when the comparison holds.
+    /// Returns true when the jump is taken where the comparison holds.
     pub fn when(self) -> bool {
         self.0 & 8 != 0
     }
 
-    /// Whether to jump.
+    /// Tells whether to jump.
     #[inline(always)]
     pub fn takes(self, order: Option<Ordering>) -> bool {
         order.is_some_and(|order| self.cmp().holds(order)) == self.when()
     }
 
-    /// Whether it names one of the six comparisons.
+    /// Returns true when it names one of the six comparisons.
     pub fn is_valid(self) -> bool {
         self.0 < 16 && self.cmp().spelling() != "?"
     }

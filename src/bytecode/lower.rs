@@ -1,4 +1,4 @@
-//! From the normal form to bytecode.
+//! Lowering: from the normal form to bytecode.
 //!
 //! A condition becomes a chain of tests that jump past what no longer matters. What more than one
 //! condition asks becomes a block of its own, answered once a decision, when that costs more than a
@@ -10,7 +10,7 @@ mod cond;
 mod expr;
 mod pred;
 mod slots;
-mod survey;
+mod uses;
 
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{Block, BlockKind, Chunk, NONE, RuleCode, Shared, TableCode};
@@ -21,8 +21,8 @@ use hashbrown::HashMap;
 pub(in crate::bytecode) use slots::MAX_SHARED_DEPTH;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use survey::{Node, Survey};
 use thiserror::Error;
+use uses::{Part, UseAnalysis};
 
 /// Why a program has no bytecode. The checker lets none of these pass but the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -44,10 +44,10 @@ pub enum LowerError {
 /// # Errors
 /// See [`LowerError`].
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
-    let survey = Survey::of(normal)?;
+    let uses = UseAnalysis::of(normal)?;
     let mut lowering = Lowering {
         normal,
-        survey: &survey,
+        uses: &uses,
         chunk: Chunk::default(),
         pred_done: vec![false; normal.preds.len()],
         expr_blocks: HashMap::new(),
@@ -63,8 +63,8 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     slots::lower(program, &mut lowering.chunk)?;
     lowering.chunk.externs = index(program.externs.len(), "host functions")?;
     lowering.reserve_preds();
-    for node in &survey.order {
-        lowering.node(*node)?;
+    for part in &uses.order {
+        lowering.part(*part)?;
     }
     for (table, routes) in normal.tables.iter().enumerate() {
         lowering.table(program, TableId(index(table, "tables")?), routes)?;
@@ -90,25 +90,25 @@ struct Label {
 /// The state of lowering.
 struct Lowering<'n> {
     normal: &'n Normal,
-    survey: &'n Survey,
+    uses: &'n UseAnalysis,
     chunk: Chunk,
     pred_done: Vec<bool>,
     expr_blocks: HashMap<u32, BlockId>,
     cond_blocks: HashMap<u32, BlockId>,
     shared: HashMap<u32, u32>,
-    loops: HashMap<Node, u32>,
+    loops: HashMap<Part, u32>,
     consts: HashMap<crate::sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,
     texts: HashMap<(crate::sema::hir::SlotId, crate::text::TextMode), u32>,
 }
 
 impl Lowering<'_> {
-    /// Lowers what a node needs before its users: blocks, predicates, loops.
-    fn node(&mut self, node: Node) -> Result<(), LowerError> {
-        match node {
-            Node::Expr(expr) => self.prepare_expr(expr),
-            Node::Pred(pred) => self.lower_pred(pred),
-            Node::Cond(cond) => self.prepare_cond(cond),
+    /// Lowers what a part needs before its users: blocks, predicates, loops.
+    fn part(&mut self, part: Part) -> Result<(), LowerError> {
+        match part {
+            Part::Expr(expr) => self.prepare_expr(expr),
+            Part::Pred(pred) => self.lower_pred(pred),
+            Part::Cond(cond) => self.prepare_cond(cond),
         }
     }
 
@@ -217,12 +217,12 @@ impl Lowering<'_> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level } = known_cond(self.normal, id)? {
             let (all, list, kinds, body, level) = (*all, *list, *kinds, *body, *level);
-            self.add_loop(Node::Cond(cond), list, kinds, body, level, all)?;
+            self.add_loop(Part::Cond(cond), list, kinds, body, level, all)?;
         }
-        if self.survey.is_own_cond(cond) {
+        if self.uses.is_own_cond(cond) {
             let block = self.cond_block(id)?;
             let shared = index(self.chunk.shared.len(), "conditions")?;
-            let memo = self.survey.info(Node::Cond(cond)).is_closed();
+            let memo = self.uses.info(Part::Cond(cond)).is_closed();
             self.chunk.shared.push(Shared { block, memo });
             self.shared.insert(cond, shared);
         }

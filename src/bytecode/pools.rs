@@ -1,4 +1,4 @@
-//! What a chunk needs at run time and does not store: compiled expressions, searchers, automata,
+//! The part of a rule set that a chunk does not store and running needs: compiled expressions, searchers, automata,
 //! sets. Built when the rules are loaded; searching in any of them allocates nothing. (Expressions are
 //! checked then and compiled when first asked, see [`LazyRegex`].)
 
@@ -11,9 +11,9 @@ use hashbrown::HashSet;
 use memchr::memmem::Finder;
 use std::sync::Arc;
 
-/// From how many keywords on one automaton is faster than a searcher for each.
+/// One automaton is faster than a searcher for each from this number of keywords on.
 const AUTOMATON_FROM: usize = 5;
-/// From how many members on a set is faster than comparing with each.
+/// A set is faster than comparing with each from this number of members on.
 const SET_FROM: usize = 9;
 
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
@@ -85,7 +85,7 @@ pub enum Matcher {
 #[derive(Debug)]
 pub struct Word {
     finder: Finder<'static>,
-    /// How far behind the start of an occurrence the next may begin: one character.
+    /// The next occurrence may begin this far behind the start of one: a character.
     step: usize,
 }
 
@@ -167,7 +167,7 @@ impl Matcher {
         })
     }
 
-    /// Whether a text, prepared under the keywords' mode (for `matches`: as it is), does.
+    /// Returns true when a text, prepared under the keywords' mode (for `matches`: as it is), does.
     #[inline]
     pub fn holds(&self, text: &str) -> bool {
         match self {
@@ -199,7 +199,7 @@ impl Matcher {
 pub struct MemberSet {
     strings: Lookup<Box<str>>,
     ints: Lookup<i64>,
-    /// Whether an element is a float, which may equal an integer.
+    /// True when an element is a float, which may equal an integer.
     floats: bool,
 }
 
@@ -244,13 +244,13 @@ impl MemberSet {
         MemberSet { strings: Lookup::new(strings), ints: Lookup::new(ints), floats }
     }
 
-    /// Whether a prepared text is an element.
+    /// Returns true when a prepared text is an element.
     #[inline]
     pub fn has_text(&self, text: &str) -> bool {
         self.strings.has(text)
     }
 
-    /// Whether an integer is an element; `None` when only walking the list can tell.
+    /// Tells whether an integer is an element; `None` when only walking the list can tell.
     #[inline]
     pub fn has_int(&self, int: i64) -> Option<bool> {
         if self.ints.has(&int) {

@@ -1,6 +1,7 @@
-//! What must hold before bytecode may run, so that the machine can be simple: every index lies
-//! within its pool, every jump goes forward and stays in its block, every block ends as its kind
-//! must, what a block runs stands before it, nesting and jumps between tables are bounded.
+//! The verifier. It checks all that must hold before bytecode may run, so that the machine can be
+//! simple: every index lies within its pool, every jump goes forward and stays in its block, every
+//! block ends as its kind must, what a block runs stands before it, nesting and jumps between
+//! tables are bounded.
 //!
 //! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
 //! the limits on nesting are checked nowhere else.
@@ -25,27 +26,27 @@ pub enum VerifyError {
     /// Something is numbered that is not there.
     #[error("{what} {index} does not exist (at {at})")]
     OutOfBounds {
-        /// What is numbered.
+        /// The thing numbered.
         what: &'static str,
         /// The number.
         index: u64,
-        /// Where.
+        /// The place.
         at: At,
     },
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
     Jump {
-        /// Where to.
+        /// The target.
         to: Pc,
-        /// Where.
+        /// The place.
         at: At,
     },
     /// Something is of the wrong kind, or stands where its kind may not.
     #[error("{what} (at {at})")]
     Kind {
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
-        /// Where.
+        /// The place.
         at: At,
     },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
@@ -56,7 +57,7 @@ pub enum VerifyError {
     Jumps,
 }
 
-/// Where in the bytecode.
+/// A place in the bytecode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// An instruction.
@@ -89,9 +90,12 @@ pub fn verify(code: &Bytecode) -> Result<(), VerifyError> {
 pub fn verify_chunk(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.data()?;
+    verifier.users()?;
     verifier.blocks()?;
     verifier.tables()
 }
+
+const MISPLACED: &str = "the instruction may not stand in such a block";
 
 struct Verifier<'c> {
     chunk: &'c Chunk,
@@ -106,25 +110,25 @@ fn require(holds: bool, what: &'static str, at: At) -> Result<(), VerifyError> {
 }
 
 impl Verifier<'_> {
-    /// All that is no instruction.
+    /// Verifies how messages are read, and the pools of constants.
     fn data(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
-        for (id, node) in chunk.nodes.iter().enumerate() {
+        for (id, object) in chunk.objects.iter().enumerate() {
             require(
-                node.parent == NONE || (node.parent as usize) < id,
+                object.parent == NONE || (object.parent as usize) < id,
                 "a field lies in a later one",
                 At::Entry("field", id),
             )?;
         }
-        let mut depths: Vec<usize> = Vec::with_capacity(chunk.nodes.len());
-        for (id, node) in chunk.nodes.iter().enumerate() {
-            let depth = 1 + depths.get(node.parent as usize).copied().unwrap_or(0);
+        let mut depths: Vec<usize> = Vec::with_capacity(chunk.objects.len());
+        for (id, object) in chunk.objects.iter().enumerate() {
+            let depth = 1 + depths.get(object.parent as usize).copied().unwrap_or(0);
             require(depth <= MAX_SHARED_DEPTH, "fields nest too deep", At::Entry("field", id))?;
             depths.push(depth);
         }
         for (id, slot) in chunk.slots.iter().enumerate() {
-            if slot.node != NONE {
-                within("field", slot.node as usize, chunk.nodes.len(), At::Entry("slot", id))?;
+            if slot.object != NONE {
+                within("field", slot.object as usize, chunk.objects.len(), At::Entry("slot", id))?;
             }
         }
         for (id, (slot, mode)) in chunk.texts.iter().enumerate() {
@@ -141,6 +145,12 @@ impl Verifier<'_> {
         for (id, keywords) in chunk.keywords.iter().enumerate() {
             require(!keywords.words.is_empty(), "there is no keyword", At::Entry("keywords", id))?;
         }
+        Ok(())
+    }
+
+    /// Verifies the predicates, and what else refers to operands and blocks.
+    fn users(&self) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {
             let at = At::Entry("predicate", id);
             self.operand(pred.left, at)?;
@@ -274,17 +284,12 @@ impl Verifier<'_> {
             _ if self.is_test(instr) => &[BlockKind::Condition, BlockKind::Table],
             _ => &[BlockKind::Value],
         };
-        require(kinds.contains(&block.kind), "the instruction may not stand in such a block", at)?;
+        require(kinds.contains(&block.kind), MISPLACED, at)?;
         if let Some(to) = instr.target()
             && !(to > pc && to < block.end)
         {
             return Err(VerifyError::Jump { to, at });
         }
-        let slot = |slot: u32| within("slot", slot as usize, chunk.slots.len(), at);
-        let register = |register: Reg| within("register", register.into(), block.frame(), at);
-        let window = |first: Reg, len: u16| {
-            within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
-        };
         let on = match *instr {
             Instr::Truth { on, .. }
             | Instr::Missing { on, .. }
@@ -297,13 +302,24 @@ impl Verifier<'_> {
             _ => true,
         };
         require(on, "there is no such condition to jump on", at)?;
+        if block.kind == BlockKind::Value {
+            self.value_instr(instr, block, at)
+        } else {
+            self.test_instr(instr, at)
+        }
+    }
+
+    /// Verifies what an instruction of a condition or table refers to.
+    fn test_instr(&self, instr: &Instr, at: At) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
+        let slot = |slot: u16| within("slot", slot.into(), chunk.slots.len(), at);
         match *instr {
             Instr::Int { slot: id, .. }
             | Instr::Float { slot: id, .. }
             | Instr::Truth { slot: id, .. }
-            | Instr::Missing { slot: id, .. } => slot(id.into()),
+            | Instr::Missing { slot: id, .. } => slot(id),
             Instr::Text { slot: id, string, .. } => {
-                slot(id.into())?;
+                slot(id)?;
                 within("string", string as usize, chunk.strings.len(), at)
             }
             Instr::Test { pred, .. } | Instr::Memo { pred, .. } => {
@@ -317,7 +333,21 @@ impl Verifier<'_> {
                 within("table", table.index(), chunk.tables.len(), at)
             }
             Instr::Jump { .. } | Instr::Answer { .. } | Instr::Choose { .. } | Instr::Nothing => Ok(()),
-            Instr::Slot { dst, slot: id } => register(dst).and(slot(id)),
+            _ => require(false, MISPLACED, at),
+        }
+    }
+
+    /// Verifies what an instruction of a value refers to.
+    fn value_instr(&self, instr: &Instr, block: &Block, at: At) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
+        let register = |register: Reg| within("register", register.into(), block.frame(), at);
+        let window = |first: Reg, len: u16| {
+            within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
+        };
+        match *instr {
+            Instr::Slot { dst, slot } => {
+                register(dst).and(within("slot", slot as usize, chunk.slots.len(), at))
+            }
             Instr::Const { dst, constant } => {
                 register(dst).and(within("constant", constant as usize, chunk.consts.len(), at))
             }
@@ -352,6 +382,7 @@ impl Verifier<'_> {
                 .and(self.kind_of(holds, BlockKind::Condition, at))
                 .and(self.kind_of(fails, BlockKind::Condition, at)),
             Instr::IfPresent { src, .. } | Instr::Yield { src } => register(src),
+            _ => require(false, MISPLACED, at),
         }
     }
 

@@ -89,7 +89,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Machine::new(code, begun, cells, slots)
     }
 
-    // Moving a machine, or a VM that is yet to be made, copies the room for one: made where it stays.
+    // Moving a machine, or a VM that is yet to be made, copies it whole: made where it stays.
     #[inline(always)]
     fn new(
         code: &'a JitCode,
@@ -97,7 +97,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         cells: Cells<'a>,
         slots: *const Value<'a>,
     ) -> Machine<'a, M> {
-        let Begun { basis, message, room, home } = begun;
+        let Begun { basis, message, workspace, home } = begun;
         Machine {
             slots,
             memo: basis.memo.cells.as_ptr(),
@@ -106,7 +106,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
             result: Value::Missing,
             code,
             basis,
-            vm: LateVm::new(message, room),
+            vm: LateVm::new(message, workspace),
             cells,
             home,
             panic: None,

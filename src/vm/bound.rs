@@ -36,8 +36,8 @@ impl<'a> BoundVm<'a> {
         slots: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> BoundVm<'a> {
-        let Parts { epoch, last, memo, room, slots: cells, .. } = scratch.begin(code.chunk());
-        BoundVm { vm: Vm::new(code, hosts, slots, epoch, memo, room), epochs: Epochs::new(last, cells) }
+        let Parts { epoch, last, memo, workspace, slots: cells, .. } = scratch.begin(code.chunk());
+        BoundVm { vm: Vm::new(code, hosts, slots, epoch, memo, workspace), epochs: Epochs::new(last, cells) }
     }
 
     /// Gives a binding its value.

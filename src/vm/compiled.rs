@@ -1,4 +1,4 @@
-//! What compiled code needs of the machine: the answers that both keep, a place for each slot, and the
+//! The part of the machine that compiled code needs: the answers that both keep, a place for each slot, and the
 //! machine itself when something is asked that only it can answer.
 
 use super::scratch::{Parts, Scratch, grow, prepared, recycle_cells};
@@ -11,21 +11,21 @@ use serde_json::Value as Json;
 pub(crate) use super::End;
 pub(crate) use super::bound::Epochs;
 pub(crate) use super::follow::{Memo, follow};
-pub(crate) use super::scratch::{Cells, Room};
+pub(crate) use super::scratch::{Cells, Workspace};
 pub(crate) use super::test::has_element;
 
 /// A decision begun under a new number.
 pub(crate) struct Begun<'a, M> {
     pub basis: Basis<'a>,
-    /// What gives the slots their values.
+    /// The source of the slots' values.
     pub message: M,
-    /// What the machine works in.
-    pub room: &'a mut Room,
-    /// Where the room for slots comes from.
+    /// The machine's working memory.
+    pub workspace: &'a mut Workspace,
+    /// The place that keeps the slots' places between decisions.
     pub home: &'a mut Cells<'static>,
 }
 
-/// What a decision rests on, whatever its message.
+/// The basis of a decision, whatever its message.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'a> {
     pub code: &'a Bytecode,
@@ -36,7 +36,7 @@ pub(crate) struct Basis<'a> {
 
 /// A machine that is made when first asked for: a decision that does not need it is spared its cost.
 pub(crate) struct LateVm<'a, M> {
-    seed: Option<(M, &'a mut Room)>,
+    seed: Option<(M, &'a mut Workspace)>,
     made: Option<Vm<'a, M>>,
 }
 
@@ -49,10 +49,10 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Begun<'a, JsonMessage<'a>> {
-        let Parts { epoch, memo, room, slots, cells, .. } = scratch.begin(code.chunk());
+        let Parts { epoch, memo, workspace, slots, cells, .. } = scratch.begin(code.chunk());
         let message = JsonMessage::new(code.chunk(), message, slots, epoch);
         let memo = Memo { cells: memo, epoch };
-        Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
+        Begun { basis: Basis { code, hosts, memo }, message, workspace, home: cells }
     }
 }
 
@@ -60,9 +60,9 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
     /// Over whatever gives the slots their values.
     #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
-        let Parts { epoch, memo, room, cells, .. } = scratch.begin(code.chunk());
+        let Parts { epoch, memo, workspace, cells, .. } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
-        Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
+        Begun { basis: Basis { code, hosts, memo }, message, workspace, home: cells }
     }
 }
 
@@ -74,17 +74,17 @@ impl<'a> Begun<'a, Rooted<'a>> {
         message: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> (Begun<'a, Rooted<'a>>, Epochs<'a>) {
-        let Parts { epoch, last, memo, room, slots, cells } = scratch.begin(code.chunk());
+        let Parts { epoch, last, memo, workspace, slots, cells } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
-        let begun = Begun { basis: Basis { code, hosts, memo }, message, room, home: cells };
+        let begun = Begun { basis: Basis { code, hosts, memo }, message, workspace, home: cells };
         (begun, Epochs::new(last, slots))
     }
 }
 
 impl<'a, M: Message<'a>> LateVm<'a, M> {
     #[inline(always)]
-    pub fn new(message: M, room: &'a mut Room) -> LateVm<'a, M> {
-        LateVm { seed: Some((message, room)), made: None }
+    pub fn new(message: M, workspace: &'a mut Workspace) -> LateVm<'a, M> {
+        LateVm { seed: Some((message, workspace)), made: None }
     }
 
     /// The machine; `None` only when making it panicked before.
@@ -98,9 +98,9 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
 
     #[inline(never)]
     fn make(&mut self, basis: &Basis<'a>) {
-        let Some((message, room)) = self.seed.take() else { return };
+        let Some((message, workspace)) = self.seed.take() else { return };
         let Basis { code, hosts, memo: Memo { cells, epoch } } = *basis;
-        self.made = Some(Vm::new(code, hosts, message, epoch, cells, room));
+        self.made = Some(Vm::new(code, hosts, message, epoch, cells, workspace));
     }
 
     /// A text as a predicate wants it prepared: the machine's own work, for which it need not be made.
@@ -109,9 +109,9 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
         if let Some(vm) = &mut self.made {
             return Some(prepared(vm.texts, vm.buffer, epoch, pred, text));
         }
-        let (_, room) = self.seed.as_mut()?;
-        grow(&mut room.texts, basis.code.chunk().texts.len());
-        Some(prepared(&mut room.texts, &mut room.buffer, epoch, pred, text))
+        let (_, workspace) = self.seed.as_mut()?;
+        grow(&mut workspace.texts, basis.code.chunk().texts.len());
+        Some(prepared(&mut workspace.texts, &mut workspace.buffer, epoch, pred, text))
     }
 
     /// The host functions' record; `None` when none can have been called.

@@ -1,4 +1,4 @@
-//! Where the values of slots come from.
+//! The sources of slot values.
 
 use super::scratch::{SlotCells, Stamp, grow, recycle, recycle_objects};
 use crate::bytecode::Chunk;
@@ -56,7 +56,7 @@ impl<'a> JsonMessage<'a> {
     ) -> JsonMessage<'a> {
         let SlotCells { slots, nodes, values: values_home, objects: objects_home } = cells;
         grow(slots, chunk.slots.len());
-        grow(nodes, chunk.nodes.len());
+        grow(nodes, chunk.objects.len());
         let values = recycle(std::mem::take(values_home));
         let objects = recycle_objects(std::mem::take(objects_home));
         JsonMessage { chunk, message, epoch, slots, nodes, values, objects, values_home, objects_home }
@@ -67,7 +67,7 @@ impl<'a> JsonMessage<'a> {
     fn load(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
         let Some(code) = chunk.slots.get(slot) else { return usize::MAX };
-        let mut json = self.node(code.node);
+        let mut json = self.node(code.object);
         for key in &code.rest {
             json = get(json, key);
         }
@@ -92,7 +92,7 @@ impl<'a> JsonMessage<'a> {
             _ => {}
         }
         let chunk = self.chunk;
-        let code = chunk.nodes.get(at).filter(|code| code.parent == NONE || code.parent < node)?;
+        let code = chunk.objects.get(at).filter(|code| code.parent == NONE || code.parent < node)?;
         let object = get(self.node(code.parent), &code.key);
         if let Some(stamp) = self.nodes.get_mut(at) {
             *stamp = Stamp { epoch: self.epoch, at: self.objects.len() as u32 };

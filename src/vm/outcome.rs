@@ -1,4 +1,4 @@
-//! What is computed once a statement is chosen: the arguments of a handler, and the nodes that a router
+//! The values computed once a statement is chosen: the arguments of a handler, and the nodes that a router
 //! sends on to. The machine that chose computes it, so that what was read, kept and asked of host functions
 //! on the way serves it too.
 

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 /// Room that is kept from one [`Rooted`] to the next.
 #[derive(Debug, Default)]
 pub struct RootedScratch {
-    /// Where the value of each slot is kept, and in which version of its root it was read.
+    /// The place of each slot's value, and the version of its root that it was read in.
     stamps: Vec<Stamp64>,
     versions: Vec<u64>,
     version: u64,
@@ -30,7 +30,7 @@ pub struct Rooted<'a> {
 }
 
 impl<'a> Rooted<'a> {
-    /// With so many bindings, none of which has a value yet.
+    /// Makes room for a number of bindings, none of which has a value yet.
     pub fn new(
         slots: &'a [Slot],
         message: &'a Json,

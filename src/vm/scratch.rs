@@ -1,4 +1,4 @@
-//! What a thread keeps from decision to decision.
+//! The working memory that a thread keeps from decision to decision.
 
 use super::probe::Probe;
 use crate::bytecode::Chunk;
@@ -10,20 +10,20 @@ use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// Room to decide in: one a thread, for any rule sets and messages in turn.
+/// The memory to decide in: one a thread, for any rule sets and messages in turn.
 #[derive(Debug, Default)]
 pub struct Scratch {
     epoch: u32,
     memo: Vec<u32>,
-    room: Room,
+    workspace: Workspace,
     slots: SlotCells,
     #[cfg(feature = "jit")]
     cells: Cells<'static>,
 }
 
-/// What the machine works in beside the memo cells.
+/// The machine's working memory beside the memo cells.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct Workspace {
     pub(super) bump: Bump,
     pub(super) texts: Vec<Prepared>,
     pub(super) cached: Vec<u32>,
@@ -82,28 +82,28 @@ pub(super) struct SlotCells {
     pub objects: Vec<Option<&'static Json>>,
 }
 
-/// Where something read in the decision of that number is kept.
+/// The place of something that was read in the decision of that number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     pub epoch: u32,
     pub at: u32,
 }
 
-/// Where something read in a version of what it was read from is kept.
+/// The place of something, and the version of its source that it was read in.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp64 {
     pub version: u64,
     pub at: u32,
 }
 
-/// What [`Scratch::begin`] lends.
+/// The parts that [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
     pub epoch: u32,
     /// The number of the last epoch, for who begins further ones.
     pub last: &'a mut u32,
     /// Shared with compiled code, which writes answers as well.
     pub memo: &'a [Cell<u32>],
-    pub room: &'a mut Room,
+    pub workspace: &'a mut Workspace,
     pub slots: &'a mut SlotCells,
     /// For compiled code: a place for each slot, empty until it is read.
     #[cfg(feature = "jit")]
@@ -128,7 +128,7 @@ impl Scratch {
             epoch: self.epoch,
             last: &mut self.epoch,
             memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
-            room: &mut self.room,
+            workspace: &mut self.workspace,
             slots: &mut self.slots,
             #[cfg(feature = "jit")]
             cells: &mut self.cells,
@@ -139,7 +139,7 @@ impl Scratch {
     #[cold]
     fn forget(&mut self) -> u32 {
         self.slots.forget();
-        let Room { cached, texts, probe, .. } = &mut self.room;
+        let Workspace { cached, texts, probe, .. } = &mut self.workspace;
         forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, probe)
     }
 
@@ -149,10 +149,10 @@ impl Scratch {
         self.epoch = epoch & !3;
     }
 
-    /// Where the registers lie and how many have room.
+    /// Returns where the registers lie and how many there is room for.
     #[cfg(test)]
     pub(super) fn registers(&self) -> (usize, usize) {
-        (self.room.values.as_ptr() as usize, self.room.values.capacity())
+        (self.workspace.values.as_ptr() as usize, self.workspace.values.capacity())
     }
 }
 
@@ -210,14 +210,14 @@ mod tests {
         let text = String::from("x");
         let mut values: Vec<Value<'_>> = vec![Value::Str(&text); 100];
         values.reserve(28);
-        let (at, room) = (values.as_ptr() as usize, values.capacity());
+        let (at, capacity) = (values.as_ptr() as usize, values.capacity());
         let values: Vec<Value<'static>> = recycle(values);
-        assert_eq!((values.as_ptr() as usize, values.capacity(), values.len()), (at, room, 0));
+        assert_eq!((values.as_ptr() as usize, values.capacity(), values.len()), (at, capacity, 0));
         let json = Json::Null;
         let objects = vec![Some(&json); 100];
-        let (at, room) = (objects.as_ptr() as usize, objects.capacity());
+        let (at, capacity) = (objects.as_ptr() as usize, objects.capacity());
         let objects: Vec<Option<&'static Json>> = recycle_objects(objects);
-        assert_eq!((objects.as_ptr() as usize, objects.capacity()), (at, room));
+        assert_eq!((objects.as_ptr() as usize, objects.capacity()), (at, capacity));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return Tri::Unknown;
         };
         match left {
-            Value::Str(text) if keywords.search == Search::Matches => matcher.holds(text).into(),
+            Value::Str(text) if !keywords.search.prepares_texts() => matcher.holds(text).into(),
             Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
             Value::JsonList(_) | Value::List(_) if keywords.search == Search::Contains => {
                 self.list_contains(pred, keywords, left)
@@ -125,6 +125,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         mode: TestMode,
     ) -> Option<(Value<'a>, Value<'a>)> {
         let text = mode.text;
+        let literal = op.info().search.is_some_and(Search::is_literal);
         match (op, mode.quantity, left, right) {
             (Op::Eq | Op::Ne, None, Value::Str(a), Value::Str(b)) => {
                 Some((self.prepare(a, text), self.prepare(b, text)))
@@ -132,7 +133,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             (Op::Eq | Op::Ne, None, ..) => Some((left, right)),
             (Op::In, None, Value::Str(a), _) => Some((self.prepare(a, text), self.prepare_list(right, text))),
             (Op::In, None, ..) => Some((left, right)),
-            (Op::Contains | Op::StartsWith | Op::EndsWith, None, Value::Str(a), Value::Str(b)) => {
+            (_, None, Value::Str(a), Value::Str(b)) if literal => {
                 Some((self.prepare(a, text), self.prepare(b, text)))
             }
             (Op::Contains, None, Value::JsonList(_) | Value::List(_), Value::Str(b)) => {
@@ -142,8 +143,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
                 Some((self.prepare_list(left, text), self.prepare(b, text)))
             }
-            (Op::Contains | Op::StartsWith | Op::EndsWith, None, ..) => Some((left, right)),
-            (Op::Contains | Op::StartsWith | Op::EndsWith, Some(_), Value::Str(a), _) => {
+            (_, None, ..) if literal => Some((left, right)),
+            (_, Some(_), Value::Str(a), _) if literal => {
                 Some((self.prepare(a, text), self.prepare_list(right, text)))
             }
             (Op::Contains, Some(_), ..) if !has_times(left) && !has_times(right) => {
@@ -173,7 +174,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-/// Whether a list has a text among its elements; of anything else that is unknown.
+/// Tells whether a list has a text among its elements; of anything else that is unknown.
 pub(crate) fn has_element(list: Value<'_>, wanted: &str) -> Tri {
     if let Value::JsonList(items) = list {
         return items.iter().any(|item| item.as_str() == Some(wanted)).into();

@@ -11,7 +11,7 @@ use super::*;
 use crate::bytecode::{disasm::disassemble, lower, verify};
 use crate::decision::Chosen;
 use crate::ops::{Op, Quantity, TestMode};
-use crate::sema::hir::{Outcome, Program};
+use crate::sema::hir::{BindingId, Outcome, Program, Root, ValueId};
 use crate::sema::normal::{CondId, NCond, NExpr, Normal};
 use crate::text::TextMode;
 use crate::ty::KindSet;
@@ -200,6 +200,47 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
         for _ in 0..3 {
             let mut decide = |message| Vm::json(&code, &[], message, &mut scratch).decide(TableId(0)).chosen;
             assert_eq!((decide(&yes), decide(&no)), (chosen(0), None));
+        }
+    }
+}
+
+/// A new value of a binding begins an epoch, also where the numbers of epochs begin anew: nothing that was
+/// kept of the last one counts.
+#[test]
+fn what_was_kept_of_a_binding_is_forgotten_with_it() {
+    let mut build = Build::default();
+    let (n, text) = (build.slot("n", KindSet::NUMBER), build.slot("t", KindSet::STRING));
+    for slot in &mut build.program.slots {
+        slot.root = Some(Root { id: BindingId(0), name: "one".into() });
+    }
+    let mode = TestMode { text: TextMode { fold: true, ..TextMode::PLAIN }, ..TestMode::default() };
+    let word = build.test(text, Op::Contains, json!("a"), mode);
+    let n = build.expr(NExpr::Slot(n));
+    let max = build.expr(NExpr::Call(crate::builtins::Function::Max, Box::new([n, n])));
+    let large = build.compare_expr(max, Op::Gt, json!(3));
+    build.route(0, word, None);
+    build.route(0, word, None);
+    build.route(0, large, None);
+    build.normal.values = vec![max];
+    let code = code(&build);
+    assert!(code.chunk().cached > 0 && code.chunk().preds.iter().any(|pred| pred.memo));
+    let elements =
+        json!([{"n": 1, "t": "xA"}, {"n": 5, "t": "b"}, {"n": 2, "t": "a"}, {}, {"n": 7, "t": "B"}]);
+    let expected: [&[u32]; 5] = [&[0, 1], &[2], &[0, 1], &[], &[2]];
+    let (message, mut scratch, mut room) = (json!({}), Scratch::new(), RootedScratch::default());
+    for epoch in [0, 4, u32::MAX - 12, 0] {
+        if epoch > 0 {
+            scratch.set_epoch(epoch);
+        }
+        let slots = Rooted::new(&build.program.slots, &message, 1, &mut room);
+        let mut vm = BoundVm::new(&code, &[], slots, &mut scratch);
+        for (element, expected) in elements.as_array().unwrap().iter().zip(expected) {
+            vm.bind(BindingId(0), Value::from_json(element));
+            for _ in 0..2 {
+                assert_eq!(vm.value(ValueId(0)).to_json(), element["n"]);
+                let matched: Vec<u32> = vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
+                assert_eq!(matched, expected, "{element}");
+            }
         }
     }
 }

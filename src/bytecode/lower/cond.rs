@@ -7,9 +7,9 @@ use crate::sema::normal::{CondId, ExprId, NCond, PredId};
 use crate::ty::KindSet;
 use smallvec::SmallVec;
 
-use super::survey::Node;
+use super::uses::Part;
 
-/// What is left to emit.
+/// A piece of work that is left.
 #[derive(Clone)]
 enum Task {
     /// A condition, that jumps to a label `when` it holds or does not, and else falls through.
@@ -49,7 +49,7 @@ impl Lowering<'_> {
                 NCond::Const(_) => {}
                 NCond::Test { pred, want } => self.emit_test(*pred, *want, when, &mut labels[label])?,
                 NCond::Each { .. } => {
-                    let each = self.loop_of(Node::Cond(cond.0))?;
+                    let each = self.loop_of(Part::Cond(cond.0))?;
                     self.emit_jump(Instr::Each { on, to: 0, each }, &mut labels[label])?;
                 }
                 NCond::And(parts) => spread(parts, false, when, label, &mut tasks, &mut labels),
@@ -72,7 +72,7 @@ impl Lowering<'_> {
 
     pub(super) fn add_loop(
         &mut self,
-        node: Node,
+        part: Part,
         list: ExprId,
         kinds: KindSet,
         body: CondId,
@@ -84,12 +84,12 @@ impl Lowering<'_> {
         let id = index(self.chunk.loops.len(), "loops")?;
         self.chunk.levels = self.chunk.levels.max(level.saturating_add(1));
         self.chunk.loops.push(Loop { list, kinds, body, level, all });
-        self.loops.insert(node, id);
+        self.loops.insert(part, id);
         Ok(())
     }
 
-    pub(super) fn loop_of(&self, node: Node) -> Result<u32, LowerError> {
-        self.loops.get(&node).copied().ok_or(LowerError::Malformed("unknown loop"))
+    pub(super) fn loop_of(&self, part: Part) -> Result<u32, LowerError> {
+        self.loops.get(&part).copied().ok_or(LowerError::Malformed("unknown loop"))
     }
 }
 

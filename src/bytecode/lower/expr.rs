@@ -1,6 +1,6 @@
 //! Values: operands, and blocks that compute into registers.
 
-use super::survey::Node;
+use super::uses::Part;
 use super::{Label, LowerError, Lowering, index};
 use crate::builtins::Function;
 use crate::bytecode::chunk::{BlockKind, NONE, Operand};
@@ -18,7 +18,7 @@ impl Lowering<'_> {
         let id = ExprId(expr);
         match self.expr(id)?.clone() {
             NExpr::Count { list, kinds, body, level } => {
-                self.add_loop(Node::Expr(expr), list, kinds, body, level, false)?;
+                self.add_loop(Part::Expr(expr), list, kinds, body, level, false)?;
             }
             NExpr::Cond { holds, fails } => {
                 self.cond_block(holds)?;
@@ -26,7 +26,7 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        if self.survey.is_own_expr(expr) {
+        if self.uses.is_own_expr(expr) {
             self.expr_block(id)?;
         }
         Ok(())
@@ -53,7 +53,7 @@ impl Lowering<'_> {
         let mut registers = 0;
         self.emit_expr(id, 0, &mut registers, true)?;
         self.emit(Instr::Yield { src: 0 })?;
-        let info = self.survey.info(Node::Expr(id.0));
+        let info = self.uses.info(Part::Expr(id.0));
         let cache = if info.asks > 1 && info.is_closed() {
             let cache = self.chunk.cached;
             self.chunk.cached = index(cache as usize + 1, "values")?;
@@ -67,7 +67,7 @@ impl Lowering<'_> {
     }
 
     /// Emits a value into a register, using only those from there on. Nests no deeper than the
-    /// survey lets values nest in one block.
+    /// use analysis lets values nest in one block.
     fn emit_expr(&mut self, id: ExprId, dst: Reg, registers: &mut u16, root: bool) -> Result<(), LowerError> {
         *registers = (*registers).max(next(dst)?);
         if !root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
@@ -118,7 +118,7 @@ impl Lowering<'_> {
                 self.emit(Instr::Extern { dst, first: dst, len, function: function.0 })
             }
             NExpr::Count { .. } => {
-                let each = self.loop_of(Node::Expr(id.0))?;
+                let each = self.loop_of(Part::Expr(id.0))?;
                 self.emit(Instr::Count { dst, each })
             }
             NExpr::Cond { holds, fails } => {

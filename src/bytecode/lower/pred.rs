@@ -1,9 +1,9 @@
 //! Predicates: which of the faster checks answers each.
 
-use super::survey::Node;
+use super::uses::Part;
 use super::{LowerError, Lowering, index};
 use crate::builtins::Function;
-use crate::bytecode::chunk::{Check, Keywords, Members, NONE, Operand, Pred, Search};
+use crate::bytecode::chunk::{Check, Keywords, Members, NONE, Operand, Pred};
 use crate::bytecode::instr::Cmp;
 use crate::ops::{Cost, Op, Quantity, TestMode};
 use crate::sema::hir::Const;
@@ -23,7 +23,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         let pred = self.normal.preds[at].clone();
-        let info = self.survey.info(Node::Pred(id));
+        let info = self.uses.info(Part::Pred(id));
         let memo = info.cost > Cost::Scalar && info.asks > 1 && info.is_closed();
         let (check, left) = self.check(&pred)?;
         let left = self.operand(left)?;
@@ -38,12 +38,12 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Where the prepared text of a slot is kept.
+    /// Returns the place that keeps the prepared text of a slot.
     fn text_of(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let raw = match pred.check {
             Check::Equals(_) | Check::Members(_) => false,
-            Check::Keywords(at) => self.chunk.keywords[at as usize].search == Search::Matches,
+            Check::Keywords(at) => !self.chunk.keywords[at as usize].search.prepares_texts(),
             _ => true,
         };
         let Operand::Slot(slot) = pred.left else { return Ok(NONE) };
@@ -132,14 +132,7 @@ impl Lowering<'_> {
         constant: Option<Const>,
         left: ExprId,
     ) -> Result<(Check, ExprId), LowerError> {
-        let search = match op {
-            Op::Contains => Search::Contains,
-            Op::StartsWith => Search::Starts,
-            Op::EndsWith => Search::Ends,
-            Op::Like => Search::Like,
-            Op::Matches => Search::Matches,
-            _ => return Ok((Check::Generic, left)),
-        };
+        let Some(search) = op.info().search else { return Ok((Check::Generic, left)) };
         let words = constant.and_then(|constant| words(&constant, mode.quantity));
         let all = match mode.quantity {
             None | Some(Quantity::Any) => false,

@@ -1,7 +1,7 @@
-//! How slots are read: paths that begin alike share the walk to where they part.
+//! The lowering of slots: paths that begin alike share the walk to where they part.
 
 use super::{LowerError, index};
-use crate::bytecode::chunk::{Chunk, NONE, PathNode, SlotCode};
+use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
 use crate::sema::hir::{Program, Slot};
 use hashbrown::HashMap;
 
@@ -10,7 +10,7 @@ pub(in crate::bytecode) const MAX_SHARED_DEPTH: usize = 32;
 
 /// An object of the message that a slot lies in or behind.
 struct Object {
-    /// How many slots do.
+    /// The number of slots that do.
     users: u32,
     /// Its number in the chunk, once it has one.
     node: u32,
@@ -43,13 +43,13 @@ pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerErr
                 break;
             }
             if object.node == NONE {
-                object.node = index(chunk.nodes.len(), "fields")?;
-                chunk.nodes.push(PathNode { parent: node, key: name.clone() });
+                object.node = index(chunk.objects.len(), "fields")?;
+                chunk.objects.push(SharedObject { parent: node, key: name.clone() });
             }
             (node, at, depth) = (object.node, *inside, depth + 1);
         }
         chunk.slots.push(SlotCode {
-            node,
+            object: node,
             rest: slot.path[depth..].into(),
             kinds: slot.kinds,
             name: slot.name().into(),

@@ -206,7 +206,7 @@ impl Body<'_, '_, '_> {
             return;
         }
         self.go(on_text);
-        if !pred.mode.text.is_plain() && keywords.search != Search::Matches {
+        if !pred.mode.text.is_plain() && keywords.search.prepares_texts() {
             let args = [self.address(pred), self.address(matcher), self.place(slot)];
             let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
             return self.branch_bool(holds, targets);

@@ -127,7 +127,10 @@ impl<'a> Checker<'a> {
         let text = if row.accepts.case && texts(&left.ty) && texts(&right.ty) {
             TextMode {
                 fold: written.case.unwrap_or(settings.case) == Case::Ignore,
-                form: if row.op == Op::Matches { Default::default() } else { settings.form },
+                form: match row.search {
+                    Some(search) if !search.prepares_texts() => Default::default(),
+                    _ => settings.form,
+                },
             }
         } else {
             TextMode::default()

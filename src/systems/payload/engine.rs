@@ -18,10 +18,11 @@ pub(super) struct Engine<'a> {
     hosts: &'a [Host],
     input: &'a Json,
     bump: &'a Bump,
-    /// What the reference has asked of host functions.
+    /// The calls of host functions that the reference has made.
     calls: Option<HostCalls<'a>>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is the VM nearly always")]
 enum Machine<'a> {
     Reference(Rooted<'a>),
     Vm(BoundVm<'a>),

@@ -20,11 +20,11 @@ pub(super) struct Found {
     pub violation: Violation,
     pub steps: Vec<OwnStep>,
     pub mend: Option<Mend>,
-    /// How the rule's condition came to hold, when that was asked for.
+    /// The trace of the rule's condition, when that was asked for.
     pub trace: Option<TraceNode>,
 }
 
-/// What mends a violation.
+/// The correction of a violation.
 #[derive(Clone, Debug)]
 pub(super) enum Mend {
     Default(Json),

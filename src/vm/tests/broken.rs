@@ -29,6 +29,9 @@ fn sample() -> Chunk {
     build.route(0, all, None);
     build.route(1, all, None);
     build.otherwise(1, None);
+    let (holds, fails) = (all, any);
+    let value = build.expr(NExpr::Cond { holds, fails });
+    build.normal.values = vec![elements, value];
     code(&build).chunk().clone()
 }
 
@@ -49,6 +52,9 @@ fn refused(tamper: impl FnOnce(&mut Chunk)) -> VerifyError {
         let mut vm = Vm::json(&code, &[], &message, &mut scratch);
         if !matches!(error, VerifyError::Jump { .. }) {
             vm.decide(TableId(0));
+            for value in 0..3 {
+                let _ = vm.value(ValueId(value));
+            }
         }
     }
     error
@@ -64,7 +70,7 @@ fn a_sound_chunk_is_accepted() {
 fn jumps_go_forward_within_their_block() {
     let jump = |to: fn(u32, u32) -> u32| {
         refused(|chunk| {
-            let block = *chunk.blocks.last().unwrap();
+            let block = *chunk.blocks.iter().rfind(|block| block.kind == BlockKind::Table).unwrap();
             let at = block.start + at(&chunk.instrs[block.start as usize..], |i| i.target().is_some()) as u32;
             *chunk.instrs[at as usize].target_mut().unwrap() = to(at, block.end);
         })
@@ -110,13 +116,15 @@ fn indices_lie_within_their_pools() {
     out(refused(|chunk| chunk.loops[0].level = 1));
     out(refused(|chunk| chunk.levels = 0));
     out(refused(|chunk| chunk.members[0].constant = NONE));
-    out(refused(|chunk| chunk.slots[0].node = 7));
+    out(refused(|chunk| chunk.slots[0].object = 7));
     out(refused(|chunk| chunk.preds.clear()));
     out(refused(|chunk| chunk.strings.clear()));
     out(refused(|chunk| chunk.keywords.clear()));
     out(refused(|chunk| chunk.texts.clear()));
     out(refused(|chunk| chunk.shared.clear()));
     out(refused(|chunk| chunk.tables[0].block = 99));
+    out(refused(|chunk| chunk.values[0] = Operand::Slot(SlotId(3))));
+    out(refused(|chunk| chunk.values[1] = Operand::Block(99)));
 }
 
 #[test]
@@ -125,6 +133,7 @@ fn kinds_are_kept_apart() {
     kind(refused(|chunk| {
         chunk.instrs.push(Instr::Nothing);
     }));
+    kind(refused(|chunk| chunk.values[0] = Operand::Block(chunk.tables[0].block)));
     kind(refused(|chunk| {
         let last = chunk.instrs.len() - 1;
         chunk.instrs[last] = Instr::Goto { route: RuleId(0), table: TableId(1) };
@@ -152,7 +161,7 @@ fn kinds_are_kept_apart() {
     }));
     kind(refused(|chunk| chunk.keywords[0].words = Box::new([])));
     kind(refused(|chunk| chunk.keywords[0].mode = TextMode::PLAIN));
-    kind(refused(|chunk| chunk.nodes[0].parent = 0));
+    kind(refused(|chunk| chunk.objects[0].parent = 0));
     kind(refused(|chunk| chunk.texts[0].1 = TextMode::PLAIN));
     kind(refused(|chunk| chunk.tables[0].routes[0].end += 1));
     kind(refused(|chunk| chunk.blocks[0].end += 1));

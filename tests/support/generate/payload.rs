@@ -242,11 +242,15 @@ impl Writer<'_> {
             let _ = write!(self.out, "  require \"{id}\"{at}{when}: {condition} else \"so it must be\"");
         }
         if !at.is_empty() && self.random.chance(25) {
+            let computed = match field.kind {
+                Kind::Int | Kind::Number => format!(" clamp min(max({}, 1), 4)", field.name),
+                _ => format!(" default lower({})", field.name),
+            };
             let mend = match field.kind {
                 Kind::Int | Kind::Number => {
-                    &[" clamp 3", " default 2", " remove", " clamp options.limit"][..]
+                    &[" clamp 3", " default 2", " remove", " clamp options.limit", &computed][..]
                 }
-                Kind::Text => &[" default \"ab\"", " remove"],
+                Kind::Text => &[" default \"ab\"", " remove", &computed],
                 _ => &[" remove"],
             };
             self.out.push_str(self.random.pick(mend));
@@ -316,6 +320,21 @@ impl Writer<'_> {
         forms[self.random.below(forms.len())].clone()
     }
 
+    /// A `let`, and two rules that look at what it defines.
+    fn made(&mut self, scope: &[Field], place: &str) {
+        let field = scope[self.random.below(scope.len())].clone();
+        let (value, kind) = match field.kind {
+            Kind::Text => (format!("lower({}) ?? \"none\"", field.name), Kind::Text),
+            Kind::Int | Kind::Number => (format!("{} * 2 - 1", field.name), Kind::Number),
+            Kind::Texts => (format!("{}[0]", field.name), Kind::Text),
+            _ => return,
+        };
+        let name = format!("made{}", self.rules);
+        let _ = writeln!(self.out, "  let {name} = {value}");
+        let made = [Field { name, kind }];
+        (0..2).for_each(|_| self.rule(&made, Some(place)));
+    }
+
     /// Rules about each element or entry of a field.
     fn each(&mut self, field: &Field, fields: &[Field], leaf: &[Field]) {
         if !self.random.chance(60) {
@@ -339,6 +358,7 @@ impl Writer<'_> {
         };
         let _ = writeln!(self.out, "  {head} {} {{", field.name);
         let place = if field.kind == Kind::Dict { format!("{}[key]", field.name) } else { "one".to_owned() };
+        self.made(&scope, &place);
         self.rule(&scope, Some(&place));
         if self.random.chance(40) {
             // A rule about the element that looks at the object, too.

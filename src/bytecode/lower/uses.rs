@@ -1,4 +1,4 @@
-//! What lowering must know of every part before it emits any: who uses it, what it costs, which
+//! The use analysis: what lowering must know of every part before it emits any: who uses it, what it costs, which
 //! loops' elements it reads, how large its code is.
 
 use super::LowerError;
@@ -7,7 +7,7 @@ use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 
 /// Part of the normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Node {
+pub(super) enum Part {
     /// A value.
     Expr(u32),
     /// A predicate.
@@ -16,29 +16,29 @@ pub(super) enum Node {
     Cond(u32),
 }
 
-/// What is known of a part.
+/// The facts about a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
-    /// How many parts use it, as often as they do; 0 when no route needs it.
+    /// The number of its uses by other parts; 0 when nothing needs it.
     pub uses: u32,
-    /// How many places in the code ask for it.
+    /// The number of places in the code that ask for it.
     pub asks: u32,
-    /// What evaluating it costs: the dearest of its parts.
+    /// The cost of evaluating it: that of the dearest of its parts.
     pub cost: Cost,
     /// The levels of the loops around it whose elements it reads, as bits; levels from 63 on share
     /// the last, which is never taken away.
     pub free: u64,
     /// About how many instructions it takes where it is used.
     pub size: u32,
-    /// How deep values nest in it without a block between.
+    /// The depth to which values nest in it without a block between.
     pub height: u32,
 }
 
 impl Info {
-    /// Of what no route needs.
+    /// The facts about a part that nothing needs.
     const NOTHING: Info = Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 };
 
-    /// Whether it has the same value all over the decision.
+    /// Returns true when it has the same value all over the decision.
     pub fn is_closed(&self) -> bool {
         self.free == 0
     }
@@ -50,9 +50,9 @@ const MAX_HEIGHT: u32 = 32;
 const SHARED_SIZE: u32 = 4;
 
 /// All that is known.
-pub(super) struct Survey {
+pub(super) struct UseAnalysis {
     /// Every part that a route needs, operands before users.
-    pub order: Vec<Node>,
+    pub order: Vec<Part>,
     infos: Vec<Info>,
     own: Vec<bool>,
     exprs: usize,
@@ -67,41 +67,41 @@ fn unbind(free: u64, level: u32) -> u64 {
     if level < 63 { free & !level_bit(level) } else { free }
 }
 
-impl Survey {
-    /// Surveys a normal form.
-    pub fn of(normal: &Normal) -> Result<Survey, LowerError> {
+impl UseAnalysis {
+    /// Analyses a normal form.
+    pub fn of(normal: &Normal) -> Result<UseAnalysis, LowerError> {
         let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
         let total = exprs + preds + normal.conds.len();
         super::index(total, "parts of conditions")?;
         let (infos, own) = (vec![Info::NOTHING; total], vec![false; total]);
-        let mut survey = Survey { order: Vec::with_capacity(total), infos, own, exprs, preds };
-        survey.sort(normal)?;
-        survey.measure(normal);
-        survey.count_asks(normal);
-        Ok(survey)
+        let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, own, exprs, preds };
+        analysis.sort(normal)?;
+        analysis.measure(normal);
+        analysis.count_asks(normal);
+        Ok(analysis)
     }
 
-    fn at(&self, node: Node) -> usize {
-        match node {
-            Node::Expr(id) => id as usize,
-            Node::Pred(id) => self.exprs + id as usize,
-            Node::Cond(id) => self.exprs + self.preds + id as usize,
+    fn at(&self, part: Part) -> usize {
+        match part {
+            Part::Expr(id) => id as usize,
+            Part::Pred(id) => self.exprs + id as usize,
+            Part::Cond(id) => self.exprs + self.preds + id as usize,
         }
     }
 
-    /// What is known of a part. Of one that no route needs, nothing much.
-    pub fn info(&self, node: Node) -> Info {
-        self.infos.get(self.at(node)).copied().unwrap_or(Info::NOTHING)
+    /// Returns the facts about a part, [`Info::NOTHING`] where nothing needs it.
+    pub fn info(&self, part: Part) -> Info {
+        self.infos.get(self.at(part)).copied().unwrap_or(Info::NOTHING)
     }
 
-    /// Whether a condition gets a block of its own.
+    /// Returns true when a condition gets a block of its own.
     pub fn is_own_cond(&self, cond: u32) -> bool {
-        self.own.get(self.at(Node::Cond(cond))).copied().unwrap_or(false)
+        self.own.get(self.at(Part::Cond(cond))).copied().unwrap_or(false)
     }
 
-    /// Whether a value gets a block of its own, wherever it is used.
+    /// Returns true when a value gets a block of its own, wherever it is used.
     pub fn is_own_expr(&self, expr: u32) -> bool {
-        self.own.get(self.at(Node::Expr(expr))).copied().unwrap_or(false)
+        self.own.get(self.at(Part::Expr(expr))).copied().unwrap_or(false)
     }
 
     /// Puts the parts in order and counts their uses.
@@ -113,20 +113,20 @@ impl Survey {
             Done,
         }
         let mut state = vec![State::New; self.infos.len()];
-        let mut stack: Vec<Node> = Vec::with_capacity(16);
+        let mut stack: Vec<Part> = Vec::with_capacity(16);
         let mut children = Vec::with_capacity(8);
         for root in roots(normal) {
             let at = self.at(root);
             self.infos.get_mut(at).ok_or(LowerError::Malformed("unknown part"))?.uses += 1;
             stack.push(root);
-            while let Some(node) = stack.last().copied() {
-                let at = self.at(node);
+            while let Some(part) = stack.last().copied() {
+                let at = self.at(part);
                 match state.get(at).copied() {
                     None => return Err(LowerError::Malformed("unknown part")),
                     Some(State::New) => {
                         state[at] = State::Open;
                         children.clear();
-                        each_child(normal, node, &mut |child| children.push(child))?;
+                        each_child(normal, part, &mut |child| children.push(child))?;
                         for child in &children {
                             let at = self.at(*child);
                             match state.get(at) {
@@ -140,7 +140,7 @@ impl Survey {
                     }
                     Some(State::Open) => {
                         state[at] = State::Done;
-                        self.order.push(node);
+                        self.order.push(part);
                         stack.pop();
                     }
                     Some(State::Done) => {
@@ -161,10 +161,10 @@ impl Survey {
             }
         }
         for at in (0..self.order.len()).rev() {
-            let node = self.order[at];
-            let at = self.at(node);
+            let part = self.order[at];
+            let at = self.at(part);
             let places = if self.own[at] { 1 } else { self.infos[at].asks };
-            let _ = each_child(normal, node, &mut |child| {
+            let _ = each_child(normal, part, &mut |child| {
                 let at = self.at(child);
                 self.infos[at].asks = self.infos[at].asks.saturating_add(places);
             });
@@ -174,20 +174,20 @@ impl Survey {
     /// Computes the rest, operands first.
     fn measure(&mut self, normal: &Normal) {
         for at in 0..self.order.len() {
-            let node = self.order[at];
-            let mut sum = Info { cost: own_cost(normal, node), ..self.info(node) };
-            let mut visit = |child: Node| {
+            let part = self.order[at];
+            let mut sum = Info { cost: own_cost(normal, part), ..self.info(part) };
+            let mut visit = |child: Part| {
                 let info = self.info(child);
                 let inline = !self.own.get(self.at(child)).copied().unwrap_or(false);
                 sum.cost = sum.cost.max(info.cost);
-                sum.free |= match bound_level(normal, node, child) {
+                sum.free |= match bound_level(normal, part, child) {
                     Some(level) => unbind(info.free, level),
                     None => info.free,
                 };
                 if inline
                     && matches!(
-                        (node, child),
-                        (Node::Cond(_), Node::Cond(_)) | (Node::Expr(_), Node::Expr(_))
+                        (part, child),
+                        (Part::Cond(_), Part::Cond(_)) | (Part::Expr(_), Part::Expr(_))
                     )
                 {
                     sum.size = sum.size.saturating_add(info.size);
@@ -195,33 +195,33 @@ impl Survey {
                 }
             };
             // The order holds only parts whose children are known.
-            let _ = each_child(normal, node, &mut visit);
-            if let Node::Expr(id) = node
+            let _ = each_child(normal, part, &mut visit);
+            if let Part::Expr(id) = part
                 && let Some(NExpr::Var(level)) = normal.exprs.get(id as usize)
             {
                 sum.free = level_bit(*level);
             }
-            let at = self.at(node);
-            self.own[at] = wants_block(normal, node, &sum);
+            let at = self.at(part);
+            self.own[at] = wants_block(normal, part, &sum);
             self.infos[at] = sum;
         }
     }
 }
 
-/// What is asked for from outside: the conditions of routes, then values.
-fn roots(normal: &Normal) -> impl Iterator<Item = Node> {
-    let conditions = normal.tables.iter().flatten().map(|route| Node::Cond(route.cond.0));
-    conditions.chain(normal.values.iter().map(|value| Node::Expr(value.0)))
+/// The parts that are asked for from outside: the conditions of routes, then values.
+fn roots(normal: &Normal) -> impl Iterator<Item = Part> {
+    let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
+    conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
-/// The level that the body of a quantifier has bound, when `child` is the body of `node`.
-fn bound_level(normal: &Normal, node: Node, child: Node) -> Option<u32> {
-    match (node, child) {
-        (Node::Cond(id), Node::Cond(_)) => match normal.conds.get(id as usize) {
+/// The level that the body of a quantifier has bound, when `child` is the body of `part`.
+fn bound_level(normal: &Normal, part: Part, child: Part) -> Option<u32> {
+    match (part, child) {
+        (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
             Some(NCond::Each { level, .. }) => Some(*level),
             _ => None,
         },
-        (Node::Expr(id), Node::Cond(_)) => match normal.exprs.get(id as usize) {
+        (Part::Expr(id), Part::Cond(_)) => match normal.exprs.get(id as usize) {
             Some(NExpr::Count { level, .. }) => Some(*level),
             _ => None,
         },
@@ -229,37 +229,37 @@ fn bound_level(normal: &Normal, node: Node, child: Node) -> Option<u32> {
     }
 }
 
-fn wants_block(normal: &Normal, node: Node, info: &Info) -> bool {
+fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
     let large = info.size >= SHARED_SIZE;
-    match node {
-        Node::Pred(_) => false,
-        Node::Cond(id) => match normal.conds.get(id as usize) {
+    match part {
+        Part::Pred(_) => false,
+        Part::Cond(id) => match normal.conds.get(id as usize) {
             Some(NCond::And(_) | NCond::Or(_)) => info.uses > 1 && large,
             Some(NCond::Each { .. }) => info.uses > 1,
             _ => false,
         },
-        Node::Expr(id) => match normal.exprs.get(id as usize) {
+        Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_)) | None => false,
             _ => info.height >= MAX_HEIGHT || (info.uses > 1 && (large || info.cost > Cost::Scalar)),
         },
     }
 }
 
-/// What a part costs by itself.
-fn own_cost(normal: &Normal, node: Node) -> Cost {
-    match node {
-        Node::Expr(id) => match normal.exprs.get(id as usize) {
+/// The cost of a part by itself.
+fn own_cost(normal: &Normal, part: Part) -> Cost {
+    match part {
+        Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NExpr::Field(..) | NExpr::Index(..)) => Cost::Lookup,
             Some(NExpr::Call(function, _)) => function.info().cost,
             Some(NExpr::Extern(..)) => Cost::Host,
             Some(NExpr::Count { .. }) => Cost::Loop,
             _ => Cost::Scalar,
         },
-        Node::Pred(id) => match normal.preds.get(id as usize) {
+        Part::Pred(id) => match normal.preds.get(id as usize) {
             Some(NPred { ask: Ask::Op(op), .. }) => op.info().cost,
             _ => Cost::Scalar,
         },
-        Node::Cond(id) => match normal.conds.get(id as usize) {
+        Part::Cond(id) => match normal.conds.get(id as usize) {
             Some(NCond::Each { .. }) => Cost::Loop,
             _ => Cost::Scalar,
         },
@@ -267,10 +267,10 @@ fn own_cost(normal: &Normal, node: Node) -> Cost {
 }
 
 /// Calls with every direct part of a part.
-fn each_child(normal: &Normal, node: Node, visit: &mut dyn FnMut(Node)) -> Result<(), LowerError> {
-    let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Node::Expr(id.0)));
-    match node {
-        Node::Expr(id) => {
+fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
+    let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Part::Expr(id.0)));
+    match part {
+        Part::Expr(id) => {
             let expr = normal.exprs.get(id as usize).ok_or(LowerError::Malformed("unknown value"))?;
             match expr {
                 NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => {}
@@ -281,30 +281,30 @@ fn each_child(normal: &Normal, node: Node, visit: &mut dyn FnMut(Node)) -> Resul
                 NExpr::Op(_, left, Some(right)) => exprs(&[*left, *right]),
                 NExpr::Count { list, body, .. } => {
                     exprs(&[*list]);
-                    visit(Node::Cond(body.0));
+                    visit(Part::Cond(body.0));
                 }
                 NExpr::Cond { holds, fails } => {
-                    visit(Node::Cond(holds.0));
-                    visit(Node::Cond(fails.0));
+                    visit(Part::Cond(holds.0));
+                    visit(Part::Cond(fails.0));
                 }
             }
         }
-        Node::Pred(id) => {
+        Part::Pred(id) => {
             let pred = normal.preds.get(id as usize).ok_or(LowerError::Malformed("unknown predicate"))?;
             exprs(&[pred.left]);
             exprs(pred.right.as_slice());
         }
-        Node::Cond(id) => {
+        Part::Cond(id) => {
             let cond = normal.conds.get(id as usize).ok_or(LowerError::Malformed("unknown condition"))?;
             match cond {
                 NCond::Const(_) => {}
-                NCond::Test { pred, .. } => visit(Node::Pred(pred.0)),
+                NCond::Test { pred, .. } => visit(Part::Pred(pred.0)),
                 NCond::And(parts) | NCond::Or(parts) => {
-                    parts.iter().for_each(|part: &CondId| visit(Node::Cond(part.0)));
+                    parts.iter().for_each(|part: &CondId| visit(Part::Cond(part.0)));
                 }
                 NCond::Each { list, body, .. } => {
                     exprs(&[*list]);
-                    visit(Node::Cond(body.0));
+                    visit(Part::Cond(body.0));
                 }
             }
         }
