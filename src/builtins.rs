@@ -22,13 +22,13 @@ pub struct FnInfo {
     pub name: &'static str,
     /// Each parameter's name and the kinds it takes.
     pub params: &'static [(&'static str, KindSet)],
-    /// Whether the last parameter may be repeated.
+    /// True when the last parameter may be repeated.
     pub variadic: bool,
-    /// What comes out.
+    /// The result's type.
     pub result: FnResult,
-    /// What evaluating costs.
+    /// The cost of evaluating it.
     pub cost: Cost,
-    /// What it computes; missing where an argument is missing or of another kind. Texts and lists
+    /// The function it computes; missing where an argument is missing or of another kind. Texts and lists
     /// it makes live in the arena.
     pub meaning: for<'a> fn(&[Value<'a>], &'a Bump) -> Value<'a>,
     /// One sentence for the reference and the editor.
@@ -37,7 +37,7 @@ pub struct FnInfo {
     pub example: (&'static str, &'static str),
 }
 
-/// What a function yields.
+/// The type of a function's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FnResult {
     /// Always of these kinds.

@@ -71,9 +71,9 @@ pub const MAX_TRAINING_SIZE: usize = 1 << 26;
 /// An intent as the author declares it. All of its texts count, each as one sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intent {
-    /// What [`Verdict::chosen`] answers with; unique among the intents.
+    /// The id that [`Verdict::chosen`] answers with; unique among the intents.
     pub id: String,
-    /// What the intent is about, in a sentence. May be empty.
+    /// The subject of the intent, in a sentence. May be empty.
     pub description: String,
     /// Words or phrases that speak for the intent wherever they stand in a message, however long it is; where
     /// words have edges, at them (`port` is not found in `report`).
@@ -119,7 +119,7 @@ impl Intent {
     }
 }
 
-/// When to abstain. A higher threshold or margin means fewer wrong answers and fewer answers.
+/// The thresholds for abstaining. A higher threshold or margin means fewer wrong answers and fewer answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// The least score of an intent that is chosen, from 0 to 1.
@@ -155,7 +155,7 @@ impl Options {
     }
 }
 
-/// Why a classifier could not be trained.
+/// The reason why a classifier could not be trained.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
@@ -174,9 +174,9 @@ pub enum TrainError {
     /// A threshold or margin outside 0..=1.
     #[error("`{name}` is {value}: it has to be a number from 0 to 1")]
     Option {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
     },
     /// More than [`MAX_TRAINING_SIZE`].
@@ -185,9 +185,9 @@ pub enum TrainError {
          the product of both may be at most {MAX_TRAINING_SIZE}"
     )]
     TooLarge {
-        /// How many intents.
+        /// The number of intents.
         intents: usize,
-        /// How many sentences they have together.
+        /// The number of sentences they have together.
         sentences: usize,
     },
 }
@@ -203,7 +203,7 @@ pub struct Ranked<'c> {
     pub score: f64,
 }
 
-/// What [`Classifier::classify`] answers.
+/// The answer of [`Classifier::classify`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict<'c> {
     ranked: SmallVec<[Ranked<'c>; MAX_RANKED]>,
@@ -285,7 +285,7 @@ impl Classifier {
         Ok(Classifier { ids, options, keywords, vocabulary, linear })
     }
 
-    /// Which intent `text` means. The same text has the same answer, whatever was asked before.
+    /// Returns the intent that `text` means. The same text has the same answer, whatever was asked before.
     pub fn classify(&self, text: &str) -> Verdict<'_> {
         let mut reader = Reader::default();
         let features = reader.read(text, &self.keywords);
@@ -321,7 +321,7 @@ impl Classifier {
         &self.ids
     }
 
-    /// When it abstains.
+    /// The thresholds for abstaining.
     pub fn options(&self) -> Options {
         self.options
     }

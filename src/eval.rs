@@ -321,7 +321,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// What stands where a slot reads, of whatever kind.
+    /// The value that stands where a slot reads, of whatever kind.
     pub(crate) fn raw(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let any = Slot { kinds: crate::ty::KindSet::ALL, ..slot.clone() };

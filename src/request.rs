@@ -29,7 +29,7 @@ use crate::value::Value;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// How texts and the words looked for are made comparable.
+/// The preparation that makes texts and the words looked for comparable.
 const MODE: TextMode = TextMode { fold: true, form: Form::Nfkc };
 
 /// The function behind a feature. What it needs is compiled here, once for a rule set.

@@ -23,7 +23,7 @@ pub(super) fn values<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     Value::list_in(bump, entries.map(|(_, value)| value))
 }
 
-/// Where a list of texts is long, it is hashed.
+/// The length above which a list of texts is hashed.
 const SHORT: usize = 16;
 
 pub(super) fn without<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
@@ -52,7 +52,7 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     Value::list_in(bump, found.filter(|value| !value.is_missing()))
 }
 
-/// How many bytes a value has as JSON, without white space.
+/// The number of bytes of a value as JSON, without white space.
 fn size(json: &Json) -> u64 {
     match json {
         Json::Null => 4,

@@ -8,10 +8,10 @@
 use hashbrown::HashSet;
 use std::sync::LazyLock;
 
-/// How many sentences the prior stands for.
+/// The number of sentences that the prior stands for.
 pub const PRIOR_SENTENCES: f64 = 50.0;
 
-/// How many of them hold a given common word.
+/// The number of them that hold a given common word.
 pub const PRIOR_COMMON: f64 = PRIOR_SENTENCES / 2.0;
 
 /// English, without apostrophes, as [`super::features`] leaves them out.
@@ -36,7 +36,7 @@ static CHAR_SET: LazyLock<HashSet<char, foldhash::fast::FixedState>> =
 /// The longest of [`WORDS`].
 const MAX_BYTES: usize = 8;
 
-/// Whether `word`, folded, is a common word.
+/// True when `word`, folded, is a common word.
 pub fn is_common_word(word: &[char]) -> bool {
     let mut bytes = [0; MAX_BYTES];
     if word.len() > MAX_BYTES {
@@ -51,7 +51,7 @@ pub fn is_common_word(word: &[char]) -> bool {
     std::str::from_utf8(&bytes[..word.len()]).is_ok_and(|word| WORD_SET.contains(word))
 }
 
-/// Whether `c`, of an unspaced script, is a common word or part of one.
+/// True when `c`, of an unspaced script, is a common word or part of one.
 pub fn is_common_char(c: char) -> bool {
     CHAR_SET.contains(&c)
 }

@@ -1,4 +1,4 @@
-//! Which features a text has. Everything the classifier knows about a text passes through [`Reader::read`], in
+//! The features of a text. Everything the classifier knows about a text passes through [`Reader::read`], in
 //! training and afterwards.
 //!
 //! The text is prepared (Unicode NFKC, case folded, white space runs made one space) and cut into **tokens**: runs of
@@ -19,7 +19,7 @@ use super::common::{is_common_char, is_common_word};
 use crate::text::{Form, TextMode, is_word_char, word_edges_ok};
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 
-/// How many bytes of a text are read: 8 KiB, of what it is before preparing as well as after it.
+/// The number of bytes of a text that are read: 8 KiB, of what it is before preparing as well as after it.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// The lengths of the character n-grams inside words.
@@ -27,7 +27,7 @@ const GRAMS: std::ops::RangeInclusive<usize> = 2..=4;
 /// The lengths of those of unspaced script, where a character tells more.
 const UNSPACED_GRAMS: std::ops::RangeInclusive<usize> = 2..=3;
 
-/// What kind of feature; each group of a text's features has the same weight together.
+/// The kind of a feature; each group of a text's features has the same weight together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Words and pairs of words.
@@ -38,7 +38,7 @@ pub enum Group {
     Keyword,
 }
 
-/// How many groups there are.
+/// The number of groups.
 pub const GROUPS: usize = 3;
 
 /// One occurrence of a feature.
@@ -48,7 +48,7 @@ pub struct Feature {
     pub hash: u64,
     /// Its group.
     pub group: Group,
-    /// Whether it is made of common words only, see [`super::common`].
+    /// True when it is made of common words only, see [`super::common`].
     pub common: bool,
 }
 
@@ -233,7 +233,7 @@ fn grams(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl 
     }
 }
 
-/// What is neither letter, digit, space nor punctuation, and not of ASCII: emoji, arrows, currencies.
+/// True for what is neither letter, digit, space nor punctuation, and not of ASCII: emoji, arrows, currencies.
 fn is_symbol(c: char) -> bool {
     !matches!(c,
         '\0'..='\u{a1}' | '§' | '«' | '\u{ad}' | '¶'..='¸' | '»' | '¿'
@@ -245,7 +245,7 @@ fn is_symbol(c: char) -> bool {
 struct Hash(u64);
 
 impl Hash {
-    /// Where the kinds begin, so that the word `to` and the n-gram `to` are two features.
+    /// The starts of the kinds, so that the word `to` and the n-gram `to` are two features.
     const TOKEN: Hash = Hash(0xcbf2_9ce4_8422_2325);
     const WORD: Hash = Hash(0x9e37_79b9_7f4a_7c15);
     const PAIR: Hash = Hash(0x3c6e_f372_fe94_f82a);
@@ -278,7 +278,7 @@ mod tests {
         Reader::default().read(text, &Keywords::default()).to_vec()
     }
 
-    /// How many features of each group, and how many of them common.
+    /// The number of features of each group, and of the common ones among them.
     fn count(text: &str, keywords: &[&str]) -> ([usize; GROUPS], usize) {
         let keywords = Keywords::new(keywords.iter().copied());
         let mut counts = [0; GROUPS];

@@ -40,7 +40,7 @@ pub struct Linear {
     labels: usize,
     /// A row of `labels` weights for each feature.
     weights: Vec<i8>,
-    /// What a row's weights are to be multiplied by.
+    /// The factor of a row's weights.
     scales: Vec<f32>,
 }
 

@@ -1,4 +1,4 @@
-//! How much each feature weighs, and how a text becomes a vector.
+//! The weight of each feature, and the vector of a text.
 //!
 //! Weights are TF-IDF: `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))` for a feature that is *n* times in the text and in *d*
 //! of *s* sentences, where the sentences of the prior ([`super::common`]) are counted in. Each group of features has the
@@ -64,12 +64,12 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// How many features it has.
+    /// The number of features.
     pub fn len(&self) -> usize {
         self.weights.len()
     }
 
-    /// Whether it has none.
+    /// True when it has none.
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
     }

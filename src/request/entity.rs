@@ -1,4 +1,4 @@
-//! What an entity's regular expressions find.
+//! The finds of an entity's regular expressions.
 
 use crate::sema::request::{Entity, MATCH};
 use crate::text::regex;
@@ -18,7 +18,7 @@ impl Finder {
         Finder { patterns: entity.patterns.iter().filter_map(compile).collect() }
     }
 
-    /// What the named groups of the first expression that matches hold at its first match; the whole
+    /// The texts of the named groups of the first expression that matches, at its first match; the whole
     /// match under [`MATCH`] for an expression without such groups. A group that took no part is left
     /// out. `None` when no expression matches.
     pub fn find(&self, text: &str) -> Option<Map<String, Json>> {

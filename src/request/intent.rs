@@ -1,4 +1,4 @@
-//! Which intent a text has: the built-in classifier, trained on what the rules declare.
+//! The intent of a text: the built-in classifier, trained on what the rules declare.
 
 use crate::classifier::{self, Classifier, Options, TrainError};
 use crate::diag::{Code, Diagnostic};

@@ -52,7 +52,7 @@ enum Run {
     Unspaced,
 }
 
-/// What kind of run a character belongs to; `None` for what parts runs.
+/// The kind of run a character belongs to; `None` for what parts runs.
 fn kind(c: char) -> Option<Run> {
     match c {
         c if is_word_char(c) || is_hangul(c) => Some(Run::Word),

@@ -28,7 +28,7 @@ pub(super) fn words() -> impl Iterator<Item = &'static str> {
     ENGLISH.split_whitespace().chain(CHINESE.split_whitespace())
 }
 
-/// Whether a character of Chinese carries no meaning of its own.
+/// True when a character of Chinese carries no meaning of its own.
 #[cfg(not(feature = "chinese"))]
 pub(super) fn is_function_character(c: char) -> bool {
     FUNCTION_CHARACTERS.contains(c)

@@ -106,7 +106,7 @@ pub fn fold_char(c: char) -> char {
 /// folds.
 const UNFOLDED: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
 
-/// Whether a byte begins a character that may fold, other than an ASCII letter: of two, three or four bytes.
+/// True when a byte begins a character that may fold, other than an ASCII letter: of two, three or four bytes.
 #[inline(always)]
 fn may_fold(byte: u8) -> bool {
     (byte >= 0xC0) & (byte.wrapping_sub(*UNFOLDED.start()) > UNFOLDED.end() - UNFOLDED.start())
@@ -155,7 +155,7 @@ pub fn fold(text: &str) -> String {
     out
 }
 
-/// Whether folding leaves `text` as it is.
+/// True when folding leaves `text` as it is.
 pub fn is_folded(text: &str) -> bool {
     if text.is_ascii() {
         return !text.bytes().any(|b| b.is_ascii_uppercase());

@@ -14,9 +14,9 @@ use super::normalize::TextMode;
 /// A compiled `like` pattern.
 #[derive(Clone, Debug)]
 pub struct Glob {
-    /// What the text opens with; the whole of the pattern when it has no star.
+    /// The piece that the text opens with; the whole of the pattern when it has no star.
     first: Piece,
-    /// What follows the first star, if there is one.
+    /// The pieces behind the first star, if there is one.
     rest: Option<Rest>,
 }
 
@@ -24,7 +24,7 @@ pub struct Glob {
 struct Rest {
     /// The pieces between two stars, in order; none is empty.
     middle: Vec<Piece>,
-    /// What the text closes with.
+    /// The piece that the text closes with.
     last: Piece,
 }
 
@@ -109,7 +109,7 @@ impl Glob {
         })
     }
 
-    /// Whether the whole of `text` fits. Allocates nothing. One pass, unless a piece mixes `?` and text between two
+    /// True when the whole of `text` fits. Allocates nothing. One pass, unless a piece mixes `?` and text between two
     /// stars; then at worst the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
         let Some(text) = self.first.strip_start(text) else { return false };
@@ -150,12 +150,12 @@ impl Builder {
 }
 
 impl Piece {
-    /// What is left of `text` after this piece at its start.
+    /// The rest of `text` after this piece at its start.
     fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
         strip_start(&self.0, text)
     }
 
-    /// What is left of `text` before this piece at its end.
+    /// The rest of `text` before this piece at its end.
     fn strip_end<'t>(&self, text: &'t str) -> Option<&'t str> {
         self.0.iter().rev().try_fold(text, |text, part| match part {
             Part::Literal(_, literal) => text.strip_suffix(&**literal),
@@ -166,7 +166,7 @@ impl Piece {
         })
     }
 
-    /// What is left of `text` after the leftmost place of this piece in it.
+    /// The rest of `text` after the leftmost place of this piece in it.
     fn skip_past<'t>(&self, text: &'t str) -> Option<&'t str> {
         // After a star, a leading `?` only says that as many characters must be there to skip.
         let (mut text, parts) = match self.0.split_first() {

@@ -2,9 +2,9 @@
 //! loading a large rule set would go into compiling expressions, of which a message tries few.
 
 use super::parsed::parsed;
-use super::pattern::{REGEX_SIZE_LIMIT, regex};
+use super::pattern::regex;
+use super::size::surely_compiles;
 use regex::Regex;
-use regex_syntax::hir::{Class, Hir, HirKind};
 use std::sync::{Arc, OnceLock};
 
 /// An expression that is known to compile.
@@ -34,7 +34,7 @@ impl LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }
 
-    /// Whether it matches somewhere in the text.
+    /// True when it matches somewhere in the text.
     #[inline]
     pub fn is_match(&self, text: &str) -> bool {
         let compiled = self.compiled.get_or_init(|| regex(&self.pattern, self.ignore_case).ok());
@@ -42,45 +42,10 @@ impl LazyRegex {
     }
 }
 
-/// More memory than any one state of an automaton takes, in bytes.
-const STATE_SIZE: usize = 64;
-/// More states than one range of characters takes, read in either direction.
-const STATES_PER_RANGE: usize = 16;
-/// How far an estimate stays below the limit.
-const MARGIN: usize = 4;
-
-/// Whether an expression's syntax alone shows that it compiles. Beside bad syntax only size makes
-/// compiling fail.
-pub fn surely_compiles(hir: &Hir) -> bool {
-    states(hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN
-}
-
-/// How much memory an expression takes once compiled, in bytes: an estimate from above.
-pub(super) fn size_estimate(pattern: &str, ignore_case: bool) -> usize {
-    let states = parsed(pattern, ignore_case).map_or(0, |hir| states(&hir));
-    pattern.len() + states.saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
-}
-
-/// A number of states that the expression's automaton surely stays below.
-pub(super) fn states(hir: &Hir) -> usize {
-    let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => 2,
-        HirKind::Literal(literal) => literal.0.len() + 2,
-        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(STATES_PER_RANGE) + 2,
-        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 2,
-        HirKind::Repetition(repetition) => {
-            let times = repetition.max.unwrap_or(repetition.min).max(repetition.min).max(1) as usize + 1;
-            states(&repetition.sub).saturating_add(4).saturating_mul(times)
-        }
-        HirKind::Capture(capture) => states(&capture.sub).saturating_add(4),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::REGEX_SIZE_LIMIT;
 
     fn lazy(pattern: &str) -> bool {
         let regex = LazyRegex::new(&pattern.into(), false).expect("it compiles");

@@ -1,4 +1,4 @@
-//! How both sides of a text predicate are made comparable: Unicode normalisation, then case folding.
+//! Unicode normalisation and case folding, which make both sides of a text predicate comparable.
 //!
 //! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`]. Constants are prepared
 //! once, when rules are compiled; a message's text once for each mode that some rule reads it in.
@@ -22,7 +22,7 @@ pub enum Form {
     Nfkc,
 }
 
-/// How both sides of a text predicate are prepared: first normalised, then folded; when both are asked for, normalised
+/// The preparation of both sides of a text predicate: first normalised, then folded; when both are asked for, normalised
 /// once more, since folding can leave a letter and an accent that compose (`J` and a caron: only `ǰ` is composed).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextMode {
@@ -36,7 +36,7 @@ impl TextMode {
     /// The mode that leaves every text as it is.
     pub const PLAIN: TextMode = TextMode { fold: false, form: Form::None };
 
-    /// Whether preparing is the identity.
+    /// True when preparing is the identity.
     pub const fn is_plain(self) -> bool {
         !self.fold && matches!(self.form, Form::None)
     }

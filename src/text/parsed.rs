@@ -1,14 +1,14 @@
 //! The syntax of regular expressions, read once where several ask for it: the checker whether it is right, the
 //! index which literals it requires. Reading one takes as long as a whole route otherwise does.
 
-use super::lazy::states;
+use super::size::states;
 use hashbrown::{Equivalent, HashMap};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// How much is kept, in states of automata: of classes, which take the most room, some 64 MB.
+/// The size of what is kept, in states of automata: of classes, which take the most room, some 64 MB.
 const ROOM: usize = 128 << 20;
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ struct Kept {
 }
 
 thread_local! {
-    /// What is kept, while somebody wants that.
+    /// The expressions kept, while somebody wants that.
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
@@ -32,7 +32,7 @@ impl Equivalent<(Box<str>, bool)> for Key<'_> {
     }
 }
 
-/// What an expression says, as if it began with `(?i)` when `ignore_case`.
+/// The parsed expression, as if it began with `(?i)` when `ignore_case`.
 ///
 /// # Errors
 /// Invalid syntax, or a feature that is not supported.

@@ -1,12 +1,11 @@
 //! Regular expressions: the one place that compiles them, so that every engine and the checker
 //! agree on syntax, flags and limits.
 
+use super::parsed::parsed;
+use super::size::{REGEX_SIZE_LIMIT, compiled_size};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 use std::collections::HashMap;
-
-/// The most memory one compiled expression may take, in bytes.
-pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
 
 /// Compiles an expression of the `regex` crate's syntax, as if it began with `(?i)` when
 /// `ignore_case`.
@@ -17,7 +16,7 @@ pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
 }
 
-/// How much memory the expressions that [`cached`] keeps on a thread may take, in bytes, by
+/// The memory that the expressions [`cached`] keeps on a thread may take, in bytes, by
 /// estimate.
 const CACHE_SIZE: usize = 64 << 20;
 
@@ -42,7 +41,7 @@ pub fn cached(pattern: &str, ignore_case: bool) -> Option<Regex> {
             return known.clone();
         }
         let compiled = regex(pattern, ignore_case).ok();
-        let size = super::lazy::size_estimate(pattern, ignore_case);
+        let size = pattern.len() + parsed(pattern, ignore_case).map_or(0, |hir| compiled_size(&hir));
         if cache.size + size > CACHE_SIZE {
             *cache = Cache::default();
         }

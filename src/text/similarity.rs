@@ -11,7 +11,7 @@
 /// Bits in a block of the prepared side.
 const BLOCK: usize = 64;
 
-/// How near `a` and `b` are, from 0 to 1. For one constant side, prepare a [`Similarity`] instead.
+/// The similarity of `a` and `b`, from 0 to 1. For one constant side, prepare a [`Similarity`] instead.
 pub fn similarity(a: &str, b: &str) -> f64 {
     Similarity::new(a).score(b, &mut Scratch::new())
 }
@@ -39,9 +39,9 @@ pub struct Similarity {
     chars: Vec<char>,
     /// One more than a character's place in `chars`, by ASCII code; 0 for what does not occur.
     ascii: Box<[u32; 128]>,
-    /// Where the masks of `chars[i]` begin in `masks`; one entry more than `chars`, for the end of the last.
+    /// The start of the masks of `chars[i]` in `masks`; one entry more than `chars`, for the end of the last.
     starts: Vec<usize>,
-    /// Where a character stands: a block, and bits in it. Ascending by block, blocks without the character left out.
+    /// The places of a character: a block, and bits in it. Ascending by block, blocks without the character left out.
     masks: Vec<(usize, u64)>,
 }
 
@@ -76,7 +76,7 @@ impl Similarity {
         Similarity { len, chars, ascii, starts, masks }
     }
 
-    /// Where `c` stands in the prepared text.
+    /// The places of `c` in the prepared text.
     fn masks_of(&self, c: char) -> &[(usize, u64)] {
         let row = match self.ascii.get(c as usize) {
             Some(&row) => (row as usize).checked_sub(1),
@@ -86,7 +86,7 @@ impl Similarity {
             .unwrap_or_default()
     }
 
-    /// How near `text` is to the prepared one, from 0 to 1. Allocates nothing once `scratch` has been used with a text
+    /// The similarity of `text` to the prepared one, from 0 to 1. Allocates nothing once `scratch` has been used with a text
     /// prepared as long as this (except for a `text` with a capital sigma, whose lower case depends on its neighbours).
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
         let mut column = Column::new(self, scratch);

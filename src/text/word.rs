@@ -7,7 +7,7 @@
 //! 2. it is not a character of Chinese, Japanese or Korean scripts: its Script_Extensions name none of Han, Hiragana,
 //!    Katakana, Hangul and Bopomofo, or name Latin as well.
 //!
-//! So `文`, `の`, `한` and the sound mark `ー` are no word characters, since those scripts do not space words: the keyword
+//! For example `文`, `の`, `한` and the sound mark `ー` are no word characters, since those scripts do not space words: the keyword
 //! `文件` is found in `打开文件吧`. Full-width `Ａ` and `１` are, being Latin and common to all scripts.
 //!
 //! A keyword stands as a word where the text's character before it is no word character, if the keyword's own first
@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use regex_syntax::hir::{Class, HirKind};
 
-/// Whether `c` is a word character, by the table in the module's documentation.
+/// True when `c` is a word character, by the table in the module's documentation.
 #[inline]
 pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
@@ -50,7 +50,7 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
     ranges.get(ranges.partition_point(|&(_, end)| end < c)).is_some_and(|&(start, _)| start <= c)
 }
 
-/// Whether `keyword` occurs in `text` as a word of its own. Overlapping occurrences count: `aa` is a word in `aaa aa`.
+/// True when `keyword` occurs in `text` as a word of its own. Overlapping occurrences count: `aa` is a word in `aaa aa`.
 ///
 /// One pass for most texts. At worst (a long keyword overlapping itself over and over) the product of both lengths.
 pub fn contains_word(text: &str, keyword: &str) -> bool {
@@ -67,17 +67,17 @@ pub fn contains_word(text: &str, keyword: &str) -> bool {
     false
 }
 
-/// Whether `text` starts with `keyword`, standing as a word of its own.
+/// True when `text` starts with `keyword`, standing as a word of its own.
 pub fn starts_with_word(text: &str, keyword: &str) -> bool {
     text.starts_with(keyword) && word_edges_ok(text, 0, keyword.len())
 }
 
-/// Whether `text` ends with `keyword`, standing as a word of its own.
+/// True when `text` ends with `keyword`, standing as a word of its own.
 pub fn ends_with_word(text: &str, keyword: &str) -> bool {
     text.ends_with(keyword) && word_edges_ok(text, text.len() - keyword.len(), text.len())
 }
 
-/// Whether the slice of `text` from byte `start` to byte `end` stands as a word of its own, judged by the slice's own
+/// True when the slice of `text` from byte `start` to byte `end` stands as a word of its own, judged by the slice's own
 /// first and last characters. For callers that find occurrences by other means.
 ///
 /// An empty slice has no edges: true. Offsets outside the text, out of order or inside a character: false.

@@ -1,4 +1,4 @@
-//! What a typical author writes: a handful of intents with a few sentences each. Sensible messages, none of them an
+//! Rules as a typical author writes them: a handful of intents with a few sentences each. Sensible messages, none of them an
 //! example, are understood with the default setting, and messages about something else are abstained from.
 
 use super::super::{Classifier, Intent, Options};
