@@ -116,10 +116,10 @@ impl<'a, 's> Tracer<'a, 's> {
     fn message(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
-        for slot in recorder.slots.iter().map(|id| &program.slots[id.index()]) {
-            let name = slot.name();
-            if !fields.iter().any(|field| field.text == name) {
-                fields.push(recorder.privacy.raw_field(slot, self.eval.message()));
+        for &id in &recorder.slots {
+            let slot = &program.slots[id.index()];
+            if !fields.iter().any(|field| field.text == slot.name()) {
+                fields.push(recorder.privacy.raw_field(slot, self.eval.raw(id)));
             }
         }
         fields

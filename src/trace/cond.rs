@@ -142,7 +142,7 @@ impl<'a> Traced<'a, '_> {
 }
 
 /// The nodes by the conditions they belong to.
-fn by_place<'a>(conds: Vec<(&'a Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
+fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }
 

@@ -123,19 +123,8 @@ impl<'a> Checker<'a> {
     fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {
         let object = self.object(&payload.body, &mut Vec::new());
         let mut builder = Builder::new(self.block(&payload.name.node, payload.name.span));
-        let root = builder.binding();
-        let place = Place::of(root);
-        let expr = self.bound(root, "payload", object.record(), payload.name.span);
-        let site = Site {
-            owner: payload.name.node.as_str().into(),
-            object: expr.clone(),
-            place: place.clone(),
-            may_differ: false,
-            renamed: None,
-            known: object.fields.iter().map(|field| field.name.clone()).collect(),
-        };
         let outer = std::mem::take(&mut self.scope);
-        self.judged(expr, place, &payload.name);
+        let site = self.judged(&payload.name, &object, false, &mut builder);
         self.items(&payload.body, Body::Object, &site, &mut builder);
         self.scope = outer;
         self.program.payloads.push(hir::Payload {
@@ -158,18 +147,8 @@ impl<'a> Checker<'a> {
         let kept = (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
         let object = self.object(&group.body, &mut vec![group.name.node.as_str().into()]);
         let mut builder = Builder::new(self.block(&group.name.node, group.name.span));
-        let root = builder.binding();
-        let expr = self.bound(root, "payload", object.record(), group.name.span);
-        let site = Site {
-            owner: group.name.node.as_str().into(),
-            object: expr.clone(),
-            place: Place::of(root),
-            may_differ: true,
-            renamed: None,
-            known: object.fields.iter().map(|field| field.name.clone()).collect(),
-        };
         let outer = std::mem::take(&mut self.scope);
-        self.judged(expr, Place::of(root), &group.name);
+        let site = self.judged(&group.name, &object, true, &mut builder);
         for (field, param) in self.record(&group.params).fields.into_iter().zip(&group.params) {
             let id = builder.binding();
             let expr = self.bound(id, &field.name, field.ty, param.name.span);
@@ -185,13 +164,29 @@ impl<'a> Checker<'a> {
         self.program.tables.truncate(kept.2);
     }
 
-    /// Brings `payload` and `decision` into scope.
-    fn judged(&mut self, payload: Expr, place: Place, name: &ast::Ident) {
+    /// Brings `payload` and `decision` into scope, as the surroundings of a body's items.
+    fn judged(
+        &mut self,
+        name: &ast::Ident,
+        object: &hir::Object,
+        may_differ: bool,
+        builder: &mut Builder,
+    ) -> Site {
+        let root = builder.binding();
+        let payload = self.bound(root, "payload", object.record(), name.span);
         let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
-        let mut binding = Binding::new("payload".into(), payload, name.span);
-        binding.place = Some(place);
+        let mut binding = Binding::new("payload".into(), payload.clone(), name.span);
+        binding.place = Some(Place::of(root));
         self.scope.push(binding);
         self.scope.push(Binding::new("decision".into(), decision, name.span));
+        Site {
+            owner: name.node.as_str().into(),
+            object: payload,
+            place: Place::of(root),
+            may_differ,
+            renamed: None,
+            known: object.fields.iter().map(|field| field.name.clone()).collect(),
+        }
     }
 
     /// The expression that reads a binding.

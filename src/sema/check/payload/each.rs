@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Block, Cond, CondKind, Each, Expr, ExprKind, Place, Step};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, Notice};
-use crate::ty::{Inner, KindSet, Ty};
+use crate::ty::{KindSet, Ty};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
@@ -74,10 +74,7 @@ impl<'a> Checker<'a> {
             return self
                 .report(Diagnostic::new(Code::ListWanted, list.span, message).here(list.ty.to_string()));
         }
-        let element_ty = match &list.ty.inner {
-            Inner::Element(element) => (**element).clone(),
-            Inner::Fields(_) | Inner::Unknown => Ty::ANY,
-        };
+        let element_ty = list.ty.element();
         let place = self.place_of(&each.list);
         let element = builder.binding();
         let (name, key) = match &each.names {
