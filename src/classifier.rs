@@ -119,7 +119,7 @@ impl Intent {
     }
 }
 
-/// When to abstain. A higher threshold or margin means fewer wrong answers and fewer answers.
+/// The thresholds for abstaining. A higher threshold or margin means fewer wrong answers and fewer answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// The least score of an intent that is chosen, from 0 to 1.
@@ -155,7 +155,7 @@ impl Options {
     }
 }
 
-/// Why a classifier could not be trained.
+/// The reason why a classifier could not be trained.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
@@ -321,7 +321,7 @@ impl Classifier {
         &self.ids
     }
 
-    /// When it abstains.
+    /// The thresholds for abstaining.
     pub fn options(&self) -> Options {
         self.options
     }

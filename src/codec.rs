@@ -60,8 +60,6 @@ impl Counts {
 
 /// Deeper nesting is refused: the compiler allows half of it.
 const MAX_DEPTH: u32 = 512;
-/// The most bytes that are set aside before what a count promises has been seen.
-const TRUST: usize = 1 << 20;
 
 /// Parts that are read by themselves when they are asked for, one behind the other.
 #[derive(Clone, Debug, Default)]

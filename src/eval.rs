@@ -23,7 +23,7 @@ use crate::meaning;
 use crate::ops::{Meaning, TestMode};
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Operand, Outcome, Predicate, Program,
-    Slot, SlotId, Term, Var, VarId,
+    SlotId, Term, Var, VarId,
 };
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
@@ -296,25 +296,17 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     fn slot(&self, id: SlotId) -> Value<'a> {
-        let slot = &self.program.slots[id.index()];
-        match &slot.root {
-            None => slot.load(self.message),
-            Some(root) => {
-                self.roots.get(root.id.index()).map_or(Value::Missing, |value| slot.load_from(*value))
-            }
-        }
+        self.raw(id).read(self.program.slots[id.index()].kinds)
     }
 
-    /// What stands where a slot reads, of whatever kind.
+    /// The value that stands where a slot reads, of whatever kind.
     pub(crate) fn raw(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
-        let any = Slot { kinds: crate::ty::KindSet::ALL, ..slot.clone() };
-        match &slot.root {
-            None => any.load(self.message),
-            Some(root) => {
-                self.roots.get(root.id.index()).map_or(Value::Missing, |value| any.load_from(*value))
-            }
-        }
+        let root = match &slot.root {
+            None => Some(Value::from_json(self.message)),
+            Some(root) => self.roots.get(root.id.index()).copied(),
+        };
+        slot.path.iter().fold(root.unwrap_or(Value::Missing), |value, key| value.field(key))
     }
 
     fn exprs(&mut self, exprs: &'a [Expr]) -> SmallVec<[Value<'a>; 4]> {

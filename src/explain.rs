@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::fmt;
 
-/// Why a decision came out as it did.
+/// The explanation of a decision.
 ///
 /// Its JSON is stable: fields are added, never renamed; what is empty or absent is left out, except
 /// in the first group.

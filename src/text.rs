@@ -22,16 +22,18 @@ pub mod normalize;
 pub mod parsed;
 pub mod pattern;
 pub mod similarity;
+mod size;
 pub mod word;
 
 pub use bucket::bucket;
 pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
-pub use lazy::{LazyRegex, surely_compiles};
+pub use lazy::LazyRegex;
 pub use normalize::{Form, TextMode};
 pub use parsed::{keeping_parsed, parsed};
-pub use pattern::{REGEX_SIZE_LIMIT, regex};
+pub use pattern::regex;
 pub use similarity::{Scratch, Similarity, similarity};
+pub use size::{REGEX_SIZE_LIMIT, surely_compiles};
 pub use word::{contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
 
 /// The columns a text takes in a terminal: two for the wide characters of East Asia and emoji.

@@ -63,7 +63,7 @@ impl<'a, 's> Tracer<'a, 's> {
         let (args, missing_args) = self.arguments(&choice);
         Trace {
             choice,
-            table: self.eval.observer.outer().table.take().unwrap_or_default(),
+            table: self.eval.observer.frame.table.take().unwrap_or_default(),
             args,
             missing_args,
             message: self.message(),
@@ -95,7 +95,7 @@ impl<'a, 's> Tracer<'a, 's> {
     pub fn rule(&mut self, id: RuleId) -> TraceNode {
         let condition = &self.eval.program().rules[id.index()].condition;
         self.eval.cond(condition);
-        match self.eval.observer.outer().conds.pop() {
+        match self.eval.observer.frame.conds.pop() {
             Some((_, node)) => node,
             None => self.eval.node(condition),
         }
@@ -116,10 +116,10 @@ impl<'a, 's> Tracer<'a, 's> {
     fn message(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
-        for slot in recorder.slots.iter().map(|id| &program.slots[id.index()]) {
-            let name = slot.name();
-            if !fields.iter().any(|field| field.text == name) {
-                fields.push(recorder.privacy.raw_field(slot, self.eval.message()));
+        for &id in &recorder.slots {
+            let slot = &program.slots[id.index()];
+            if !fields.iter().any(|field| field.text == slot.name()) {
+                fields.push(recorder.privacy.raw_field(slot, self.eval.raw(id)));
             }
         }
         fields

@@ -1,4 +1,4 @@
-//! What the language page says of evaluation, row by row.
+//! Evaluation as the language page describes it, row by row.
 
 use super::Evaluator;
 use super::fixture::Fixture;

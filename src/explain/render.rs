@@ -10,14 +10,14 @@ use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTra
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// How an explanation is printed.
+/// The way an explanation is printed.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions {
-    /// Whether to colour it for a terminal.
+    /// True when to colour it for a terminal.
     pub color: bool,
     /// The columns to fit into.
     pub width: usize,
-    /// How many routes of a table are shown that did not lead to the choice; the rest are counted.
+    /// The number of routes of a table that are shown although they did not lead to the choice; the rest are counted.
     pub max_routes: usize,
 }
 
@@ -36,11 +36,11 @@ struct Line {
     mark: Option<Mark>,
     text: String,
     strong: bool,
-    /// What follows the text, dimmed.
+    /// The text behind it, dimmed.
     aside: String,
-    /// What stands in the column on the right.
+    /// The notes in the column on the right.
     notes: Vec<String>,
-    /// Whether the notes say why something is unknown.
+    /// True when the notes say why something is unknown.
     warn: bool,
 }
 
@@ -339,7 +339,7 @@ fn reasons_of(node: &TraceNode, reasons: &mut Vec<String>) {
     }
 }
 
-/// So many of what the table consists of.
+/// A number of routes, or of what the table has in their place.
 fn count(kind: TableKind, count: usize) -> String {
     let (one, many) = match kind {
         TableKind::Routes | TableKind::Requirements => ("route", "routes"),

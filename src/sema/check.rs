@@ -9,7 +9,8 @@ mod expr;
 mod fields;
 mod flow;
 mod measure;
-mod misfit;
+mod mismatch;
+mod names;
 mod operator;
 mod path;
 mod pattern;
@@ -87,7 +88,7 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     let (declared, input) = (std::mem::take(&mut checker.diagnostics), checker.program.clone());
     if checker.fields.inferred() {
         checker.pass(&order);
-        checker.fields.settle(&mut checker.diagnostics);
+        checker.fields.end_inference(&mut checker.diagnostics);
         checker.diagnostics.retain(|diagnostic| diagnostic.code == Code::ConflictingUses);
         let conflicts = std::mem::take(&mut checker.diagnostics);
         let patterns = std::mem::take(&mut checker.program.patterns);
@@ -114,7 +115,7 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     (checker.program, diagnostics, checker.fields)
 }
 
-/// What a checked definition stands for.
+/// The meaning of a checked definition.
 #[derive(Clone)]
 enum Declared {
     Let(hir::LetId, Arc<Shape>),
@@ -123,7 +124,7 @@ enum Declared {
     Extern(hir::ExternId),
 }
 
-/// What a `let` looks like from outside.
+/// The outside of a `let`.
 enum Shape {
     Cond,
     Expr { ty: Ty, optional: bool, constant: Option<hir::Const> },
@@ -135,7 +136,7 @@ struct Def {
     body: Term,
 }
 
-/// How large an expanded expression is: how many nodes, and how deep.
+/// The size of an expanded expression: its nodes, and its depth.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measure {
     nodes: u64,
@@ -176,7 +177,7 @@ struct Checker<'a> {
     /// Inside a router: the author's name for a field of the message, and the field's.
     alias: Option<(&'a str, &'static str)>,
     analysed: request::Analysed<'a>,
-    /// What must be true for the names met in the rule at hand to be of their declared types.
+    /// The conditions under which the names met in the rule at hand are of their declared types.
     noted: Vec<hir::Cond>,
     /// The fields of the message met so far, by the names that lead there.
     reads: HashMap<path::Parts<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
@@ -191,9 +192,9 @@ struct Binding {
     name: Arc<str>,
     expr: hir::Expr,
     declared: Span,
-    /// Where the value stands in the judged object.
+    /// The place of the value in the judged object.
     place: Option<hir::Place>,
-    /// Where its type says more than its kind: whether it is of that type.
+    /// The test that it is of its type, where that says more than its kind.
     guard: Option<hir::Cond>,
 }
 

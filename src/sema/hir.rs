@@ -6,6 +6,7 @@ mod condition;
 mod parts;
 mod payload;
 mod stored;
+mod tree;
 
 pub use condition::Condition;
 pub use parts::{Part, Parts};
@@ -13,9 +14,8 @@ pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
     Requirement, Root, Shape, Step,
 };
+pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
 
-use crate::builtins::Function;
-use crate::ops::{Op, TestMode};
 use crate::sema::request::{Analysis, Feature};
 use crate::span::Span;
 use crate::ty::{KindSet, Record, Ty};
@@ -23,7 +23,6 @@ use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use time::OffsetDateTime;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -93,7 +92,7 @@ pub struct Program {
     pub requirements: Vec<Requirement>,
     /// The regular expressions, with whether they ignore case.
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
-    /// What `request` gives.
+    /// The declarations behind `request`.
     pub analysis: Analysis,
 }
 
@@ -113,13 +112,13 @@ pub const NEXT: &str = "next";
 /// A field of the message or of a binding, read at a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// What it is a field of; `None` is the message.
+    /// The value it is a field of; `None` is the message.
     pub root: Option<Root>,
     /// The keys from the message's top to the field.
     pub path: Vec<Arc<str>>,
     /// The kinds it is read at; another kind counts as missing.
     pub kinds: KindSet,
-    /// Whether its value is masked in logs.
+    /// True when its value is masked in logs.
     pub private: bool,
 }
 
@@ -165,9 +164,9 @@ impl Slot {
 pub struct Let {
     /// Its name.
     pub name: Arc<str>,
-    /// What it stands for.
+    /// Its meaning.
     pub body: Term,
-    /// Where the name is declared.
+    /// The place of the name's declaration.
     pub span: Span,
 }
 
@@ -180,9 +179,9 @@ pub struct Extern {
     pub params: Vec<(Arc<str>, Ty)>,
     /// Its result's type.
     pub result: Ty,
-    /// Which of the engine's own functions it is; `None` for one of the embedding program.
+    /// The engine's own function that it names; `None` for one of the embedding program.
     pub feature: Option<Feature>,
-    /// Where the name is declared.
+    /// The place of the name's declaration.
     pub span: Span,
 }
 
@@ -193,7 +192,7 @@ pub struct Handler {
     pub name: Arc<str>,
     /// Its parameters.
     pub params: Record,
-    /// Where the name is declared.
+    /// The place of the name's declaration.
     pub span: Span,
     /// Its doc comment.
     pub docs: Arc<str>,
@@ -209,9 +208,9 @@ pub struct Table {
     /// Its rules in the order they are tried: routes by priority descending, then source order.
     /// Disabled ones are left out.
     pub order: Vec<RuleId>,
-    /// What answers when no route does.
+    /// The outcome when no route holds.
     pub default: Option<Outcome>,
-    /// Where the name is declared; `None` for the routes outside any table.
+    /// The place of the name's declaration; `None` for the routes outside any table.
     pub span: Option<Span>,
     /// Its doc comment.
     pub docs: Arc<str>,
@@ -233,12 +232,12 @@ pub enum TableKind {
     Requirements,
 }
 
-/// What the checker knows of a regular expression.
+/// The facts the checker has found out about a regular expression.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
-    /// Where it was first written.
+    /// The place it was first written at.
     pub place: Span,
-    /// Whether its syntax alone shows that it compiles.
+    /// True when its syntax alone shows that it compiles.
     pub surely_compiles: bool,
 }
 
@@ -252,11 +251,11 @@ pub struct Rule {
     pub table: TableId,
     /// Greater is tried earlier.
     pub priority: i64,
-    /// Whether it is left out.
+    /// True when it is left out.
     pub disabled: bool,
-    /// When it holds.
+    /// The condition under which it holds.
     pub condition: Condition,
-    /// Where it leads.
+    /// The outcome when it holds.
     pub outcome: Outcome,
     /// The whole statement.
     pub span: Span,
@@ -264,7 +263,7 @@ pub struct Rule {
     pub docs: Arc<str>,
 }
 
-/// Where a decision leads.
+/// The outcome of a decision.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// A handler with its arguments.
@@ -280,7 +279,7 @@ pub enum Outcome {
     Goto(TableId),
     /// A branch of a choice; its id is the rule's name.
     Branch {
-        /// Whether it is the default.
+        /// True when it is the default.
         default: bool,
     },
     /// A flow, found by one of its patterns.
@@ -296,12 +295,12 @@ pub enum Outcome {
         destinations: Vec<Destination>,
         /// The message's list of the ids of the next nodes.
         next: ValueId,
-        /// Whether the way there leads back.
+        /// True when the way there leads back.
         loopback: bool,
     },
 }
 
-/// Where a node's output goes.
+/// The destination of a node's output.
 #[derive(Clone, Debug)]
 pub enum Destination {
     /// To every next node.
@@ -319,19 +318,19 @@ pub enum Destination {
 pub struct Flow {
     /// Its name.
     pub name: Arc<str>,
-    /// What the decision answers with.
+    /// The id that the decision answers with.
     pub id: Arc<str>,
-    /// What it does, for a language model; may be empty.
+    /// Its description, for a language model; may be empty.
     pub description: Arc<str>,
-    /// How messages find it.
+    /// The way messages find it.
     pub trigger: Trigger,
-    /// Where its name stands.
+    /// The place of its name.
     pub span: Span,
     /// Its doc comment.
     pub docs: Arc<str>,
 }
 
-/// How messages find a flow.
+/// The way messages find a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// By patterns, which are rules of the table [`FLOWS`].
@@ -350,18 +349,18 @@ pub enum Trigger {
 pub struct Question {
     /// The choice's name.
     pub name: Arc<str>,
-    /// What is asked.
+    /// The question.
     pub text: Arc<str>,
     /// Each branch's id and what it means.
     pub branches: Vec<(Arc<str>, Arc<str>)>,
     /// The branch taken when no answer is of use.
     pub default: Arc<str>,
-    /// Where its name stands.
+    /// The place of its name.
     pub span: Span,
 }
 
 impl Outcome {
-    /// Whether there is anything to evaluate after choosing.
+    /// True when there is anything to evaluate after choosing.
     pub fn has_values(&self) -> bool {
         match self {
             Outcome::Handler { args, .. } => !args.is_empty(),
@@ -378,26 +377,26 @@ pub struct Argument {
     pub name: Arc<str>,
     /// Its value.
     pub value: ValueId,
-    /// Whether it is left out when missing; otherwise it is null and reported.
+    /// True when it is left out when missing; otherwise it is null and reported.
     pub optional: bool,
 }
 
 /// A test.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// What it shows.
+    /// Its title.
     pub name: Arc<str>,
     /// The message.
     pub message: Json,
     /// The table the decision is made by.
     pub entry: TableId,
-    /// What is expected.
+    /// The expected result.
     pub expect: Expect,
-    /// Where its name stands.
+    /// The place of its name.
     pub span: Span,
 }
 
-/// What a test expects.
+/// The expected result of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// This rule.
@@ -406,7 +405,7 @@ pub enum Expect {
     Default(TableId),
     /// No route and no default.
     Nothing,
-    /// That a payload of this kind is judged so.
+    /// The judgement of a payload of this kind.
     Judgement {
         /// The kind.
         kind: Arc<str>,
@@ -415,197 +414,6 @@ pub enum Expect {
         /// All rules it breaks, sorted; not compared when none is named.
         breaks: Vec<Arc<str>>,
     },
-}
-
-/// A condition or a value: what a `let` or an expression may turn out to be.
-#[derive(Clone, Debug)]
-pub enum Term {
-    /// True, false or unknown.
-    Cond(Cond),
-    /// A value.
-    Expr(Expr),
-}
-
-/// A condition.
-#[derive(Clone, Debug)]
-pub struct Cond {
-    /// What it is.
-    pub kind: CondKind,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// The forms of a condition.
-#[derive(Clone, Debug)]
-pub enum CondKind {
-    /// `true`, `false`.
-    Const(bool),
-    /// `not C`
-    Not(Box<Cond>),
-    /// Every one holds.
-    And(Vec<Cond>),
-    /// One holds.
-    Or(Vec<Cond>),
-    /// A predicate over values.
-    Test(Box<Predicate>),
-    /// `any x in L: C` and `all x in L: C`
-    Quantifier {
-        /// Whether every element must do.
-        all: bool,
-        /// The list.
-        list: Box<Expr>,
-        /// The element's name.
-        var: Var,
-        /// The condition on an element.
-        body: Box<Cond>,
-    },
-    /// A `let`.
-    Let(LetId),
-    /// A call of a `def` with the arguments put in.
-    Call(Arc<str>, Box<Cond>),
-    /// The conditions of a choice's branch: those that can be used are joined, and one at least
-    /// must be.
-    Branch {
-        /// Whether every one must hold, or one.
-        all: bool,
-        /// The conditions.
-        conditions: Vec<Guarded>,
-    },
-}
-
-/// A condition of a branch.
-#[derive(Clone, Debug)]
-pub struct Guarded {
-    /// That every value it reads is present: a [`CondKind::And`] of presence tests.
-    pub usable: Cond,
-    /// The condition.
-    pub cond: Cond,
-}
-
-/// A predicate over one or two values.
-#[derive(Clone, Debug)]
-pub struct Predicate {
-    /// A comparison, text or presence operator; `None` for a bool as a condition.
-    pub op: Option<Op>,
-    /// Whether `not` was written before the operator.
-    pub negated: bool,
-    /// Its modifiers, the file's settings applied.
-    pub mode: TestMode,
-    /// The left operand.
-    pub left: Expr,
-    /// The right operand; for a range its two ends.
-    pub right: Operand,
-}
-
-/// The right side of a predicate.
-#[derive(Clone, Debug)]
-pub enum Operand {
-    /// There is none.
-    Nothing,
-    /// A value.
-    Value(Expr),
-    /// `start..end` or `start..=end`
-    Range {
-        /// The first value.
-        start: Expr,
-        /// The last, or the first past it.
-        end: Expr,
-        /// Whether `end` is the last.
-        inclusive: bool,
-    },
-}
-
-/// A quantifier's element variable.
-#[derive(Clone, Debug)]
-pub struct Var {
-    /// Which it is.
-    pub id: VarId,
-    /// Its name.
-    pub name: Arc<str>,
-    /// The kinds its elements are read at.
-    pub kinds: KindSet,
-}
-
-/// A value.
-#[derive(Clone, Debug)]
-pub struct Expr {
-    /// What it is.
-    pub kind: ExprKind,
-    /// Its type.
-    pub ty: Ty,
-    /// Whether it may be missing even when the message keeps every promise of `input`.
-    pub optional: bool,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// The forms of a value.
-#[derive(Clone, Debug)]
-pub enum ExprKind {
-    /// A constant.
-    Const(Const),
-    /// A field of the message.
-    Slot(SlotId),
-    /// A quantifier's element.
-    Var(VarId),
-    /// A parameter, inside a `def` only; calls put the argument in its place.
-    Param(u32),
-    /// A field of a value that is no slot.
-    Field(Box<Expr>, Arc<str>),
-    /// `list[i]`, `dict[key]`
-    Index(Box<Expr>, Box<Expr>),
-    /// `[a, b]` with an element that is no constant.
-    List(Vec<Expr>),
-    /// Arithmetic, `??` or a sign.
-    Op(Op, Box<Expr>, Option<Box<Expr>>),
-    /// A typed read: `x as number`, or a parameter's or field's declared type.
-    Read(Box<Expr>, KindSet),
-    /// A call of a built-in function.
-    Call(Function, Vec<Expr>),
-    /// A call of a host function.
-    Extern(ExternId, Vec<Expr>),
-    /// `count x in L: C`
-    Count {
-        /// The list.
-        list: Box<Expr>,
-        /// The element's name.
-        var: Var,
-        /// The condition on an element.
-        body: Box<Cond>,
-    },
-    /// A condition as a value: true, false or missing.
-    Cond(Box<Cond>),
-    /// A `let`.
-    Let(LetId),
-}
-
-/// A constant.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Const {
-    /// Anything JSON can say.
-    Json(Arc<Json>),
-    /// A point in time.
-    DateTime(OffsetDateTime),
-}
-
-impl Const {
-    /// The constant as a value.
-    pub fn value(&self) -> Value<'_> {
-        match self {
-            Const::Json(json) => Value::from_json(json),
-            Const::DateTime(at) => Value::DateTime(*at),
-        }
-    }
-}
-
-impl Expr {
-    /// The constant, when it is one.
-    pub fn as_const(&self) -> Option<&Const> {
-        match &self.kind {
-            ExprKind::Const(constant) => Some(constant),
-            _ => None,
-        }
-    }
 }
 
 impl Program {
@@ -625,7 +433,7 @@ impl Program {
         &self.values[id.index()]
     }
 
-    /// What a `let` stands for.
+    /// The body of a `let`.
     pub fn let_body(&self, id: LetId) -> &Term {
         &self.lets[id.index()].body
     }

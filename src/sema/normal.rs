@@ -6,6 +6,7 @@
 //! predicate is *definitely* false, so unknown answers neither.
 
 mod build;
+mod cost;
 
 pub use build::build;
 
@@ -46,9 +47,9 @@ pub struct Normal {
 /// A route of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct NRoute {
-    /// Which it is.
+    /// Its number.
     pub route: RuleId,
-    /// When it holds.
+    /// The condition under which it holds.
     pub cond: CondId,
     /// The table it jumps to, when it does.
     pub goto: Option<TableId>,
@@ -61,9 +62,9 @@ pub enum NCond {
     Const(bool),
     /// The predicate is definitely `want`.
     Test {
-        /// Which predicate.
+        /// The predicate.
         pred: PredId,
-        /// What it must be.
+        /// The truth it must have.
         want: bool,
     },
     /// Every one holds; at least two, cheapest first, none of them an `And`.
@@ -72,7 +73,7 @@ pub enum NCond {
     Or(Box<[CondId]>),
     /// Over a list's elements; does not hold when the list is missing.
     Each {
-        /// Whether every element must do, or one.
+        /// True when every element must do, or one.
         all: bool,
         /// The list.
         list: ExprId,
@@ -80,12 +81,12 @@ pub enum NCond {
         kinds: KindSet,
         /// The condition on the element, which is [`NExpr::Var`] of `level`.
         body: CondId,
-        /// How many quantifiers stand around this one.
+        /// The number of quantifiers around this one.
         level: u32,
     },
 }
 
-/// What a predicate asks.
+/// The question of a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ask {
     /// The bool on the left is true.
@@ -98,7 +99,7 @@ pub enum Ask {
 /// A predicate: true, false or unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NPred {
-    /// What it asks.
+    /// The question.
     pub ask: Ask,
     /// Under which modifiers; the quantity is never `None`, which is a negated `Any`.
     pub mode: TestMode,
@@ -139,7 +140,7 @@ pub enum NExpr {
         kinds: KindSet,
         /// The condition on the element.
         body: CondId,
-        /// How many quantifiers stand around this one.
+        /// The number of quantifiers around this one.
         level: u32,
     },
     /// A condition as a value: true when `holds` does, false when `fails` does, else missing.

@@ -1,4 +1,4 @@
-//! What the rules say about the analysis of a message's text: `intent`, `entity` and `lexicon`
+//! The declarations for the analysis of a message's text: `intent`, `entity` and `lexicon`
 //! statements with every name resolved, and the settings that belong to them.
 
 use crate::classifier::Options;
@@ -51,13 +51,13 @@ impl Default for Analysis {
 pub struct Intent {
     /// Its name.
     pub name: Arc<str>,
-    /// What it is about; empty without one.
+    /// Its description; empty without one.
     pub description: Arc<str>,
     /// Words that point to it.
     pub keywords: Vec<Arc<str>>,
     /// Messages that have it.
     pub examples: Vec<Arc<str>>,
-    /// Where the name is declared.
+    /// The place of the name's declaration.
     pub span: Span,
 }
 
@@ -68,11 +68,11 @@ pub struct Entity {
     pub name: Arc<str>,
     /// The expressions, known to compile; the first that matches counts.
     pub patterns: Vec<Arc<str>>,
-    /// What it has as fields: the expressions' named groups, [`MATCH`] for one that names none.
+    /// Its fields: the expressions' named groups, [`MATCH`] for one that names none.
     pub fields: Vec<Arc<str>>,
-    /// Whether they ignore case.
+    /// True when they ignore case.
     pub ignore_case: bool,
-    /// Where the name is declared.
+    /// The place of the name's declaration.
     pub span: Span,
 }
 
@@ -99,6 +99,8 @@ pub enum Feature {
     Lexicon(usize),
 }
 
+/// The word that stands for the analysis.
+pub(crate) const REQUEST: &str = "request";
 /// The field with the name of the intent that is clear enough.
 pub const INTENT: &str = "intent";
 /// The field with the name of the intent that scores highest.

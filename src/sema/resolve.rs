@@ -51,7 +51,7 @@ impl Definition<'_> {
 /// A declared name.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a, T> {
-    /// What it stands for.
+    /// Its meaning.
     pub node: T,
     /// The name and where it is declared.
     pub name: &'a Ident,
@@ -93,7 +93,7 @@ impl<'a, T> Names<'a, T> {
         self.symbols.iter()
     }
 
-    /// Whether there is none.
+    /// True when there is none.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
@@ -240,12 +240,12 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Whether `file` sees what is declared at `place`: its own names and those of its imports.
+    /// True when `file` sees what is declared at `place`: its own names and those of its imports.
     pub fn sees(&self, file: FileId, place: Span) -> bool {
         self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
     }
 
-    /// Whether a statement that could not be read would have declared the name: its uses are then no
+    /// True when a statement that could not be read would have declared the name: its uses are then no
     /// faults of their own.
     pub fn is_broken(&self, name: &str) -> bool {
         self.broken.contains(name)

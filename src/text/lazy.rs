@@ -1,10 +1,10 @@
 //! Regular expressions that are compiled when they are first asked. Most of the time and memory of
 //! loading a large rule set would go into compiling expressions, of which a message tries few.
 
-use super::parsed::{parsed, states};
-use super::pattern::{REGEX_SIZE_LIMIT, STATE_SIZE, regex};
+use super::parsed::parsed;
+use super::pattern::regex;
+use super::size::surely_compiles;
 use regex::Regex;
-use regex_syntax::hir::Hir;
 use std::sync::{Arc, OnceLock};
 
 /// An expression that is known to compile.
@@ -42,18 +42,10 @@ impl LazyRegex {
     }
 }
 
-/// The factor by which an estimate stays below the limit.
-const MARGIN: usize = 4;
-
-/// True when an expression's syntax alone shows that it compiles. Beside bad syntax only size makes
-/// compiling fail.
-pub fn surely_compiles(hir: &Hir) -> bool {
-    states(hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::REGEX_SIZE_LIMIT;
 
     fn lazy(pattern: &str) -> bool {
         let regex = LazyRegex::new(&pattern.into(), false).expect("it compiles");

@@ -1,13 +1,14 @@
 //! The syntax of regular expressions, read once where several ask for it: the checker whether it is right, the
 //! index which literals it requires. Reading one takes as long as a whole route otherwise does.
 
+use super::size::states;
 use hashbrown::{Equivalent, HashMap};
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::Hir;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The size of what is kept, in states of automata: of classes, which take the most memory, some 64 MB.
+/// The size of what is kept, in states of automata: of classes, which take the most room, some 64 MB.
 const ROOM: usize = 128 << 20;
 
 #[derive(Default)]
@@ -18,7 +19,7 @@ struct Kept {
 }
 
 thread_local! {
-    /// The expressions that are kept, while somebody wants that.
+    /// The expressions kept, while somebody wants that.
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
@@ -31,7 +32,7 @@ impl Equivalent<(Box<str>, bool)> for Key<'_> {
     }
 }
 
-/// Parses an expression, as if it began with `(?i)` when `ignore_case`.
+/// The parsed expression, as if it began with `(?i)` when `ignore_case`.
 ///
 /// # Errors
 /// Invalid syntax, or a feature that is not supported.
@@ -51,26 +52,6 @@ pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_sy
         }
     });
     Ok(hir)
-}
-
-/// More states than one range of characters takes, read in either direction.
-const STATES_PER_RANGE: usize = 16;
-
-/// A number of states that the expression's automaton surely stays below.
-pub(super) fn states(hir: &Hir) -> usize {
-    let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => 2,
-        HirKind::Literal(literal) => literal.0.len() + 2,
-        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(STATES_PER_RANGE) + 2,
-        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 2,
-        HirKind::Repetition(repetition) => {
-            let times = repetition.max.unwrap_or(repetition.min).max(repetition.min).max(1) as usize + 1;
-            states(&repetition.sub).saturating_add(4).saturating_mul(times)
-        }
-        HirKind::Capture(capture) => states(&capture.sub).saturating_add(4),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
-    }
 }
 
 /// Does work on this thread during which every expression is read once.

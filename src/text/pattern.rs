@@ -1,16 +1,11 @@
 //! Regular expressions: the one place that compiles them, so that every engine and the checker
 //! agree on syntax, flags and limits.
 
-use super::parsed::{parsed, states};
+use super::parsed::parsed;
+use super::size::{REGEX_SIZE_LIMIT, compiled_size};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 use std::collections::HashMap;
-
-/// The most memory one compiled expression may take, in bytes.
-pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
-
-/// More memory than any one state of an automaton takes, in bytes.
-pub(super) const STATE_SIZE: usize = 64;
 
 /// Compiles an expression of the `regex` crate's syntax, as if it began with `(?i)` when
 /// `ignore_case`.
@@ -46,7 +41,7 @@ pub fn cached(pattern: &str, ignore_case: bool) -> Option<Regex> {
             return known.clone();
         }
         let compiled = regex(pattern, ignore_case).ok();
-        let size = size_estimate(pattern, ignore_case);
+        let size = pattern.len() + parsed(pattern, ignore_case).map_or(0, |hir| compiled_size(&hir));
         if cache.size + size > CACHE_SIZE {
             *cache = Cache::default();
         }
@@ -54,10 +49,4 @@ pub fn cached(pattern: &str, ignore_case: bool) -> Option<Regex> {
         cache.compiled.insert(key, compiled.clone());
         compiled
     })
-}
-
-/// The memory that an expression takes once compiled, in bytes: an estimate from above.
-fn size_estimate(pattern: &str, ignore_case: bool) -> usize {
-    let states = parsed(pattern, ignore_case).map_or(0, |hir| states(&hir));
-    pattern.len() + states.saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
 }

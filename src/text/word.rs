@@ -7,7 +7,7 @@
 //! 2. it is not a character of Chinese, Japanese or Korean scripts: its Script_Extensions name none of Han, Hiragana,
 //!    Katakana, Hangul and Bopomofo, or name Latin as well.
 //!
-//! So `文`, `の`, `한` and the sound mark `ー` are no word characters, since those scripts do not space words: the keyword
+//! For example `文`, `の`, `한` and the sound mark `ー` are no word characters, since those scripts do not space words: the keyword
 //! `文件` is found in `打开文件吧`. Full-width `Ａ` and `１` are, being Latin and common to all scripts.
 //!
 //! A keyword stands as a word where the text's character before it is no word character, if the keyword's own first

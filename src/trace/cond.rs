@@ -16,7 +16,7 @@ use std::collections::HashMap;
 impl<'a> Traced<'a, '_> {
     /// A condition that was evaluated.
     pub(super) fn cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: Frame<'a>) -> TraceNode {
-        let Frame { shown_above, conds, operands, values, elements, .. } = frame;
+        let Frame { shows_let, conds, operands, values, elements, .. } = frame;
         let value = values.first().copied().unwrap_or(Value::Missing);
         let mut node = TraceNode { result: truth.into(), operands, ..self.node(cond) };
         match &cond.kind {
@@ -50,7 +50,7 @@ impl<'a> Traced<'a, '_> {
                 }
                 None => node.because.push(self.not_of(list, value, KindSet::LIST)),
             },
-            CondKind::Let(_) if shown_above => node.note = Some(Note::ShownAbove),
+            CondKind::Let(_) if !shows_let => node.note = Some(Note::ShownAbove),
             CondKind::Let(id) => {
                 if let (Term::Expr(body), Tri::Unknown) = (self.program().let_body(*id), truth) {
                     node.because.push(self.not_of(body, value, KindSet::BOOL));
@@ -142,7 +142,7 @@ impl<'a> Traced<'a, '_> {
 }
 
 /// The nodes by the conditions they belong to.
-fn by_place<'a>(conds: Vec<(&'a Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
+fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }
 

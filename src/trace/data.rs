@@ -7,7 +7,7 @@ use crate::value::Tri;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// What came out of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
@@ -39,14 +39,14 @@ pub struct TableTrace {
     /// The statement it comes from: what its routes are called.
     #[serde(skip)]
     pub kind: TableKind,
-    /// Whether it chose something.
+    /// True when it chose something.
     pub chose: bool,
     /// It was searched earlier in this decision and chose nothing, so it was not searched again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub searched_before: bool,
     /// The routes tried, in the order they were tried.
     pub routes: Vec<RouteTrace>,
-    /// How many routes stand behind the chosen one.
+    /// The number of routes behind the chosen one.
     pub not_tried: usize,
     /// The names of disabled routes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,9 +61,9 @@ pub struct TableTrace {
 pub struct RouteTrace {
     /// Its name.
     pub route: String,
-    /// Whether its condition holds.
+    /// True when its condition holds.
     pub result: Mark,
-    /// Whether it was chosen, or led to the choice by its jump.
+    /// True when it was chosen, or led to the choice by its jump.
     pub chosen: bool,
     /// Its priority.
     pub priority: i64,
@@ -72,7 +72,7 @@ pub struct RouteTrace {
     /// Its doc comment.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub docs: String,
-    /// Where it is written.
+    /// The place it is written at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Location>,
     /// Its condition.
@@ -94,7 +94,7 @@ pub struct DefaultTrace {
     pub table: Option<Box<TableTrace>>,
 }
 
-/// What a node of a condition is.
+/// The form of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -122,7 +122,7 @@ pub enum NodeKind {
     AnyUsable,
 }
 
-/// Why a node has no more to show.
+/// The reason why a node has no more to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
@@ -137,28 +137,28 @@ pub enum Note {
 /// A condition, or a part of one.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceNode {
-    /// What it is.
+    /// The form.
     pub kind: NodeKind,
     /// The author's own text, on one line.
     pub text: String,
-    /// What came out.
+    /// The result.
     pub result: Mark,
     /// The name of the `let` or `def`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where it is written.
+    /// The place it is written at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Location>,
     /// The values a predicate was asked of; the list of a quantifier.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
-    /// What a text operator found: the keyword of the list, or the text the expression matched.
+    /// The text that an operator found: the keyword of the list, or what the expression matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// Why a predicate is unknown, in sentences.
+    /// The reasons why a predicate is unknown, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
-    /// Why there is no more to show.
+    /// The reason why there is no more to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
     /// Its parts.
@@ -177,10 +177,10 @@ pub struct Operand {
     /// The value; none when missing. Long ones are cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Json>,
-    /// Whether it is missing, or counts as missing.
+    /// True when it is missing, or counts as missing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Whether the value is private and not shown.
+    /// True when the value is private and not shown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub masked: bool,
     /// The full length (characters, elements or keys) of a value that was cut.
@@ -191,19 +191,19 @@ pub struct Operand {
     pub elements: Option<Elements>,
 }
 
-/// What a quantifier saw.
+/// The elements that a quantifier or `count` asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Elements {
     /// The elements asked, the first twenty (five inside another quantifier) and the deciding one.
     pub shown: Vec<ElementTrace>,
-    /// How many more were asked.
+    /// The number of others that were asked.
     pub more: usize,
-    /// How many were not asked, because an earlier one decided.
+    /// The number of those not asked, because an earlier one decided.
     pub skipped: usize,
 }
 
 impl Elements {
-    /// How many were asked.
+    /// The number of elements that were asked.
     pub(super) fn asked(&self) -> usize {
         self.shown.len() + self.more
     }
@@ -221,7 +221,7 @@ pub struct ElementTrace {
     pub index: usize,
     /// The element, named as the quantifier names it.
     pub element: Operand,
-    /// What the condition came to on it.
+    /// The condition, evaluated on it.
     pub when: TraceNode,
 }
 
@@ -232,7 +232,7 @@ pub struct SkippedCondition {
     pub branch: String,
     /// The author's own text, on one line.
     pub condition: String,
-    /// What is missing, in a sentence.
+    /// The reason, in a sentence: the values that are missing.
     pub reason: String,
 }
 
@@ -241,7 +241,7 @@ pub struct SkippedCondition {
 pub struct HostFailed {
     /// Its name in the rules.
     pub function: String,
-    /// What it said; masked when it was called with a private value.
+    /// Its own message; masked when it was called with a private value.
     pub message: String,
 }
 

@@ -1,6 +1,5 @@
 //! The values behind a predicate, and in plain sentences why one is missing.
 
-use super::private::raw;
 use super::record::Traced;
 use super::{Elements, Operand};
 use crate::ops::{Meaning, Op, Right};
@@ -264,21 +263,16 @@ impl<'a> Traced<'a, '_> {
 
     fn why_slot_missing(&mut self, id: SlotId) -> String {
         let slot = &self.program().slots[id.index()];
-        if slot.root.is_some() {
-            let found = self.raw(id);
-            return match found.kind() {
-                Some(kind) => {
-                    let kind = with_article(KindSet::of(kind));
-                    format!("{} is {kind}, where {} is wanted", slot.name(), with_article(slot.kinds))
-                }
-                None => format!("{} is missing", slot.name()),
+        let found = self.raw(id);
+        if let Some(kind) = found.kind() {
+            let what = match slot.root {
+                Some(_) => with_article(KindSet::of(kind)),
+                None => describe(&self.observer.privacy.raw_field(slot, found), found),
             };
-        }
-        let found = raw(slot, self.message());
-        if !found.is_missing() {
-            let field = self.observer.privacy.raw_field(slot, self.message());
-            let what = describe(&field, found);
             return format!("{} is {what}, where {} is wanted", slot.name(), with_article(slot.kinds));
+        }
+        if slot.root.is_some() {
+            return format!("{} is missing", slot.name());
         }
         // The outermost record that is not there says more than the field.
         let mut value = Value::from_json(self.message());

@@ -165,10 +165,10 @@ impl<'a> Privacy<'a> {
     }
 
     /// A slot's value as it stands in the message, at whatever type.
-    pub(super) fn raw_field(&self, slot: &Slot, message: &Json) -> Operand {
+    pub(super) fn raw_field(&self, slot: &Slot, found: Value<'_>) -> Operand {
         let (ty, private) = self.declared(slot);
         let private = !self.show && (private || slot.private);
-        self.shown(slot.name(), raw(slot, message), private, &ty)
+        self.shown(slot.name(), found, private, &ty)
     }
 
     /// A value of this type as it may be shown.
@@ -190,11 +190,6 @@ impl<'a> Privacy<'a> {
         operand.masked = operand.value.as_ref() == Some(&Json::from(MASK)) && hide;
         operand
     }
-}
-
-/// The slot's value in the message before the typed read.
-pub(super) fn raw<'a>(slot: &Slot, message: &'a Json) -> Value<'a> {
-    slot.path.iter().fold(Value::from_json(message), |value, key| value.field(key))
 }
 
 /// True when a value of the type has something private inside.

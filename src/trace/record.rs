@@ -10,7 +10,7 @@ use crate::sema::hir::{
 };
 use crate::value::{Tri, Value};
 
-/// How many elements of a quantifier are shown, and inside another one.
+/// The number of elements of a quantifier that are shown, and inside another one.
 const SHOWN: usize = 20;
 const SHOWN_INSIDE: usize = 5;
 
@@ -21,9 +21,11 @@ pub(super) type Traced<'a, 's> = Evaluator<'a, Recorder<'a, 's>>;
 pub(super) struct Recorder<'a, 's> {
     pub(super) source: &'s dyn Source,
     pub(super) privacy: Privacy<'a>,
-    /// The steps that have begun, outermost first; the first of all is the trace itself.
-    frames: Vec<Frame<'a>>,
-    /// How many steps have begun that are not recorded: those inside an operand, and those of values
+    /// The innermost step that has begun; at first the trace itself.
+    pub(super) frame: Frame<'a>,
+    /// The steps around it, outermost first.
+    outer: Vec<Frame<'a>>,
+    /// The number of open steps that are not recorded: those inside an operand, and those of values
     /// that are asked for only to be shown.
     muted: usize,
     /// The slots read so far, in order.
@@ -39,8 +41,8 @@ pub(super) struct Recorder<'a, 's> {
 pub(super) struct Frame<'a> {
     /// The step; none for the trace itself.
     step: Option<Step<'a>>,
-    /// True for a `let` whose parts are shown above.
-    pub(super) shown_above: bool,
+    /// True for a `let` whose parts are not shown above.
+    pub(super) shows_let: bool,
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
     /// The values worth seeing.
     pub(super) operands: Vec<Operand>,
@@ -48,7 +50,8 @@ pub(super) struct Frame<'a> {
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    default: Option<DefaultTrace>,
+    /// The default that was reached, with the table it jumped to.
+    default: Option<Option<Box<TableTrace>>>,
     pub(super) table: Option<TableTrace>,
 }
 
@@ -56,7 +59,7 @@ pub(super) struct Frame<'a> {
 type Quantified<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> Frame<'a> {
-    /// What the step asks of the elements that this variable stands for.
+    /// The question that the step asks of the elements this variable stands for.
     fn quantified(&self, element: &'a Var) -> Option<Quantified<'a>> {
         let (list, own, body, decides) = match self.step? {
             Step::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
@@ -80,7 +83,8 @@ impl<'a, 's> Recorder<'a, 's> {
         Recorder {
             source,
             privacy,
-            frames: vec![Frame::default()],
+            frame: Frame::default(),
+            outer: Vec::new(),
             muted: 0,
             slots: Vec::new(),
             shown: Vec::new(),
@@ -88,49 +92,44 @@ impl<'a, 's> Recorder<'a, 's> {
         }
     }
 
-    /// Whether a step is left out, with all inside it.
+    /// True when a step is left out, with all inside it.
     fn mutes(&self, step: Step<'a>) -> bool {
-        let Some(outer) = self.frames.last() else { return true };
         match step {
             Step::Element(var, _) => {
-                let inside = self.frames.iter().any(|frame| matches!(frame.step, Some(Step::Element(..))));
+                let is_element = |frame: &Frame<'_>| matches!(frame.step, Some(Step::Element(..)));
+                let inside = is_element(&self.frame) || self.outer.iter().any(is_element);
                 let limit = if inside { SHOWN_INSIDE } else { SHOWN };
-                outer.quantified(var).is_none() || outer.elements.asked() >= limit
+                self.frame.quantified(var).is_none() || self.frame.elements.asked() >= limit
             }
             Step::Guard(_) => true,
             // An operand's fields are listed, and of a `count` the elements are shown.
-            Step::Operand(expr) => outer.is_operand() || !matches!(expr.kind, ExprKind::Count { .. }),
-            _ => outer.is_operand(),
+            Step::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
+            Step::Operand(_) => true,
+            _ => self.frame.is_operand(),
         }
     }
 
     fn begin(&mut self, step: Step<'a>) {
-        let mut shown_above = false;
+        let mut frame = Frame { step: Some(step), ..Frame::default() };
         match step {
             Step::Rule(_) => self.shown.clear(),
-            Step::Cond(Cond { kind: CondKind::Let(id), .. }) => {
-                shown_above = self.shown.contains(id);
-                if !shown_above {
-                    self.shown.push(*id);
-                }
+            Step::Cond(Cond { kind: CondKind::Let(id), .. }) if !self.shown.contains(id) => {
+                self.shown.push(*id);
+                frame.shows_let = true;
             }
             Step::Element(var, _) => {
-                if let Some((list, ..)) = self.outer().quantified(var) {
+                if let Some((list, ..)) = self.frame.quantified(var) {
                     self.privacy.enter(var.id, list);
                 }
             }
             _ => {}
         }
-        self.frames.push(Frame { step: Some(step), shown_above, ..Frame::default() });
+        self.outer.push(std::mem::replace(&mut self.frame, frame));
     }
 
-    /// The step around the one at hand.
-    pub(super) fn outer(&mut self) -> &mut Frame<'a> {
-        if self.frames.is_empty() {
-            self.frames.push(Frame::default());
-        }
-        let last = self.frames.len() - 1;
-        &mut self.frames[last]
+    /// Ends the innermost step.
+    fn end(&mut self) -> Frame<'a> {
+        std::mem::replace(&mut self.frame, self.outer.pop().unwrap_or_default())
     }
 }
 
@@ -146,7 +145,7 @@ impl<'a> Observer<'a> for Recorder<'a, '_> {
 
     fn leave(eval: &mut Evaluator<'a, Self>, step: Step<'a>, reached: Reached<'a>) {
         let frame = match eval.observer.muted {
-            0 => eval.observer.frames.pop(),
+            0 => Some(eval.observer.end()),
             1 => None,
             _ => {
                 eval.observer.muted -= 1;
@@ -162,7 +161,7 @@ impl<'a> Observer<'a> for Recorder<'a, '_> {
                 eval.mark_failures(true);
                 if !truth.holds() {
                     let node = eval.left_out(condition);
-                    eval.observer.outer().conds.push((&condition.cond, node));
+                    eval.observer.frame.conds.push((&condition.cond, node));
                 }
             }
             (Step::Element(var, element), Reached::Truth(truth)) => {
@@ -177,12 +176,7 @@ impl<'a> Observer<'a> for Recorder<'a, '_> {
     }
 
     fn repeats_let(&self) -> bool {
-        let outer = self.frames.last();
-        self.muted == 0
-            && outer.is_some_and(|frame| {
-                let is_let = matches!(frame.step, Some(Step::Cond(Cond { kind: CondKind::Let(_), .. })));
-                is_let && !frame.shown_above
-            })
+        self.muted == 0 && self.frame.shows_let
     }
 }
 
@@ -211,29 +205,22 @@ impl<'a> Traced<'a, '_> {
         match (step, reached) {
             (Step::Cond(cond), Reached::Truth(truth)) => {
                 let node = self.cond_node(cond, truth, frame);
-                self.observer.outer().conds.push((cond, node));
+                self.observer.frame.conds.push((cond, node));
             }
             (Step::Rule(id), Reached::Chosen(chosen)) => {
                 let route = self.route(id, chosen.is_some(), frame);
-                self.observer.outer().routes.extend(route);
+                self.observer.frame.routes.extend(route);
             }
-            (Step::Default(id), _) => {
-                let default = self.program().tables[id.index()].default.as_ref();
-                let mut default = default.map(|outcome| skipped_default(self.program(), outcome));
-                if let Some(default) = &mut default {
-                    (default.result, default.table) = (Mark::True, frame.table.map(Box::new));
-                }
-                self.observer.outer().default = default;
-            }
+            (Step::Default(_), _) => self.observer.frame.default = Some(frame.table.map(Box::new)),
             (Step::Table(id), Reached::Chosen(chosen)) => {
                 let table = self.table(id, chosen.is_some(), frame);
-                self.observer.outer().table = Some(table);
+                self.observer.frame.table = Some(table);
             }
             (Step::SearchedBefore(id), _) => {
                 let table = &self.program().tables[id.index()];
                 let (table, kind) = (table.name.to_string(), table.kind);
                 let table = TableTrace { table, kind, searched_before: true, ..TableTrace::default() };
-                self.observer.outer().table = Some(table);
+                self.observer.frame.table = Some(table);
             }
             _ => {}
         }
@@ -252,9 +239,11 @@ impl<'a> Traced<'a, '_> {
             not_tried: enabled - frame.routes.len(),
             routes: frame.routes,
             disabled: disabled.map(|route| route.name.to_string()).collect(),
-            default: frame
-                .default
-                .or_else(|| table.default.as_ref().map(|outcome| skipped_default(program, outcome))),
+            default: table.default.as_ref().map(|outcome| DefaultTrace {
+                result: if frame.default.is_some() { Mark::True } else { Mark::Skipped },
+                to: target(program, outcome),
+                table: frame.default.flatten(),
+            }),
         }
     }
 
@@ -277,45 +266,39 @@ impl<'a> Traced<'a, '_> {
 
     /// Keeps an element that was asked. Only the first are shown, and the one that decides.
     fn keep_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<Frame<'a>>) {
-        let Some((_, body, decides)) = self.observer.outer().quantified(var) else { return };
+        let Some((_, body, decides)) = self.observer.frame.quantified(var) else { return };
         if frame.is_none() {
             self.mark_failures(true);
             if decides != Some(truth) {
-                self.observer.outer().elements.more += 1;
+                self.observer.frame.elements.more += 1;
                 return;
             }
         }
         let frame = frame.or_else(|| {
             self.observer.begin(Step::Element(var, element));
             self.cond(body);
-            self.observer.frames.pop()
+            Some(self.observer.end())
         });
         let (private, ty) = self.observer.privacy.leave();
         let Some((_, when)) = frame.and_then(|mut frame| frame.conds.pop()) else { return };
         let shown = self.observer.privacy.shown(var.name.to_string(), element, private, &ty);
-        self.observer.outer().elements.push(shown, when);
+        self.observer.frame.elements.push(shown, when);
     }
 
     /// Keeps what is worth seeing of an operand.
     fn keep_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
-        if self.observer.outer().is_operand() {
+        if self.observer.frame.is_operand() {
             return;
         }
         if self.hosts.failures.len() > self.observer.private_failures.len() {
             let private = self.observer.privacy.is_private(expr);
             self.mark_failures(private);
         }
-        let mut listed = std::mem::take(&mut self.observer.outer().operands);
+        let mut listed = std::mem::take(&mut self.observer.frame.operands);
         self.list_operand(expr, value, elements, &mut listed);
-        let outer = self.observer.outer();
-        outer.operands = listed;
-        outer.values.push(value);
+        self.observer.frame.operands = listed;
+        self.observer.frame.values.push(value);
     }
-}
-
-/// A default before it is known to be reached.
-fn skipped_default(program: &Program, outcome: &Outcome) -> DefaultTrace {
-    DefaultTrace { result: Mark::Skipped, to: target(program, outcome), table: None }
 }
 
 /// `file_handler`, `goto billing`

@@ -164,6 +164,45 @@ fn a_let_is_taken_apart_once_a_route() {
 }
 
 #[test]
+fn a_let_is_taken_apart_under_each_route_although_it_is_known() {
+    let mut f = Fixture::new();
+    let body = f.flag("a");
+    let inner = f.let_cond("inner", body);
+    let body = f.use_let(inner);
+    let outer = f.let_cond("outer", body);
+    for name in ["first", "second"] {
+        let (cond, handler) = (f.use_let(outer), f.handler("h"));
+        f.route(TableId(0), name, cond, handler);
+    }
+    let trace = trace(&f, &json!({ "a": false }), &[], false);
+    let [first, second] = trace.table.routes.as_slice() else { panic!("two routes are tried") };
+    assert_eq!(first.when, second.when);
+    let inner = &second.when.children[0];
+    assert_eq!((inner.name.as_deref(), inner.children[0].kind), (Some("inner"), super::NodeKind::Test));
+}
+
+#[test]
+fn a_count_inside_the_list_of_a_count_shows_no_elements_of_its_own() {
+    let count = |f: &mut Fixture, list: Expr| {
+        let (var, x) = f.var("x", KindSet::NUMBER);
+        let one = f.lit(json!(1));
+        let body = f.test(Op::Gt, x, one);
+        f.count(list, var, body)
+    };
+    let build = |f: &mut Fixture| {
+        let list = f.slot("l", KindSet::LIST);
+        let inner = count(f, list);
+        let list = f.expr("[inner]", ExprKind::List(vec![inner]), Ty::ANY);
+        let (outer, zero) = (count(f, list), f.lit(json!(0)));
+        f.test(Op::Gt, outer, zero)
+    };
+    let node = one(build, json!({ "l": [1, 2, 3] }));
+    let elements = node.operands[0].elements.as_ref().expect("a count has elements");
+    assert_eq!((elements.shown.len(), elements.shown[0].element.value.clone()), (1, Some(json!(2))));
+    assert_eq!(node.result, Mark::True);
+}
+
+#[test]
 fn private_values_show_nowhere() {
     let secret = "555-0199";
     let mut f = Fixture::new();

@@ -257,9 +257,9 @@ fn count(wanted: usize, variadic: bool) -> String {
 /// Puts arguments in place of a `def`'s parameters.
 struct Substitution<'s> {
     args: &'s [Expr],
-    /// How many nodes each argument has.
+    /// The number of nodes of each argument.
     sizes: Vec<u64>,
-    /// How many nodes were copied; past [`MAX_NODES`] no more are.
+    /// The number of nodes copied; past [`MAX_NODES`] no more are.
     made: u64,
     /// Right operands that arguments were put into, to be looked at again.
     filled: Vec<(Op, TestMode, Expr)>,

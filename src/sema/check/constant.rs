@@ -116,7 +116,7 @@ pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
     Expr { kind, ty, optional: false, span }
 }
 
-/// How many values stand in the lists and records inside a constant, counted a little past `limit`
+/// The number of values in the lists and records inside a constant, counted a little past `limit`
 /// at most. The elements of a flat list are not: it is as large as its author wrote it.
 pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     let parts: &mut dyn Iterator<Item = &Json> = match json {

@@ -102,7 +102,7 @@ impl<'a> Checker<'a> {
         self.fields.implicit = None;
     }
 
-    /// When a branch is chosen, and whether it is the default; `None` when it never is.
+    /// The condition under which a branch is chosen, and true for the default; `None` when it never is.
     fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             return self.report(
@@ -295,7 +295,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// That a condition can be used: every value it reads is present. What a presence test or `??`
+/// The test that a condition can be used: every value it reads is present. What a presence test or `??`
 /// looks at may be missing.
 fn usable(cond: &Cond) -> Cond {
     let mut reads = Vec::new();

@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Whether a condition may be unknown although the message keeps every promise of `input`.
+    /// True when a condition may be unknown although the message keeps every promise of `input`.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         match &cond.kind {
             CondKind::Const(_) => false,

@@ -1,43 +1,17 @@
 //! The message's fields: which exist, at what type each is read, and — where no `input` is
 //! declared — how uses narrow the type.
 
+use super::names::{Name, Names, Path, is_text, same_path};
 use super::uses::{FieldUses, RouteUses};
 use super::{DeclaredInput, Known};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Inner, KindSet, Record, Ty};
-use hashbrown::{Equivalent, HashMap, HashSet, HashTable};
+use hashbrown::{HashMap, HashSet, HashTable};
 use std::fmt;
-use std::hash::{BuildHasher, Hash};
+use std::hash::BuildHasher;
 use std::sync::Arc;
-
-pub(super) type Path = Vec<Arc<str>>;
-
-/// A name of a path, kept or still in the syntax tree.
-pub(super) trait Name: AsRef<str> + Hash {}
-impl<T: AsRef<str> + Hash> Name for T {}
-
-/// Looks a path up without making one.
-#[derive(Hash)]
-pub(super) struct Names<'p, N>(pub(super) &'p [N]);
-
-impl<N: Name> Equivalent<Path> for Names<'_, N> {
-    fn equivalent(&self, key: &Path) -> bool {
-        same_path(key, self.0)
-    }
-}
-
-pub(super) fn same_path(path: &[Arc<str>], names: &[impl Name]) -> bool {
-    path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
-}
-
-/// A path to keep.
-impl<N: Name> From<&Names<'_, N>> for Path {
-    fn from(names: &Names<'_, N>) -> Path {
-        names.0.iter().map(|name| Arc::from(name.as_ref())).collect()
-    }
-}
 
 /// A field as found by its path.
 pub(super) struct Found {
@@ -46,7 +20,7 @@ pub(super) struct Found {
     pub private: bool,
 }
 
-/// Why a path leads nowhere.
+/// The reason why a path leads nowhere.
 pub(super) enum Lost {
     /// The path's part at this index is no field of the record before it.
     UnknownField { at: usize, record: Record },
@@ -58,7 +32,7 @@ pub(super) enum Lost {
 pub(super) struct Fields {
     pub(super) input: Option<Arc<DeclaredInput>>,
     uses: HashMap<Path, Inferred>,
-    settled: bool,
+    done_inferring: bool,
     /// Undeclared names that were held against the definitions, so that each is once.
     looked_at: HashSet<Arc<str>>,
     slots: Vec<Slot>,
@@ -66,25 +40,25 @@ pub(super) struct Fields {
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     conflicts: Vec<Diagnostic>,
-    /// How other rules, which are not checked now, use the fields.
+    /// The uses of the fields in other rules, which are not checked now.
     pub(super) known: Option<Arc<FieldUses>>,
     /// Who uses which field as what, where that is wanted.
     pub(super) counted: Option<FieldUses>,
-    /// What the route at hand does.
+    /// The uses in the route at hand.
     route: Option<RouteUses>,
     done: RouteUses,
     /// The field that the statement at hand brings along, though no `input` declares it.
     pub(super) implicit: Option<&'static str>,
 }
 
-/// Why a use narrows a field, in the words of a diagnostic once it is shown.
+/// The reason why a use narrows a field, in the words of a diagnostic once it is shown.
 #[derive(Clone)]
 pub(super) enum Reason {
     Fixed(&'static str),
-    /// Which side of which operator.
+    /// A side of an operator.
     Side(KindSet, &'static str, &'static str),
     Operand(KindSet, &'static str),
-    /// Which argument of which function.
+    /// An argument of a function.
     Argument(Ty, Arc<str>, Arc<str>),
 }
 
@@ -101,7 +75,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What the uses of an undeclared field say about it.
+/// The type of an undeclared field, as its uses show it.
 struct Inferred {
     kinds: KindSet,
     uses: Vec<(KindSet, Span, Reason)>,
@@ -112,14 +86,14 @@ impl Fields {
         self.input = Some(Arc::new(input));
     }
 
-    /// Whether types come from uses.
+    /// True when types come from uses.
     pub(super) fn inferred(&self) -> bool {
         self.input.is_none()
     }
 
-    /// Whether uses still narrow them.
+    /// True when uses still narrow them.
     pub(super) fn narrows(&self) -> bool {
-        self.inferred() && !self.settled
+        self.inferred() && !self.done_inferring
     }
 
     /// The names a message's fields may have, when they are declared.
@@ -127,7 +101,7 @@ impl Fields {
         self.input.as_ref().map(|input| &input.record)
     }
 
-    /// Whether an undeclared name is met for the first time.
+    /// True when an undeclared name is met for the first time.
     pub(super) fn first_look(&mut self, name: &str) -> bool {
         let known = self.looked_at.contains(name);
         if !known {
@@ -136,7 +110,7 @@ impl Fields {
         !known
     }
 
-    /// Where a declared field stands.
+    /// The place of a declared field.
     pub(super) fn declared_at(&self, path: &[impl Name]) -> Option<Span> {
         self.input.as_ref()?.places.get(&Names(path)).copied()
     }
@@ -161,7 +135,7 @@ impl Fields {
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.
-                let open = !self.settled && !is_text(path);
+                let open = !self.done_inferring && !is_text(path);
                 let kinds = if open { KindSet::ALL } else { self.kinds(path) };
                 Ok(Found { ty: Ty::plain(kinds), optional: true, private: false })
             }
@@ -182,7 +156,7 @@ impl Fields {
 
     /// From here on, uses of fields are those of one route.
     pub(super) fn begin_route(&mut self) {
-        let wanted = self.input.is_none() && !self.settled;
+        let wanted = self.input.is_none() && !self.done_inferring;
         self.route = (wanted && (self.counted.is_some() || self.known.is_some())).then(RouteUses::default);
     }
 
@@ -196,7 +170,7 @@ impl Fields {
         }
     }
 
-    /// What is known of the fields.
+    /// The types of the fields.
     pub(super) fn into_known(self) -> Known {
         match self.input {
             Some(input) => Known::Input(input),
@@ -204,7 +178,7 @@ impl Fields {
         }
     }
 
-    /// How the last route uses fields, where other rules are known.
+    /// The uses of fields in the last route, where other rules are known.
     pub(super) fn take_route(&mut self) -> RouteUses {
         std::mem::take(&mut self.done)
     }
@@ -289,8 +263,8 @@ impl Fields {
     }
 
     /// Ends the narrowing pass.
-    pub(super) fn settle(&mut self, diagnostics: &mut Vec<Diagnostic>) {
-        self.settled = true;
+    pub(super) fn end_inference(&mut self, diagnostics: &mut Vec<Diagnostic>) {
+        self.done_inferring = true;
         diagnostics.append(&mut self.conflicts);
     }
 
@@ -347,10 +321,6 @@ impl Fields {
     pub(super) fn take_slots(&mut self) -> Vec<Slot> {
         std::mem::take(&mut self.slots)
     }
-}
-
-pub(super) fn is_text(path: &[impl Name]) -> bool {
-    matches!(path, [name] if name.as_ref() == "text")
 }
 
 /// The names of a path with dots between.

@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How a keyword pattern is matched.
+/// The way a keyword pattern is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Matching {
     /// The message is the pattern.
@@ -159,7 +159,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// When a pattern matches the message.
+    /// The condition under which a pattern matches the message.
     fn pattern(&mut self, way: Matching, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {

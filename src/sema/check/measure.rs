@@ -1,4 +1,4 @@
-//! How large and how deep a condition is once every `let` and `def` is put in: evaluators walk it
+//! The size and depth of a condition once every `let` and `def` is put in: evaluators walk it
 //! recursively, and definitions that use each other grow quickly.
 
 use super::Measure;

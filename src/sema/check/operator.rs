@@ -198,11 +198,11 @@ impl<'a> Checker<'a> {
             .filter_map(|form| right_kinds(form, &left.ty, &right.ty, quantity))
             .collect();
         if fitting.is_empty() {
-            let misfit = self.misfit(row, binary, &left, &right);
+            let mismatch = self.mismatch(row, binary, &left, &right);
             if !self.lenient {
-                return self.report(misfit);
+                return self.report(mismatch);
             }
-            self.never_holds(misfit);
+            self.never_holds(mismatch);
             return Ok((left, right));
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
@@ -369,7 +369,7 @@ impl Ty {
         self.element().kinds == KindSet::ALL
     }
 
-    /// Whether nothing is known of the elements, or they are of several families.
+    /// True when nothing is known of the elements, or they are of several families.
     fn is_empty_or_mixed(&self) -> bool {
         let element = if self.kinds == KindSet::LIST { self.element().kinds } else { KindSet::ALL };
         let families = [

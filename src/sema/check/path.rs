@@ -2,11 +2,11 @@
 
 use super::fields::{Lost, Reason};
 use super::read::{accepted, read};
-use super::request::REQUEST;
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
 use crate::sema::hir::{Const, Expr, ExprKind, SlotId};
+use crate::sema::request::REQUEST;
 use crate::sema::resolve::Definition;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
@@ -77,7 +77,7 @@ impl<'a> Checker<'a> {
             || self.symbols.definition(span.file, name).is_some()
     }
 
-    /// What was read there before.
+    /// The type that was read there before.
     pub(super) fn known_read(&self, parts: Option<&Parts<'a>>, span: Span) -> Option<Expr> {
         let (slot, ty, optional) = self.reads.get(parts?)?;
         Some(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span })
@@ -393,7 +393,7 @@ impl<'p> Path<'p> {
         self.names.first().copied().unwrap_or("")
     }
 
-    /// Where the first name stands.
+    /// The place of the first name.
     pub(super) fn start(&self) -> Span {
         self.places[0].0
     }

@@ -1,26 +1,27 @@
 //! Payloads: each requirement becomes a rule of a table, whose condition says when it is violated.
 //! Groups are put in where they are included, like a `def` where it is called.
 
+mod each;
 mod field;
 mod include;
 mod place;
+mod shape;
 
 use super::{Binding, Checked, Checker, Reported};
-use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{
-    self, BindingId, Block, Cond, CondKind, Each, Expr, ExprKind, Operand, Place, Predicate, Requirement,
-    Root, RuleId, Step, Table, TableId, TableKind,
+    self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Place, Predicate, Requirement, Root,
+    RuleId, Table, TableId, TableKind,
 };
 use crate::span::Span;
 use crate::syntax::ast::{self, Item, ItemKind, Notice};
-use crate::ty::{Inner, KindSet, Ty};
+use crate::ty::Ty;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where items stand: the object their fields are of, and how their rules report.
+/// The surroundings of items: the object their fields are of, and the way their rules report.
 #[derive(Clone)]
 struct Site {
     /// Stands before the names of fields in rule ids.
@@ -29,7 +30,7 @@ struct Site {
     object: Expr,
     /// Its place.
     place: Place,
-    /// Whether the object may be something else, which is reported by a rule of its own.
+    /// True when the object may be something else, which is reported by a rule of its own.
     may_differ: bool,
     /// The one id that all rules report under, without corrections.
     renamed: Option<Arc<str>>,
@@ -37,22 +38,37 @@ struct Site {
     known: Arc<[Arc<str>]>,
 }
 
-/// What is collected on the way through a payload.
+/// The state of the way through a payload.
 struct Builder {
     bindings: u32,
-    /// What is asked before any rule at hand.
+    /// The rules at hand: of the payload, or of the innermost `each`.
+    block: Block,
+    /// The conditions asked before any rule at hand.
     guards: Vec<Cond>,
     /// The groups being put in.
     groups: Vec<Arc<str>>,
 }
 
-/// What a rule says when it is violated.
-struct Said<'a> {
+/// A violation, as its rule reports it.
+struct Violation<'a> {
+    place: Place,
+    /// The clause of the rule.
+    span: Span,
     message: String,
+    /// The advice; empty where it follows from the correction or the message.
     repair: String,
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
+}
+
+/// The statement that items stand in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// A payload or group, which declares fields.
+    Object,
+    /// An `each`, which declares none.
+    Each,
 }
 
 impl<'a> Checker<'a> {
@@ -75,20 +91,8 @@ impl<'a> Checker<'a> {
                     .help("of several decisions the one of least rank runs first, so give each its own"),
                 );
             }
-            if let Some(fallback) = &payload.fallback
-                && symbols.payloads.get(&fallback.node).is_none()
-            {
-                let names = symbols.payloads.iter().map(|symbol| symbol.name.node.as_str());
-                let near = nearest(&fallback.node, names).map(str::to_owned);
-                let message = format!("there is no payload kind `{}`", fallback.node);
-                let diagnostic = Diagnostic::new(Code::UnknownPayload, fallback.span, message);
-                let diagnostic = match near {
-                    Some(near) => diagnostic.did_you_mean(fallback.span, Some(&near)),
-                    None => {
-                        diagnostic.help(format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node))
-                    }
-                };
-                let _: Checked<()> = self.report_unknown(&fallback.node, diagnostic);
+            if let Some(fallback) = &payload.fallback {
+                self.fallback(fallback);
             }
             self.payload(payload, docs);
         }
@@ -99,24 +103,29 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {
-        let mut builder = Builder { bindings: 0, guards: Vec::new(), groups: Vec::new() };
-        let object = self.object(&payload.body, &mut Vec::new());
-        let root = builder.binding();
-        let place = Place::of(root);
-        let expr = self.bound(root, "payload", object.record(), payload.name.span);
-        let site = Site {
-            owner: payload.name.node.as_str().into(),
-            object: expr.clone(),
-            place: place.clone(),
-            may_differ: false,
-            renamed: None,
-            known: object.fields.iter().map(|field| field.name.clone()).collect(),
+    /// Reports a fallback that is no payload kind.
+    fn fallback(&mut self, fallback: &ast::Ident) {
+        let payloads = &self.symbols.payloads;
+        if payloads.get(&fallback.node).is_some() {
+            return;
+        }
+        let names = payloads.iter().map(|symbol| symbol.name.node.as_str());
+        let near = nearest(&fallback.node, names).map(str::to_owned);
+        let message = format!("there is no payload kind `{}`", fallback.node);
+        let diagnostic = Diagnostic::new(Code::UnknownPayload, fallback.span, message);
+        let diagnostic = match near {
+            Some(near) => diagnostic.did_you_mean(fallback.span, Some(&near)),
+            None => diagnostic.help(format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node)),
         };
+        let _: Checked<()> = self.report_unknown(&fallback.node, diagnostic);
+    }
+
+    fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {
+        let object = self.object(&payload.body, &mut Vec::new());
+        let mut builder = Builder::new(self.block(&payload.name.node, payload.name.span));
         let outer = std::mem::take(&mut self.scope);
-        self.judged(expr, place, &payload.name);
-        let mut block = self.block(&payload.name.node, payload.name.span);
-        self.items(&payload.body, &site, &mut builder, &mut block);
+        let site = self.judged(&payload.name, &object, false, &mut builder);
+        self.items(&payload.body, Body::Object, &site, &mut builder);
         self.scope = outer;
         self.program.payloads.push(hir::Payload {
             name: payload.name.node.as_str().into(),
@@ -126,8 +135,8 @@ impl<'a> Checker<'a> {
             internal: payload.internal,
             fallback: payload.fallback.as_ref().map(|name| name.node.as_str().into()),
             object,
-            block,
             bindings: builder.bindings,
+            block: builder.block,
             span: payload.name.span,
             docs: docs.into(),
         });
@@ -136,20 +145,10 @@ impl<'a> Checker<'a> {
     /// Checks a group that nothing includes, for its faults only.
     fn lone_group(&mut self, group: &'a ast::Group) {
         let kept = (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
-        let mut builder = Builder { bindings: 0, guards: Vec::new(), groups: Vec::new() };
         let object = self.object(&group.body, &mut vec![group.name.node.as_str().into()]);
-        let root = builder.binding();
-        let expr = self.bound(root, "payload", object.record(), group.name.span);
-        let site = Site {
-            owner: group.name.node.as_str().into(),
-            object: expr.clone(),
-            place: Place::of(root),
-            may_differ: true,
-            renamed: None,
-            known: object.fields.iter().map(|field| field.name.clone()).collect(),
-        };
+        let mut builder = Builder::new(self.block(&group.name.node, group.name.span));
         let outer = std::mem::take(&mut self.scope);
-        self.judged(expr, Place::of(root), &group.name);
+        let site = self.judged(&group.name, &object, true, &mut builder);
         for (field, param) in self.record(&group.params).fields.into_iter().zip(&group.params) {
             let id = builder.binding();
             let expr = self.bound(id, &field.name, field.ty, param.name.span);
@@ -157,22 +156,37 @@ impl<'a> Checker<'a> {
             binding.place = Some(Place::of(id));
             self.scope.push(binding);
         }
-        let mut block = self.block(&group.name.node, group.name.span);
         builder.groups.push(group.name.node.as_str().into());
-        self.items(&group.body, &site, &mut builder, &mut block);
+        self.items(&group.body, Body::Object, &site, &mut builder);
         self.scope = outer;
         self.program.rules.truncate(kept.0);
         self.program.requirements.truncate(kept.1);
         self.program.tables.truncate(kept.2);
     }
 
-    /// Brings `payload` and `decision` into scope.
-    fn judged(&mut self, payload: Expr, place: Place, name: &ast::Ident) {
+    /// Brings `payload` and `decision` into scope, as the surroundings of a body's items.
+    fn judged(
+        &mut self,
+        name: &ast::Ident,
+        object: &hir::Object,
+        may_differ: bool,
+        builder: &mut Builder,
+    ) -> Site {
+        let root = builder.binding();
+        let payload = self.bound(root, "payload", object.record(), name.span);
         let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
-        let mut binding = Binding::new("payload".into(), payload, name.span);
-        binding.place = Some(place);
+        let mut binding = Binding::new("payload".into(), payload.clone(), name.span);
+        binding.place = Some(Place::of(root));
         self.scope.push(binding);
         self.scope.push(Binding::new("decision".into(), decision, name.span));
+        Site {
+            owner: name.node.as_str().into(),
+            object: payload,
+            place: Place::of(root),
+            may_differ,
+            renamed: None,
+            known: object.fields.iter().map(|field| field.name.clone()).collect(),
+        }
     }
 
     /// The expression that reads a binding.
@@ -196,40 +210,52 @@ impl<'a> Checker<'a> {
         Block { lets: Vec::new(), table, each: Vec::new() }
     }
 
-    fn items(&mut self, items: &'a [Item], site: &Site, builder: &mut Builder, block: &mut Block) {
+    /// The items of a payload, a group or an `each`, in their order.
+    fn items(&mut self, items: &'a [Item], body: Body, site: &Site, builder: &mut Builder) {
         let scope = self.scope.len();
-        self.bring_fields(items, site);
+        if body == Body::Object {
+            self.bring_fields(items, site);
+        }
         let mut rules: Vec<(&str, Span)> = Vec::new();
         for item in items {
             // A fault in one item is no reason to say nothing of the others.
             let _: Checked<()> = match &item.kind {
-                ItemKind::Field(field) => self.field_rules(field, site, builder, block),
+                ItemKind::Field(field) if body == Body::Each => self.report(
+                    Diagnostic::new(Code::Unexpected, field.name.span, "an `each` block declares no fields").help(
+                        "declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`",
+                    ),
+                ),
+                ItemKind::Field(field) => self.field_rules(field, site, builder),
                 ItemKind::Rule(rule) => {
-                    let place = rule.place.as_ref().map_or("", |place| self.text(place.path.span));
-                    let same = |(id, span): &&(&str, Span)| *id == rule.id.node && self.text(*span) == place;
-                    if let Some((_, first)) = rules.iter().find(same) {
-                        let message = format!("the rule `{}` stands here twice for one place", rule.id.node);
-                        let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
-                        if first.start != first.end {
-                            diagnostic = diagnostic.label(*first, "the first one reports here");
-                        }
-                        self.diagnostics.push(
-                            diagnostic.help("join both conditions with `and`, or give one another name"),
-                        );
+                    if body == Body::Object {
+                        self.rule_twice(rule, &mut rules);
                     }
-                    let none = Span { end: rule.id.span.start, ..rule.id.span };
-                    rules.push((&rule.id.node, rule.place.as_ref().map_or(none, |place| place.path.span)));
-                    self.rule(rule, site, builder, block)
+                    self.rule(rule, site, builder)
                 }
-                ItemKind::Closed { id, notice } => {
-                    self.closed(id.as_ref(), notice, item.span, site, builder, block)
-                }
-                ItemKind::Let { name, value } => self.local(name, value, builder, block),
-                ItemKind::Include(include) => self.include(include, site, builder, block),
-                ItemKind::Each(each) => self.each(each, site, builder, block),
+                ItemKind::Closed { id, notice } => self.closed(id.as_ref(), notice, item.span, site, builder),
+                ItemKind::Let { name, value } => self.local(name, value, builder),
+                ItemKind::Include(include) => self.include(include, site, builder),
+                ItemKind::Each(each) => self.each(each, site, builder),
             };
         }
         self.scope.truncate(scope);
+    }
+
+    /// Reports a rule of a name and place that another rule before it has.
+    fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut Vec<(&'a str, Span)>) {
+        let place = rule.place.as_ref().map_or("", |place| self.text(place.path.span));
+        let same = |(id, span): &&(&str, Span)| *id == rule.id.node && self.text(*span) == place;
+        if let Some((_, first)) = rules.iter().find(same) {
+            let message = format!("the rule `{}` stands here twice for one place", rule.id.node);
+            let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
+            if first.start != first.end {
+                diagnostic = diagnostic.label(*first, "the first one reports here");
+            }
+            self.diagnostics
+                .push(diagnostic.help("join both conditions with `and`, or give one another name"));
+        }
+        let none = Span { end: rule.id.span.start, ..rule.id.span };
+        rules.push((&rule.id.node, rule.place.as_ref().map_or(none, |place| place.path.span)));
     }
 
     fn text(&self, span: Span) -> &'a str {
@@ -238,13 +264,7 @@ impl<'a> Checker<'a> {
     }
 
     /// `require "id" at PATH when COND: COND`
-    fn rule(
-        &mut self,
-        rule: &'a ast::RuleItem,
-        site: &Site,
-        builder: &mut Builder,
-        block: &mut Block,
-    ) -> Checked<()> {
+    fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site, builder: &mut Builder) -> Checked<()> {
         self.noted.clear();
         let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
         let condition = self.cond(&rule.condition);
@@ -257,7 +277,9 @@ impl<'a> Checker<'a> {
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
         parts.extend(guard);
         parts.push(if rule.forbid { condition } else { not(condition) });
-        let said = Said {
+        let violation = Violation {
+            place,
+            span: rule.condition.span,
             message: match rule.forbid {
                 true => format!("this must not be: {}", self.one_line(rule.condition.span)),
                 false => format!("this must hold: {}", self.one_line(rule.condition.span)),
@@ -267,7 +289,7 @@ impl<'a> Checker<'a> {
             correction,
             notice: &rule.notice,
         };
-        self.require(&rule.id.node, parts, place, said, rule.condition.span, site, builder, block)
+        self.require(&rule.id.node, parts, violation, site, builder)
     }
 
     fn one_line(&self, span: Span) -> String {
@@ -288,18 +310,16 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds a requirement: a rule that holds when every part does.
-    #[allow(clippy::too_many_arguments, reason = "each is a clause of what the author wrote")]
     fn require(
         &mut self,
         id: &str,
         mut parts: Vec<Cond>,
-        place: Place,
-        said: Said<'a>,
-        span: Span,
+        violation: Violation<'a>,
         site: &Site,
-        builder: &Builder,
-        block: &mut Block,
+        builder: &mut Builder,
     ) -> Checked<()> {
+        let Violation { place, span, message, repair, shows_value, correction, notice } = violation;
+        let table = builder.block.table;
         parts.splice(0..0, builder.guards.iter().cloned());
         let condition = and(parts, span);
         self.measured_cond(&condition, span)?;
@@ -307,7 +327,7 @@ impl<'a> Checker<'a> {
         let rule = RuleId(self.program.rules.len() as u32);
         self.program.rules.push(hir::Rule {
             name: name.clone(),
-            table: block.table,
+            table,
             priority: 0,
             disabled: false,
             condition: condition.into(),
@@ -315,12 +335,12 @@ impl<'a> Checker<'a> {
             span,
             docs: "".into(),
         });
-        self.program.tables[block.table.index()].order.push(rule);
-        let message = said.notice.message.as_ref().map_or(said.message, |text| text.node.clone());
-        let repair = match (&said.notice.repair, said.repair) {
+        self.program.tables[table.index()].order.push(rule);
+        let message = notice.message.as_ref().map_or(message, |text| text.node.clone());
+        let repair = match (&notice.repair, repair) {
             (Some(text), _) => text.node.clone(),
             (None, repair) if !repair.is_empty() => repair,
-            (None, _) => match &said.correction {
+            (None, _) => match &correction {
                 Some(hir::Correction::Remove) => "remove it".to_owned(),
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
                     format!("write {}", self.one_line(self.program.value(*value).span))
@@ -333,61 +353,14 @@ impl<'a> Checker<'a> {
             place,
             message: message.into(),
             repair: repair.into(),
-            shows_value: said.shows_value,
-            correction: said.correction.filter(|_| site.renamed.is_none()),
+            shows_value,
+            correction: correction.filter(|_| site.renamed.is_none()),
         });
         Ok(())
     }
 
-    /// `closed`: one violation for each key that nothing declares.
-    fn closed(
-        &mut self,
-        id: Option<&'a crate::span::Spanned<String>>,
-        notice: &'a Notice,
-        span: Span,
-        site: &Site,
-        builder: &mut Builder,
-        block: &mut Block,
-    ) -> Checked<()> {
-        let known: Vec<Json> = site.known.iter().map(|name| Json::from(&**name)).collect();
-        let names: Vec<&str> = site.known.iter().map(|name| &**name).collect();
-        let call = |function: Function, args: Vec<Expr>| Expr {
-            kind: ExprKind::Call(function, args),
-            ty: Ty::list(Ty::STRING),
-            optional: true,
-            span,
-        };
-        let known = super::constant::constant(Json::Array(known), span);
-        let keys = call(Function::Keys, vec![site.object.clone()]);
-        let list = call(Function::Without, vec![keys, known]);
-        let element = builder.binding();
-        let key = self.bound(element, "key", Ty::STRING, span);
-        let mut inner = self.block(&site.owner, span);
-        let correction = self.correction(notice)?;
-        let said = Said {
-            message: "nothing declares this field".to_owned(),
-            repair: format!("remove it; the fields are {}", names.join(", ")),
-            shows_value: false,
-            correction,
-            notice,
-        };
-        let id = id.map_or_else(|| format!("{}.unsupported", site.owner), |id| id.node.clone());
-        let always = Cond { kind: CondKind::Const(true), span };
-        let place = site.place.then(Step::At(self.computed(key)));
-        self.require(&id, vec![always], place, said, span, site, builder, &mut inner)?;
-        let list = self.computed(list);
-        block.each.push(Each { list, place: None, key: None, element, block: inner });
-        Ok(())
-    }
-
     /// `let name = value`
-    fn local(
-        &mut self,
-        name: &'a ast::Ident,
-        value: &'a ast::Expr,
-        builder: &mut Builder,
-        block: &mut Block,
-    ) -> Checked<()> {
+    fn local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr, builder: &mut Builder) -> Checked<()> {
         self.noted.clear();
         let expr = match self.value(value) {
             Ok(expr) => expr,
@@ -401,126 +374,37 @@ impl<'a> Checker<'a> {
         };
         let guard = self.noted_guard(name.span);
         let place = self.place_of(value);
-        let expr = self.held(&name.node, expr, name.span, builder, block);
+        let expr = self.held(&name.node, expr, name.span, builder);
         let mut binding = Binding::new(name.node.as_str().into(), expr, name.span);
         (binding.place, binding.guard) = (place, guard);
         self.scope.push(binding);
         Ok(())
     }
 
-    /// What must be true for the names met since the last time to be of their declared types.
+    /// The condition under which the names met since the last time are of their declared types.
     fn noted_guard(&mut self, span: Span) -> Option<Cond> {
         let noted = std::mem::take(&mut self.noted);
         (!noted.is_empty()).then(|| and(noted, span))
     }
 
     /// Gives a value a binding of its own, unless it is as good as one.
-    fn held(
-        &mut self,
-        name: &str,
-        value: Expr,
-        span: Span,
-        builder: &mut Builder,
-        block: &mut Block,
-    ) -> Expr {
+    fn held(&mut self, name: &str, value: Expr, span: Span, builder: &mut Builder) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;
         }
         let id = builder.binding();
         let ty = value.ty.clone();
         let value = self.computed(value);
-        block.lets.push((id, value));
+        builder.block.lets.push((id, value));
         self.bound(id, name, ty, span)
-    }
-
-    /// `each KEY, VALUE in LIST { … }`
-    fn each(
-        &mut self,
-        each: &'a ast::EachItem,
-        site: &Site,
-        builder: &mut Builder,
-        block: &mut Block,
-    ) -> Checked<()> {
-        self.noted.clear();
-        let list = self.value(&each.list)?;
-        let guarded: Vec<Cond> = self.noted.drain(..).collect();
-        let wanted = KindSet::LIST.union(KindSet::DICT);
-        if !list.ty.kinds.overlaps(wanted) {
-            let message = format!("a list or dict is wanted here, and this is {}", list.ty.with_article());
-            return self
-                .report(Diagnostic::new(Code::ListWanted, list.span, message).here(list.ty.to_string()));
-        }
-        let element_ty = match &list.ty.inner {
-            Inner::Element(element) => (**element).clone(),
-            Inner::Fields(_) | Inner::Unknown => Ty::ANY,
-        };
-        let place = self.place_of(&each.list);
-        let element = builder.binding();
-        let (name, key) = match &each.names {
-            (name, None) => (name, None),
-            (key, Some(name)) => {
-                let ty = match list.ty.kinds {
-                    KindSet::LIST => Ty::INT,
-                    KindSet::DICT => Ty::STRING,
-                    _ => Ty::plain(KindSet::INT.union(KindSet::STRING)),
-                };
-                let id = builder.binding();
-                let expr = self.bound(id, &key.node, ty, key.span);
-                (name, Some((key, id, expr)))
-            }
-        };
-        let scope = self.scope.len();
-        let id = key.as_ref().map(|(_, id, _)| *id);
-        if let Some((key, _, expr)) = key {
-            self.scope.push(Binding::new(key.node.as_str().into(), expr, key.span));
-        }
-        let expr = self.bound(element, &name.node, element_ty, name.span);
-        let mut binding = Binding::new(name.node.as_str().into(), expr, name.span);
-        binding.place = Some(Place::of(element));
-        self.scope.push(binding);
-        let guard = each.guard.as_ref().map(|guard| self.cond(guard)).transpose();
-        let before = builder.guards.len();
-        builder.guards.extend(guarded);
-        builder.guards.append(&mut self.noted);
-        let mut inner = self.block(&format!("{}[]", self.one_line(each.list.span)), each.list.span);
-        if let Ok(guard) = guard {
-            builder.guards.extend(guard);
-            for item in &each.body {
-                if let ItemKind::Field(field) = &item.kind {
-                    self.diagnostics.push(
-                        Diagnostic::new(Code::Unexpected, field.name.span, "an `each` block declares no fields")
-                            .help("declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`"),
-                    );
-                }
-            }
-            self.each_items(&each.body, site, builder, &mut inner);
-        }
-        builder.guards.truncate(before);
-        self.scope.truncate(scope);
-        let list = self.computed(list);
-        block.each.push(Each { list, place, key: id, element, block: inner });
-        Ok(())
-    }
-
-    fn each_items(&mut self, items: &'a [Item], site: &Site, builder: &mut Builder, block: &mut Block) {
-        let scope = self.scope.len();
-        for item in items {
-            let _: Checked<()> = match &item.kind {
-                ItemKind::Field(_) => Ok(()),
-                ItemKind::Rule(rule) => self.rule(rule, site, builder, block),
-                ItemKind::Closed { id, notice } => {
-                    self.closed(id.as_ref(), notice, item.span, site, builder, block)
-                }
-                ItemKind::Let { name, value } => self.local(name, value, builder, block),
-                ItemKind::Include(include) => self.include(include, site, builder, block),
-                ItemKind::Each(each) => self.each(each, site, builder, block),
-            };
-        }
-        self.scope.truncate(scope);
     }
 }
 
 impl Builder {
+    fn new(block: Block) -> Builder {
+        Builder { bindings: 0, block, guards: Vec::new(), groups: Vec::new() }
+    }
+
     fn binding(&mut self) -> BindingId {
         let id = BindingId(self.bindings);
         self.bindings += 1;

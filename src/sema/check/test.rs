@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
         self.program.payloads.iter().position(|payload| *payload.name == *kind.node)
     }
 
-    /// What a test expects of a payload.
+    /// The judgement that a test expects of a payload.
     fn judgement(&mut self, test: &'a ast::Test, kind: usize) -> Checked<Expect> {
         const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
         let place = test.expect.iter().fold(test.name.span, |_, part| part.span);

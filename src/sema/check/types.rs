@@ -255,7 +255,7 @@ impl<'a> Checker<'a> {
 /// Every setting.
 const SETTINGS: [&str; 5] = ["case", "normalize", "intent_threshold", "intent_margin", "stop_words"];
 
-/// How many parts a type has with the named ones put in.
+/// The number of parts of a type with the named ones put in.
 fn type_size(written: &TypeExpr, sizes: &HashMap<&str, u64>) -> u64 {
     let inner = match &written.kind {
         TypeKind::Name(name) => sizes.get(name.as_str()).copied().unwrap_or(0),

@@ -1,13 +1,13 @@
 //! Who uses which field of the message as what, where no `input` declares them: what has to be kept
 //! to check a further route later, and to see what the removal of one changes.
 
-use super::fields::{Name, Names, Path, is_text, same_path};
+use super::names::{Name, Names, Path, is_text, same_path};
 use crate::ty::KindSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// How one route uses fields: for each the kinds for which all its uses work.
+/// The uses of fields in one route: for each the kinds for which all its uses work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RouteUses(Vec<(Path, KindSet)>);
 
@@ -21,7 +21,7 @@ impl RouteUses {
     }
 }
 
-/// How all rules use fields.
+/// The uses of fields in all rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FieldUses {
     fields: HashMap<Path, FieldUse>,
@@ -29,9 +29,9 @@ pub(crate) struct FieldUses {
 
 #[derive(Clone, Debug, Default)]
 struct FieldUse {
-    /// What everything but routes leaves over, where it reads the field.
+    /// The kinds that everything but routes leaves over, where it reads the field.
     fixed: Option<KindSet>,
-    /// How many routes use the field as what.
+    /// The number of routes that use the field at each set of kinds.
     routes: SmallVec<[(KindSet, u32); 2]>,
 }
 

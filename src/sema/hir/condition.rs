@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// Where it is kept as bytes.
+    /// The bytes it is kept as.
     packed: Option<Packed>,
 }
 
@@ -22,7 +22,7 @@ struct Packed {
 }
 
 impl Packed {
-    /// What cannot be read, which only a forged file holds, never holds.
+    /// Reads the tree. One that cannot be read, which only a forged file has, never holds.
     fn unpack(&self) -> Cond {
         let never =
             || Cond { kind: CondKind::Const(false), span: Span { file: FileId(0), start: 0, end: 0 } };
@@ -70,7 +70,7 @@ impl Stored for Condition {
 }
 
 impl Program {
-    /// How many there are of what numbers refer to, in a program of so many files.
+    /// The counts of all that numbers refer to, in a program of so many files.
     pub fn counts(&self, files: usize) -> Counts {
         Counts::default()
             .with(Numbered::File, files)

@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 ids! {
-    /// What a slot that reads no message is rooted in: the judged object, an element, a `let`.
+    /// The root of a slot that reads no message: the judged object, an element, a `let`.
     /// Numbered from 0, the judged object, within each payload kind.
     BindingId;
 }
 
-/// What a slot is rooted in.
+/// The root of a slot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// The binding.
@@ -32,9 +32,9 @@ pub struct Payload {
     pub name: Arc<str>,
     /// The least runs first; kinds without one come last.
     pub rank: Option<i64>,
-    /// When it runs first, payloads of other kinds are dropped.
+    /// True when payloads of other kinds are dropped if it runs first.
     pub interrupts: bool,
-    /// When it runs first, the others wait for an answer from outside.
+    /// True when the others wait for an answer from outside if it runs first.
     pub suspends: bool,
     /// It is never published.
     pub internal: bool,
@@ -44,9 +44,9 @@ pub struct Payload {
     pub object: Object,
     /// Its requirements.
     pub block: Block,
-    /// How many bindings it has.
+    /// The number of its bindings.
     pub bindings: u32,
-    /// Where the name is declared.
+    /// The place of the name's declaration.
     pub span: Span,
     /// Its doc comment.
     pub docs: Arc<str>,
@@ -69,11 +69,11 @@ impl Payload {
 /// Requirements that are asked of the same bindings.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// What is computed first, in this order.
+    /// The values computed first, in this order.
     pub lets: Vec<(BindingId, ValueId)>,
     /// The requirements.
     pub table: TableId,
-    /// What is asked of elements.
+    /// The rules for elements.
     pub each: Vec<Each>,
 }
 
@@ -82,7 +82,7 @@ pub struct Block {
 pub struct Each {
     /// The list or dict; nothing is asked when it is missing.
     pub list: ValueId,
-    /// Where it stands, when it does.
+    /// The list's place in the object, when it has one.
     pub place: Option<Place>,
     /// Bound to the index or key.
     pub key: Option<BindingId>,
@@ -95,7 +95,7 @@ pub struct Each {
 /// A place in the judged object: a binding's place and steps from there.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Where it begins.
+    /// The binding it begins at.
     pub root: BindingId,
     /// The way from there.
     pub steps: Vec<Step>,
@@ -107,7 +107,7 @@ pub struct Place {
 /// A place in what dotted keys change.
 #[derive(Clone, Debug)]
 pub struct Dotted {
-    /// What the keys begin with.
+    /// The beginning of the keys.
     pub prefix: Arc<str>,
     /// The way from there.
     pub steps: Vec<Step>,
@@ -123,7 +123,7 @@ pub enum Step {
 }
 
 impl Place {
-    /// Where a binding stands.
+    /// The place of a binding.
     pub fn of(root: BindingId) -> Place {
         Place { root, steps: Vec::new(), dotted: None }
     }
@@ -145,26 +145,26 @@ impl Place {
 pub struct Requirement {
     /// The rule whose condition says when it is violated; its name is the requirement's id.
     pub rule: RuleId,
-    /// Where the violation is reported.
+    /// The place at which the violation is reported.
     pub place: Place,
-    /// What is wrong.
+    /// The message of a violation.
     pub message: Arc<str>,
-    /// What would repair it.
+    /// The advice that would repair it.
     pub repair: Arc<str>,
-    /// Whether the message goes on with what was found at the place.
+    /// True when the message ends with the value found at the place.
     pub shows_value: bool,
-    /// What mends it.
+    /// The correction.
     pub correction: Option<Correction>,
 }
 
-/// How a violation is mended.
+/// The correction of a violation.
 #[derive(Clone, Debug)]
 pub enum Correction {
     /// The value is put at the place, unless it is missing itself.
     Default(ValueId),
     /// The same, for a value that was out of range.
     Clamp(ValueId),
-    /// What stands at the place is removed.
+    /// The value at the place is removed.
     Remove,
 }
 
@@ -173,7 +173,7 @@ pub enum Correction {
 pub struct Object {
     /// The declared fields.
     pub fields: Vec<Field>,
-    /// Whether there may be no other.
+    /// True when there may be no other.
     pub closed: bool,
 }
 
@@ -182,13 +182,13 @@ pub struct Object {
 pub struct Field {
     /// Its name.
     pub name: Arc<str>,
-    /// Whether it may be missing.
+    /// True when it may be missing.
     pub optional: bool,
-    /// Whether it may be null.
+    /// True when it may be null.
     pub nullable: bool,
-    /// What it holds.
+    /// The shape of its value.
     pub shape: Shape,
-    /// Whether a blank text is refused.
+    /// True when a blank text is refused.
     pub not_blank: bool,
     /// The values it may have.
     pub limits: Option<Limits>,
@@ -198,7 +198,7 @@ pub struct Field {
     pub docs: Arc<str>,
 }
 
-/// What a field holds.
+/// The shape of a field's value.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// A value of a type.
@@ -220,7 +220,7 @@ pub enum Limits {
         least: Json,
         /// The greatest, or the first past it.
         most: Json,
-        /// Whether `most` itself is allowed.
+        /// True when `most` itself is allowed.
         inclusive: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! What of a program is written to a file. Numbers are held against what they number when they are
+//! The form in which a program is written to a file. Numbers are held against what they number when they are
 //! read, so that whoever follows one finds what it numbers.
 
 use super::*;
@@ -136,7 +136,7 @@ const NUMBERED: [Numbered; 7] = [
 ];
 
 impl Program {
-    /// What numbers within their bounds may still get wrong.
+    /// Checks that numbers within their bounds cannot make.
     fn check(&self) -> Result<(), Fault> {
         if self.tables.is_empty() {
             return Err(Fault("there is no table of routes"));

@@ -1,10 +1,11 @@
 //! From the typed program to its normal form: negations pushed down, `let`s put in, equal parts
 //! shared, constants folded, operands ordered by cost.
 
+use super::cost::Costs;
 use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId};
 use crate::diag::{Code, Diagnostic};
 use crate::meaning;
-use crate::ops::{Cost, Meaning, Op, Quantity, TestMode};
+use crate::ops::{Meaning, Op, Quantity, TestMode};
 use crate::sema::hir::{
     Cond, CondKind, Const, Expr, ExprKind, Guarded, LetId, Operand, Outcome, Predicate, Program, TableKind,
     Term, Var, VarId,
@@ -28,8 +29,7 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         exprs: Ids::default(),
         preds: Ids::default(),
         conds: Ids::default(),
-        expr_costs: Vec::new(),
-        cond_costs: Vec::new(),
+        costs: Costs::default(),
         constants: HashMap::default(),
         conds_of_lets: HashMap::default(),
         exprs_of_lets: HashMap::default(),
@@ -143,8 +143,7 @@ struct Builder<'a> {
     exprs: Ids,
     preds: Ids,
     conds: Ids,
-    expr_costs: Vec<Cost>,
-    cond_costs: Vec<Cost>,
+    costs: Costs,
     /// Constants seen by address, so that a long list is hashed once.
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
@@ -232,7 +231,7 @@ impl Builder<'_> {
             }
         }
         remove_repeated(&mut flat);
-        flat.sort_by_key(|id| self.cond_costs[id.index()]);
+        flat.sort_by_key(|id| self.costs.of_cond(*id));
         match flat.as_slice() {
             [] => self.constant_cond(conjunction),
             [one] => *one,
@@ -463,8 +462,7 @@ impl Builder<'_> {
     fn add_expr(&mut self, expr: NExpr) -> ExprId {
         let (id, new) = self.exprs.intern(expr, &mut self.normal.exprs);
         if new {
-            let cost = self.expr_cost(self.normal.expr(ExprId(id)));
-            self.expr_costs.push(cost);
+            self.costs.add_expr(self.normal.expr(ExprId(id)));
         }
         ExprId(id)
     }
@@ -481,52 +479,8 @@ impl Builder<'_> {
     fn add_cond(&mut self, cond: NCond) -> CondId {
         let (id, new) = self.conds.intern(cond, &mut self.normal.conds);
         if new {
-            let cost = self.cond_cost(self.normal.cond(CondId(id)));
-            self.cond_costs.push(cost);
+            self.costs.add_cond(self.normal.cond(CondId(id)), &self.normal);
         }
         CondId(id)
-    }
-
-    fn dearest_expr(&self, ids: impl IntoIterator<Item = ExprId>) -> Cost {
-        ids.into_iter().map(|id| self.expr_costs[id.index()]).max().unwrap_or(Cost::Scalar)
-    }
-
-    fn dearest_cond(&self, ids: impl IntoIterator<Item = CondId>) -> Cost {
-        ids.into_iter().map(|id| self.cond_costs[id.index()]).max().unwrap_or(Cost::Scalar)
-    }
-
-    fn expr_cost(&self, expr: &NExpr) -> Cost {
-        match expr {
-            NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
-            NExpr::Field(base, _) => self.dearest_expr([*base]).max(Cost::Lookup),
-            NExpr::Index(base, index) => self.dearest_expr([*base, *index]).max(Cost::Lookup),
-            NExpr::Read(inner, _) => self.dearest_expr([*inner]),
-            NExpr::List(items) => self.dearest_expr(items.iter().copied()),
-            NExpr::Op(_, left, right) => self.dearest_expr([Some(*left), *right].into_iter().flatten()),
-            NExpr::Call(function, args) => self.dearest_expr(args.iter().copied()).max(function.info().cost),
-            NExpr::Extern(..) => Cost::Host,
-            NExpr::Count { list, body, .. } => {
-                self.dearest_expr([*list]).max(Cost::Loop).max(self.dearest_cond([*body]))
-            }
-            NExpr::Cond { holds, fails } => self.dearest_cond([*holds, *fails]),
-        }
-    }
-
-    fn cond_cost(&self, cond: &NCond) -> Cost {
-        match cond {
-            NCond::Const(_) => Cost::Scalar,
-            NCond::Test { pred, .. } => {
-                let pred = self.normal.pred(*pred);
-                let own = match pred.ask {
-                    Ask::Truth => Cost::Scalar,
-                    Ask::Op(op) => op.info().cost,
-                };
-                own.max(self.dearest_expr([Some(pred.left), pred.right].into_iter().flatten()))
-            }
-            NCond::And(parts) | NCond::Or(parts) => self.dearest_cond(parts.iter().copied()),
-            NCond::Each { list, body, .. } => {
-                self.dearest_expr([*list]).max(Cost::Loop).max(self.dearest_cond([*body]))
-            }
-        }
     }
 }

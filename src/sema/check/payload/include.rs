@@ -1,11 +1,9 @@
 //! `include`: a group's items, put in with its parameters bound.
 
 use super::super::{Binding, Checked, Checker};
-use super::{Builder, Site};
+use super::{Body, Builder, Site};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{BindingId, Block, Expr, Place};
 use crate::syntax::ast::{self, Ident};
-use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// `include NAME(param: value) as "id" when COND`
@@ -14,11 +12,10 @@ impl<'a> Checker<'a> {
         include: &'a ast::IncludeItem,
         site: &Site,
         builder: &mut Builder,
-        block: &mut Block,
     ) -> Checked<()> {
         let group = self.group(&include.group)?;
         self.enter_group(&include.group, builder)?;
-        let bound = self.group_args(group, include, builder, block);
+        let bound = self.group_args(group, include, builder);
         self.noted.clear();
         let guard = include.guard.as_ref().map(|guard| self.cond(guard)).transpose();
         let guards = builder.guards.len();
@@ -33,7 +30,7 @@ impl<'a> Checker<'a> {
                 },
                 ..site.clone()
             };
-            self.group_items(group, bound, &inner, builder, block);
+            self.group_items(group, bound, &inner, builder);
         }
         builder.guards.truncate(guards);
         builder.groups.pop();
@@ -89,12 +86,11 @@ impl<'a> Checker<'a> {
         bound: Vec<Binding>,
         site: &Site,
         builder: &mut Builder,
-        block: &mut Block,
     ) {
         let judged: Vec<Binding> = self.scope[..2.min(self.scope.len())].to_vec();
         let outer = std::mem::replace(&mut self.scope, judged);
         self.scope.extend(bound);
-        self.items(&group.body, site, builder, block);
+        self.items(&group.body, Body::Object, site, builder);
         self.scope = outer;
     }
 
@@ -103,7 +99,6 @@ impl<'a> Checker<'a> {
         group: &'a ast::Group,
         include: &'a ast::IncludeItem,
         builder: &mut Builder,
-        block: &mut Block,
     ) -> Checked<Vec<Binding>> {
         let params = self.record(&group.params);
         let mut bound = Vec::new();
@@ -145,30 +140,11 @@ impl<'a> Checker<'a> {
                 Some(place) => Some(self.place(place)?),
                 None => self.place_of(&arg.value),
             };
-            let expr = self.held(&param.name, value, arg.name.span, builder, block);
+            let expr = self.held(&param.name, value, arg.name.span, builder);
             let mut binding = Binding::new(param.name.clone(), expr, arg.name.span);
             (binding.place, binding.guard) = (place, guard);
             bound.push(binding);
         }
         Ok(bound)
-    }
-
-    /// The place of an element, as the object of a group's fields.
-    pub(super) fn element_site(
-        &self,
-        group: &ast::Group,
-        object: Expr,
-        element: BindingId,
-        site: &Site,
-        known: Arc<[Arc<str>]>,
-    ) -> Site {
-        Site {
-            owner: group.name.node.as_str().into(),
-            object,
-            place: Place::of(element),
-            may_differ: true,
-            renamed: site.renamed.clone(),
-            known,
-        }
     }
 }

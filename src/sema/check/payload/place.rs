@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
         )
     }
 
-    /// Where the value of an expression stands, when it is a path in the judged object.
+    /// The place of an expression's value, when it is a path in the judged object.
     pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<Place> {
         match &expr.kind {
             ExprKind::Name(name) => {

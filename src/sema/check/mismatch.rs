@@ -1,21 +1,27 @@
-//! What to say when no form of an operator takes its operands: both sides' types, where each comes
+//! Messages on an operator of which no form takes its operands: both sides' types, where each comes
 //! from, and what was probably meant.
 
 use super::Checker;
 use crate::diag::{Code, Diagnostic};
-use crate::ops::{Op, OpInfo};
+use crate::ops::{Op, OpInfo, Quantity};
 use crate::sema::hir::Expr;
 use crate::syntax::ast;
 use crate::ty::{KindSet, Ty};
 
 impl<'a> Checker<'a> {
-    pub(super) fn misfit(&self, row: &OpInfo, binary: &ast::Binary, left: &Expr, right: &Expr) -> Diagnostic {
+    /// The diagnostic on an operator of which no form takes these operands.
+    pub(super) fn mismatch(
+        &self,
+        row: &OpInfo,
+        binary: &ast::Binary,
+        left: &Expr,
+        right: &Expr,
+    ) -> Diagnostic {
         let quantity = binary.modifiers.quantity;
         let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
         // The author's own word: the ends of a range are compared by another row than `in`.
         let spelling = binary.op.node.info().spelling;
         let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
-        let text_left = left.ty.kinds.overlaps(KindSet::STRING);
         let mut code = Code::OperatorType;
         let (message, help) = if !left.ty.kinds.overlaps(lefts) {
             let message = format!(
@@ -56,26 +62,7 @@ impl<'a> Checker<'a> {
             };
             (message, Some(help.to_owned()))
         } else {
-            let message = format!(
-                "`{written}` cannot compare {} with {}",
-                left.ty.with_article(),
-                right.ty.with_article()
-            );
-            let message = if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
-                let (of, wanted) = match quantity {
-                    Some(quantity) => (format!(" {}", quantity.spelling()), "a list of strings"),
-                    None => (String::new(), "a string"),
-                };
-                let found = right.ty.with_article();
-                format!("`{written}{of}` wants {wanted} on its right side, and this is {found}")
-            } else if row.op == Op::Contains || row.op == Op::In {
-                let (list, element) = if row.op == Op::In { (right, left) } else { (left, right) };
-                let (list, element) = (list.ty.with_article(), element.ty.with_article());
-                format!("`{written}` looks for {element} in {list}, where there can be none")
-            } else {
-                message
-            };
-            (message, pair_help(left, right))
+            (pair_message(row, &written, quantity, left, right), pair_help(left, right))
         };
         let mut diagnostic = Diagnostic::new(code, binary.op.span, message)
             .label(left.span, left.ty.to_string())
@@ -87,11 +74,35 @@ impl<'a> Checker<'a> {
         self.with_origin(diagnostic, right)
     }
 
-    /// In a choice a misfit is a warning: the condition can be used and never holds.
-    pub(super) fn never_holds(&mut self, mut misfit: Diagnostic) {
-        misfit.code = Code::OtherFamily;
-        misfit.message = format!("this condition never holds: {}", misfit.message);
-        self.diagnostics.push(misfit);
+    /// In a choice a mismatch is a warning: the condition can be used and never holds.
+    pub(super) fn never_holds(&mut self, mut mismatch: Diagnostic) {
+        mismatch.code = Code::OtherFamily;
+        mismatch.message = format!("this condition never holds: {}", mismatch.message);
+        self.diagnostics.push(mismatch);
+    }
+}
+
+/// The message on two operands of which each alone would do.
+fn pair_message(
+    row: &OpInfo,
+    written: &str,
+    quantity: Option<Quantity>,
+    left: &Expr,
+    right: &Expr,
+) -> String {
+    let text_left = left.ty.kinds.overlaps(KindSet::STRING);
+    let (this, other) = (left.ty.with_article(), right.ty.with_article());
+    if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
+        let (of, wanted) = match quantity {
+            Some(quantity) => (format!(" {}", quantity.spelling()), "a list of strings"),
+            None => (String::new(), "a string"),
+        };
+        return format!("`{written}{of}` wants {wanted} on its right side, and this is {other}");
+    }
+    match row.op {
+        Op::In => format!("`{written}` looks for {this} in {other}, where there can be none"),
+        Op::Contains => format!("`{written}` looks for {other} in {this}, where there can be none"),
+        _ => format!("`{written}` cannot compare {this} with {other}"),
     }
 }
 

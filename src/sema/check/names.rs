@@ -1,0 +1,38 @@
+//! Paths of names, kept or looked up without being made.
+
+use hashbrown::Equivalent;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// A path to keep.
+pub(super) type Path = Vec<Arc<str>>;
+
+/// A name of a path, kept or still in the syntax tree.
+pub(super) trait Name: AsRef<str> + Hash {}
+impl<T: AsRef<str> + Hash> Name for T {}
+
+/// Looks a path up without making one.
+#[derive(Hash)]
+pub(super) struct Names<'p, N>(pub(super) &'p [N]);
+
+impl<N: Name> Equivalent<Path> for Names<'_, N> {
+    fn equivalent(&self, key: &Path) -> bool {
+        same_path(key, self.0)
+    }
+}
+
+/// True when both are the same names.
+pub(super) fn same_path(path: &[Arc<str>], names: &[impl Name]) -> bool {
+    path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
+}
+
+impl<N: Name> From<&Names<'_, N>> for Path {
+    fn from(names: &Names<'_, N>) -> Path {
+        names.0.iter().map(|name| Arc::from(name.as_ref())).collect()
+    }
+}
+
+/// True for the path `text`, which is a string where nothing is declared.
+pub(super) fn is_text(path: &[impl Name]) -> bool {
+    matches!(path, [name] if name.as_ref() == "text")
+}
