@@ -20,10 +20,10 @@
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`features`] | which words, word pairs, character n-grams and keywords does a text have? |
-//! | [`common`] | which of them are in every second sentence, whatever it is about? |
-//! | [`vocabulary`] | how much does each weigh, and how does a text become a vector? |
-//! | [`linear`] | what does each intent ask of a vector? |
+//! | `features` | which words, word pairs, character n-grams and keywords does a text have? |
+//! | `common` | which of them are in every second sentence, whatever it is about? |
+//! | `vocabulary` | how much does each weigh, and how does a text become a vector? |
+//! | `linear` | what does each intent ask of a vector? |
 //!
 //! A text becomes a vector of TF-IDF weights. For each intent one linear function is fitted: at least 1 on its own
 //! sentences, at most 0 on those of all others (squared hinge losses, ridge penalty: a linear support vector machine,

@@ -87,11 +87,10 @@ impl Module {
         for step in way {
             module = module.child(step).unwrap_or_else(|| panic!("{path}: no module `{step}`"));
         }
-        if let Some(inner) = module.child(name).filter(|_| name.starts_with(|c: char| c.is_lowercase())) {
-            if !module.code().lines().any(|line| item(line).is_some_and(|(_, item)| item == name)) {
-                found.insert(format!("{path}::{name} mod"));
-                return inner.list(&format!("{path}::{name}"), found);
-            }
+        let begins = |line: &str| item(line).is_some_and(|(_, item)| item == name);
+        if let Some(inner) = module.child(name).filter(|_| !module.code().lines().any(begins)) {
+            found.insert(format!("{path}::{name} mod"));
+            return inner.list(&format!("{path}::{name}"), found);
         }
         let code = module.code();
         if let Some((kind, name)) = code.lines().filter_map(item).find(|(_, item)| item == name) {

@@ -19,7 +19,7 @@ pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + 
 ///
 /// ```no_run
 /// use rulec::Rules;
-/// use rulec_http::{self, AllowedHosts, HttpClient, Limits, Template};
+/// use rulec_http::{AllowedHosts, HttpClient, Limits, Template};
 /// use rulec_runtime::route::Router;
 /// use serde_json::json;
 ///
@@ -29,7 +29,7 @@ pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + 
 ///     "url": "https://tickets.example.com/new",
 ///     "body": {"text": "{text}", "urgent": "{urgent}", "customer": "#customer_id#"},
 /// }))?;
-/// let router = Router::builder(rules).handler("open_ticket", http::handler(client, endpoint)?).build()?;
+/// let router = Router::builder(rules).handler("open_ticket", rulec_http::handler(client, endpoint)?).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -264,7 +264,8 @@ impl Judges {
     /// kinds, and lets everything else pass.
     ///
     /// ```
-    /// # use rulec::{Rules, systems::events::Bus, systems::payload::events::{DecisionEvent, Judges}};
+    /// # use rulec::Rules;
+    /// # use rulec_runtime::{events::Bus, payload::{DecisionEvent, Judges}};
     /// # let rules = Rules::from_text("payload p { a: int }")?;
     /// let judges = Judges::new(&rules);
     /// let bus: Bus<DecisionEvent> = Bus::builder()
