@@ -76,11 +76,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .into_iter()
         .enumerate()
         {
-            // A clone shares the compiled rules; deciding needs no lock.
-            let (rules, replies) = (rules.clone(), replies.clone());
+            // A session shares the compiled rules and has working memory of its own; deciding needs no lock.
+            let (mut session, replies) = (rules.session(), replies.clone());
             scope.spawn(move || {
                 let message = Message { text, ctx: Context { message_count: 4, user } };
-                let reply = match rules.decide_value(&message) {
+                let reply = match session.decide_value(&message) {
                     Ok(decision) => {
                         match decision.target().and_then(|target| handlers().get(target).copied()) {
                             Some(handler) => handler(&message, &decision),
