@@ -124,6 +124,12 @@ impl TokenKind {
         matches!(self, White | Newline | Bom | Comment | DocComment | SlashComment)
     }
 
+    /// Returns true for what no statement can hold, which is reported as such.
+    pub fn is_unreadable(self) -> bool {
+        use TokenKind::{SingleQuoted, SmartQuoted, Stray, UnclosedRaw, UnclosedString};
+        matches!(self, Stray | UnclosedString | UnclosedRaw | SingleQuoted | SmartQuoted)
+    }
+
     /// Whether it opens a bracket.
     pub fn opens(self) -> bool {
         matches!(self, TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace)

@@ -1,11 +1,10 @@
 //! Expressions: the grammar gives a flat run of pieces, and precedence climbing over the table of
 //! operators makes a tree of them. What a word between operands means is known to the table alone.
 
-use super::build::{Built, Cx, Failed};
-use super::operators::{is_test, meant_operator, slipped_operator};
-use super::scan::slip;
-use super::tree::Pair;
-use super::{Rule, cut};
+use super::context::{Built, Cx, Failed, child};
+use super::foreign::{self, foreign_operator, is_test, meant_operator};
+use super::terminals::{self, Class};
+use super::{Pair, Rule, splitter, types};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
@@ -19,7 +18,7 @@ pub(super) struct Node {
     pub(super) wrapped: bool,
 }
 
-/// Levels of a tree; later passes walk it recursively. Brackets reach [`cut::MAX_DEPTH`], the rest
+/// Levels of a tree; later passes walk it recursively. Brackets reach [`splitter::MAX_DEPTH`], the rest
 /// is for chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
 pub(super) const MAX_HEIGHT: usize = 500;
 
@@ -50,14 +49,32 @@ pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr
     }
 }
 
+/// The kinds of pieces. Those of one token, and `.name`, are told by their codes; the others are pairs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    Word,
+    String,
+    Number,
+    Operator,
+    Member,
+    Group,
+    Brackets,
+    Braces,
+    Cast,
+    Quantified,
+}
+
 /// A piece, with what the climb asks of it again and again.
 #[derive(Clone)]
 pub(super) struct Piece<'cx, 'p> {
-    pub(super) pair: Pair<'p>,
-    pub(super) rule: Rule,
+    pub(super) kind: PieceKind,
+    /// The number of its first token.
+    pub(super) first: usize,
     pub(super) span: Span,
     /// As written.
     pub(super) text: &'cx str,
+    /// Its content, if it has brackets or parts.
+    pub(super) pair: Option<Pair<'p>>,
 }
 
 pub(super) struct Climb<'c, 'cx, 'p> {
@@ -71,14 +88,45 @@ pub(super) struct Climb<'c, 'cx, 'p> {
 impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     /// Over the pieces of a pair.
     fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
+        let read = pair.as_span();
         let end = cx.span(&pair).end;
-        let inner = pair.into_inner();
-        let mut pieces = Vec::with_capacity(inner.clone().count());
-        pieces.extend(inner.map(|pair| {
-            let span = cx.span(&pair);
-            Piece { rule: pair.as_rule(), span, text: &cx.text[span.range()], pair }
-        }));
-        Climb { cx, pieces, at: 0, end }
+        let mut climb = Climb { cx, pieces: Vec::with_capacity(read.end() - read.start()), at: 0, end };
+        for pair in pair.into_inner() {
+            let read = pair.as_span();
+            let kind = match pair.as_rule() {
+                Rule::group => PieceKind::Group,
+                Rule::brackets => PieceKind::Brackets,
+                Rule::braces => PieceKind::Braces,
+                Rule::cast => PieceKind::Cast,
+                Rule::quantified => PieceKind::Quantified,
+                _ => {
+                    climb.run(read.start(), read.end());
+                    continue;
+                }
+            };
+            climb.piece(kind, read.start(), read.end(), Some(pair));
+        }
+        climb
+    }
+
+    /// Adds the pieces of a `run`.
+    fn run(&mut self, mut at: usize, end: usize) {
+        while at < end {
+            let (kind, next) = match self.cx.codes[at] {
+                terminals::DOT => (PieceKind::Member, at + 2),
+                terminals::STRING => (PieceKind::String, at + 1),
+                terminals::NUMBER => (PieceKind::Number, at + 1),
+                code if terminals::terminal(code).class == Class::Operator => (PieceKind::Operator, at + 1),
+                _ => (PieceKind::Word, at + 1),
+            };
+            self.piece(kind, at, next, None);
+            at = next;
+        }
+    }
+
+    fn piece(&mut self, kind: PieceKind, first: usize, end: usize, pair: Option<Pair<'p>>) {
+        let span = self.cx.span_of(first..end);
+        self.pieces.push(Piece { kind, first, span, text: &self.cx.text[span.range()], pair });
     }
 
     pub(super) fn peek(&self) -> Option<&Piece<'cx, 'p>> {
@@ -89,9 +137,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     pub(super) fn spelling(&self, ahead: usize) -> Option<&'cx str> {
         let piece = self.pieces.get(self.at + ahead)?;
         let text = piece.text;
-        match piece.rule {
-            Rule::word if !text.starts_with('`') => Some(text),
-            Rule::operator => Some(text),
+        match piece.kind {
+            PieceKind::Word if !text.starts_with('`') => Some(text),
+            PieceKind::Operator => Some(text),
             _ => None,
         }
     }
@@ -119,7 +167,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let mut left = self.prefix()?;
         loop {
             let Some(piece) = self.peek() else { return Ok(left) };
-            if piece.rule == Rule::cast {
+            if piece.kind == PieceKind::Cast {
                 if Op::As.info().precedence < min {
                     return Ok(left);
                 }
@@ -142,9 +190,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             if op.info().precedence < min {
                 return Ok(left);
             }
-            if let Some((_, message)) = slipped_operator(word) {
+            if let Some((_, message)) = foreign_operator(word) {
                 let span = self.place(self.at);
-                let _: Failed = self.report(slip(span, message, op.info().spelling));
+                let _: Failed = self.report(foreign::syntax(span, message, op.info().spelling));
             }
             left = match op {
                 Op::And | Op::Or => self.logic(left, op)?,
@@ -164,10 +212,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                     let span = self.place(self.at).to(self.place(self.at + 1));
                     let Negation::Op(opposite) = op.info().negation else { return Ok((op, true)) };
                     let message = format!("`not {}` is written otherwise", op.info().spelling);
-                    Err(self.report(slip(span, message, opposite.info().spelling)))
+                    Err(self.report(foreign::syntax(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.pieces[self.at + 1].rule == Rule::word && !cut::is_reserved(next)
+                    self.pieces[self.at + 1].kind == PieceKind::Word && !terminals::is_reserved(next)
                 }) =>
                 {
                     let next = next.unwrap_or_default().to_owned();
@@ -181,10 +229,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             return Ok((op, false));
         }
         let span = self.place(self.at);
-        if let Some((op, _)) = slipped_operator(word) {
+        if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if self.peek().is_some_and(|piece| piece.rule == Rule::operator) || self.is_operator_position() {
+        if self.peek().is_some_and(|piece| piece.kind == PieceKind::Operator) || self.is_operator_position() {
             return Err(self.unknown_operator(word, span));
         }
         Err(self.operator_wanted())
@@ -192,9 +240,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
 
     /// Whether the word here stands like an operator: with an operand behind it.
     fn is_operator_position(&self) -> bool {
-        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.rule {
-            Rule::operator | Rule::cast | Rule::member => false,
-            Rule::word => !matches!(piece.text, "and" | "or" | "is"),
+        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.kind {
+            PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
+            PieceKind::Word => !matches!(piece.text, "and" | "or" | "is"),
             _ => true,
         });
         next_is_operand || self.spelling(0).is_some_and(|word| meant_operator(word).is_some())
@@ -209,10 +257,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             );
         }
         let candidate = meant_operator(word);
-        let statement = cut::STATEMENTS.iter().map(|row| row.word);
+        let statement = terminals::statements();
         if candidate.is_none() && crate::diag::nearest(word, statement).is_some() {
             let token = self.cx.token_at(span.start);
-            return self.report(cut::unknown_statement(self.cx.file, self.cx.text, token));
+            return self.report(splitter::unknown_statement(self.cx.file, self.cx.text, token));
         }
         let names = ops::TABLE
             .iter()
@@ -244,11 +292,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let diagnostic =
             Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
                 .help(help);
-        let rule = self.pieces[self.at].rule;
-        let diagnostic = match rule {
-            Rule::group => diagnostic.help("only a name is called: `name(argument)`"),
-            Rule::member => diagnostic.help("only a name or field has fields"),
-            Rule::braces => diagnostic.help("conditions in braces stand after `all`, `any` or `none`"),
+        let diagnostic = match self.pieces[self.at].kind {
+            PieceKind::Group => diagnostic.help("only a name is called: `name(argument)`"),
+            PieceKind::Member => diagnostic.help("only a name or field has fields"),
+            PieceKind::Braces => diagnostic.help("conditions in braces stand after `all`, `any` or `none`"),
             _ => diagnostic,
         };
         self.report(diagnostic)
@@ -353,9 +400,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             _ => return None,
         };
         let next = self.pieces.get(self.at + 1)?;
-        let operand = match next.rule {
-            Rule::braces | Rule::operator | Rule::cast | Rule::member => false,
-            Rule::word => {
+        let operand = match next.kind {
+            PieceKind::Braces | PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
+            PieceKind::Word => {
                 let word = next.text;
                 word.starts_with('`') || !ops::is_reserved_word(word)
             }
@@ -369,7 +416,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             Some("..=") => true,
             Some("...") => {
                 let span = self.place(self.at);
-                let _: Failed = self.report(slip(span, "a range is written with `..` or `..=`", "..="));
+                let _: Failed = self.report(foreign::syntax(span, "a range is written with `..` or `..=`", "..="));
                 true
             }
             _ => false,
@@ -403,8 +450,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let piece = self.pieces[self.at].clone();
         self.at += 1;
         let span = operand.expr.span.to(piece.span);
-        let ty = super::build::child(piece.pair, Rule::type_expr)?;
-        let ty = super::build::type_expr(self.cx, ty)?;
+        let ty = types::type_expr(self.cx, child(piece.pair.ok_or(Failed)?, Rule::type_expr)?)?;
         let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
         Ok(cast)
     }
@@ -434,7 +480,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if !exact {
             let written = &self.cx.text[span.range()];
             let message = format!("`{written}` is written otherwise");
-            let _: Failed = self.report(slip(span, message, op.info().spelling));
+            let _: Failed = self.report(foreign::syntax(span, message, op.info().spelling));
         }
         self.at += words;
         let whole = operand.expr.span.to(span);
