@@ -29,11 +29,11 @@ use crate::threads::{Threads, finished};
 use context::{Built, Cx};
 use pest::Parser;
 use splitter::RawStatement;
-use stream::{Sig, Stream};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
+use stream::{Sig, Stream};
 
 /// The parser that pest derives from the grammar, with its `Rule`s.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
@@ -45,7 +45,7 @@ mod grammar {
 }
 use grammar::{Grammar, Rule};
 
-/// What the grammar read by one of its rules, with what is inside; its places are numbers of tokens.
+/// A node of what the grammar read; its places are numbers of tokens.
 type Pair<'t> = pest::iterators::Pair<'t, Rule>;
 /// Pairs side by side.
 type Pairs<'t> = pest::iterators::Pairs<'t, Rule>;
@@ -53,14 +53,14 @@ type Pairs<'t> = pest::iterators::Pairs<'t, Rule>;
 /// Tokens that are read at once, if the statements they make are right.
 const READ_AHEAD: usize = 4096;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The statements that could be read, in source order.
     pub statements: Vec<Statement>,
     /// The names that statements with errors would have declared; using them is no further error.
     pub broken: Vec<Ident>,
-    /// What was found wrong, in source order.
+    /// The findings, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -73,7 +73,10 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
 pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
-    let stream = stream::stream(text, |token, slice| characters.look(token, slice));
+    let stream = stream::stream(text, threads.for_statements(text.len() / stream::STATEMENT_BYTES));
+    for token in &stream.suspicious {
+        characters.look(*token, token.text(text));
+    }
     if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
         let message = "this file holds no statement";
         parsed.diagnostics.push(
@@ -84,8 +87,9 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
     }
     let statements = splitter::split(file, text, &stream, &mut parsed.diagnostics);
     let read = |statements: Vec<RawStatement>| {
-        let Stream { sigs, codes } = &stream;
-        let mut reader = Reader { file, text, sigs, codes, ahead: None, ahead_from: 0, parsed: Parsed::default() };
+        let Stream { sigs, codes, .. } = &stream;
+        let mut reader =
+            Reader { file, text, sigs, codes, ahead: None, ahead_from: 0, parsed: Parsed::default() };
         reader.statements(statements);
         reader.parsed
     };

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// The statement has no meaning; why has been reported.
 pub(super) struct Failed;
 
-/// What comes of building.
+/// The result of building.
 pub(super) type Built<T> = Result<T, Failed>;
 
 /// The statement being read.
@@ -34,7 +34,7 @@ pub(super) struct Cx<'a> {
 }
 
 impl<'a> Cx<'a> {
-    /// What a reader's tokens, at least one, are read in.
+    /// The context of a reader's tokens, at least one; `from` is the token that the grammar's places count from.
     pub(super) fn new(reader: &'a mut Reader<'_>, tokens: Range<usize>, from: usize) -> Self {
         let Reader { file, text, sigs, codes, .. } = *reader;
         let codes = &codes.as_bytes()[from..];
@@ -102,7 +102,7 @@ impl<'a> Cx<'a> {
         self.sigs.get(last).map_or(self.span, |sig| sig.token.span(self.file))
     }
 
-    /// What stands at an offset, in words.
+    /// The token at an offset, in words.
     pub(super) fn found_at(&self, offset: u32) -> String {
         if offset >= self.span.end {
             return "the end of the statement".to_owned();

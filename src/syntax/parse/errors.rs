@@ -75,7 +75,7 @@ impl Failure<'_, '_> {
         Some(self.cx.sigs[index].token)
     }
 
-    /// Whether only pieces of an expression would do: a value is missing.
+    /// Returns true if only pieces of an expression would do: a value is missing.
     fn value_wanted(&self) -> bool {
         // A string or brace alone is a part of the statement, not the start of a value.
         let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
@@ -241,6 +241,11 @@ impl Failure<'_, '_> {
         if self.in_payload() {
             return None;
         }
+        self.mistake_of_statement(span, found)
+    }
+
+    /// The mistakes that are one kind of statement's own.
+    fn mistake_of_statement(&self, span: Span, found: &str) -> Option<Diagnostic> {
         if self.wants(Rule::kw_when) {
             return self.no_when(span, found);
         }
@@ -459,8 +464,7 @@ impl Failure<'_, '_> {
         };
         let word = head.text(self.cx.text);
         let operand = head.kind.ends_operand()
-            && !(head.kind == TokenKind::Word
-                && (is_reserved(word) || crate::ops::is_reserved_word(word)));
+            && !(head.kind == TokenKind::Word && (is_reserved(word) || crate::ops::is_reserved_word(word)));
         if !operand || !self.at_end() && found != "{" {
             return None;
         }

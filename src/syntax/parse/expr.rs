@@ -65,21 +65,19 @@ pub(super) enum PieceKind {
 }
 
 /// A piece, with what the climb asks of it again and again.
-#[derive(Clone)]
-pub(super) struct Piece<'cx, 'p> {
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
     pub(super) kind: PieceKind,
-    /// The number of its first token.
-    pub(super) first: usize,
+    /// Its place among the pairs, if it is one; else the number of its first token.
+    pub(super) at: usize,
     pub(super) span: Span,
-    /// As written.
-    pub(super) text: &'cx str,
-    /// Its content, if it has brackets or parts.
-    pub(super) pair: Option<Pair<'p>>,
 }
 
 pub(super) struct Climb<'c, 'cx, 'p> {
     pub(super) cx: &'c mut Cx<'cx>,
-    pub(super) pieces: Vec<Piece<'cx, 'p>>,
+    pub(super) pieces: Vec<Piece>,
+    /// Those of the pieces that have something inside.
+    pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
     /// Where the pieces end.
     pub(super) end: u32,
@@ -90,9 +88,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
         let read = pair.as_span();
         let end = cx.span(&pair).end;
-        let mut climb = Climb { cx, pieces: Vec::with_capacity(read.end() - read.start()), at: 0, end };
+        let pieces = Vec::with_capacity(read.end() - read.start());
+        let mut climb = Climb { cx, pieces, pairs: Vec::new(), at: 0, end };
         for pair in pair.into_inner() {
-            let read = pair.as_span();
             let kind = match pair.as_rule() {
                 Rule::group => PieceKind::Group,
                 Rule::brackets => PieceKind::Brackets,
@@ -100,11 +98,13 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 Rule::cast => PieceKind::Cast,
                 Rule::quantified => PieceKind::Quantified,
                 _ => {
-                    climb.run(read.start(), read.end());
+                    let run = pair.as_span();
+                    climb.run(run.start(), run.end());
                     continue;
                 }
             };
-            climb.piece(kind, read.start(), read.end(), Some(pair));
+            climb.pieces.push(Piece { kind, at: climb.pairs.len(), span: climb.cx.span(&pair) });
+            climb.pairs.push(pair);
         }
         climb
     }
@@ -113,33 +113,38 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     fn run(&mut self, mut at: usize, end: usize) {
         while at < end {
             let (kind, next) = match self.cx.codes[at] {
-                terminals::DOT => (PieceKind::Member, at + 2),
+                terminals::DOT | terminals::MEMBER_DOT => (PieceKind::Member, at + 2),
                 terminals::STRING => (PieceKind::String, at + 1),
                 terminals::NUMBER => (PieceKind::Number, at + 1),
                 code if terminals::terminal(code).class == Class::Operator => (PieceKind::Operator, at + 1),
                 _ => (PieceKind::Word, at + 1),
             };
-            self.piece(kind, at, next, None);
+            self.pieces.push(Piece { kind, at, span: self.cx.span_of(at..next) });
             at = next;
         }
     }
 
-    fn piece(&mut self, kind: PieceKind, first: usize, end: usize, pair: Option<Pair<'p>>) {
-        let span = self.cx.span_of(first..end);
-        self.pieces.push(Piece { kind, first, span, text: &self.cx.text[span.range()], pair });
+    pub(super) fn peek(&self) -> Option<Piece> {
+        self.pieces.get(self.at).copied()
     }
 
-    pub(super) fn peek(&self) -> Option<&Piece<'cx, 'p>> {
-        self.pieces.get(self.at)
+    /// A piece as written.
+    pub(super) fn text(&self, piece: Piece) -> &'cx str {
+        &self.cx.text[piece.span.range()]
+    }
+
+    /// The pairs inside a piece that is one itself.
+    pub(super) fn inside(&self, piece: Piece) -> impl ExactSizeIterator<Item = Pair<'p>> + use<'p> {
+        self.pairs[piece.at].clone().into_inner()
     }
 
     /// The word (not quoted) or symbol `ahead` of here.
     pub(super) fn spelling(&self, ahead: usize) -> Option<&'cx str> {
-        let piece = self.pieces.get(self.at + ahead)?;
-        let text = piece.text;
+        let piece = *self.pieces.get(self.at + ahead)?;
         match piece.kind {
-            PieceKind::Word if !text.starts_with('`') => Some(text),
-            PieceKind::Operator => Some(text),
+            PieceKind::Word | PieceKind::Operator => {
+                Some(self.text(piece)).filter(|text| !text.starts_with('`'))
+            }
             _ => None,
         }
     }
@@ -238,11 +243,11 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         Err(self.operator_wanted())
     }
 
-    /// Whether the word here stands like an operator: with an operand behind it.
+    /// Returns true if the word here stands like an operator: with an operand behind it.
     fn is_operator_position(&self) -> bool {
         let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.kind {
             PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
-            PieceKind::Word => !matches!(piece.text, "and" | "or" | "is"),
+            PieceKind::Word => !matches!(self.text(*piece), "and" | "or" | "is"),
             _ => true,
         });
         next_is_operand || self.spelling(0).is_some_and(|word| meant_operator(word).is_some())
@@ -301,7 +306,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.report(diagnostic)
     }
 
-    /// What no operator has taken.
+    /// The complaint about what no operator has taken.
     fn leftover(&mut self) -> Failed {
         let span = self.place(self.at);
         match self.spelling(0) {
@@ -403,7 +408,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let operand = match next.kind {
             PieceKind::Braces | PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
             PieceKind::Word => {
-                let word = next.text;
+                let word = self.text(*next);
                 word.starts_with('`') || !ops::is_reserved_word(word)
             }
             _ => true,
@@ -416,7 +421,8 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             Some("..=") => true,
             Some("...") => {
                 let span = self.place(self.at);
-                let _: Failed = self.report(foreign::syntax(span, "a range is written with `..` or `..=`", "..="));
+                let _: Failed =
+                    self.report(foreign::syntax(span, "a range is written with `..` or `..=`", "..="));
                 true
             }
             _ => false,
@@ -447,10 +453,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     }
 
     fn cast(&mut self, operand: Node) -> Built<Node> {
-        let piece = self.pieces[self.at].clone();
+        let piece = self.pieces[self.at];
         self.at += 1;
         let span = operand.expr.span.to(piece.span);
-        let ty = types::type_expr(self.cx, child(piece.pair.ok_or(Failed)?, Rule::type_expr)?)?;
+        let ty = types::type_expr(self.cx, child(self.pairs[piece.at].clone(), Rule::type_expr)?)?;
         let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
         Ok(cast)
     }

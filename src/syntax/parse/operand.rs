@@ -46,13 +46,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
             match piece.kind {
                 PieceKind::Member if place => {
-                    let key = self.cx.span_of(piece.first + 1..piece.first + 2);
+                    let key = self.cx.span_of(piece.at + 1..piece.at + 2);
                     let name = Spanned::new(unquote(&self.cx.text[key.range()]).to_owned(), key);
                     let height = node.height + 1;
                     node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
                 }
                 PieceKind::Brackets if place => {
-                    let Piece { pair, span: here, .. } = piece.clone();
+                    let here = piece.span;
                     // `contains any of ["a"]` would read a field `of`, which nobody means.
                     if node.expr.span.end != here.start {
                         let place = self.place(self.at);
@@ -61,7 +61,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                                 .help("an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"),
                         ));
                     }
-                    let mut inner = elements(self.cx, pair)?;
+                    let (mut inner, inner_height) = self.elements(piece)?;
                     if inner.len() != 1 {
                         let place = self.place(self.at);
                         return Err(self.report(
@@ -70,8 +70,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                         ));
                     }
                     let index = inner.remove(0);
-                    let height = node.height.max(index.height) + 1;
-                    let kind = ExprKind::Index(Box::new(node.expr), Box::new(index.expr));
+                    let height = node.height.max(inner_height) + 1;
+                    let kind = ExprKind::Index(Box::new(node.expr), Box::new(index));
                     node = self.node(kind, span, height)?;
                 }
                 _ => break,
@@ -82,9 +82,9 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     fn primary(&mut self) -> Built<Node> {
-        let Some(piece) = self.peek().cloned() else { return Err(self.value_wanted()) };
-        let Piece { kind, span, text, pair, .. } = piece;
-        match kind {
+        let Some(piece) = self.peek() else { return Err(self.value_wanted()) };
+        let span = piece.span;
+        match piece.kind {
             PieceKind::String => {
                 self.at += 1;
                 let text = self.cx.string(span)?;
@@ -95,36 +95,31 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 let literal = self.cx.number(span, false)?;
                 self.node(ExprKind::Literal(literal), span, 1)
             }
-            PieceKind::Word => self.word(text, span),
+            PieceKind::Word => self.word(self.text(piece), span),
             PieceKind::Brackets => {
                 self.at += 1;
-                let inner = elements(self.cx, pair)?;
-                let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
-                let list = inner.into_iter().map(|node| node.expr).collect();
-                self.node(ExprKind::List(list), span, height)
+                let (list, height) = self.elements(piece)?;
+                self.node(ExprKind::List(list), span, height + 1)
             }
             PieceKind::Group => {
                 self.at += 1;
-                let mut inner = elements(self.cx, pair)?;
+                let (mut inner, height) = self.elements(piece)?;
                 if inner.len() != 1 {
                     let message = "parentheses hold one expression";
                     return Err(self.report(
                         Diagnostic::new(Code::Unexpected, span, message).help("a list is written `[a, b]`"),
                     ));
                 }
-                let mut node = inner.remove(0);
-                (node.wrapped, node.expr.span) = (true, span);
-                node.height += 1;
-                Ok(node)
+                Ok(Node { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
             }
             PieceKind::Braces => {
                 self.at += 1;
-                let (entries, height) = record(self.cx, pair)?;
+                let (entries, height) = self.record(piece)?;
                 self.node(ExprKind::Record(entries), span, height)
             }
             PieceKind::Quantified => {
                 self.at += 1;
-                self.quantified(pair, span)
+                self.quantified(piece)
             }
             _ => Err(self.value_wanted()),
         }
@@ -132,7 +127,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 
     fn word(&mut self, text: &'cx str, span: Span) -> Built<Node> {
         if !text.starts_with('`') {
-            let block = self.pieces.get(self.at + 1).filter(|piece| piece.kind == PieceKind::Braces).cloned();
+            let block = self.pieces.get(self.at + 1).filter(|piece| piece.kind == PieceKind::Braces).copied();
             let kind = match text {
                 "any" => Some(BlockKind::Any),
                 "all" => Some(BlockKind::All),
@@ -159,13 +154,11 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         }
         self.at += 1;
         let name = unquote(text).to_owned();
-        if let Some(group) = self.peek().filter(|piece| piece.kind == PieceKind::Group).cloned() {
+        if let Some(group) = self.peek().filter(|piece| piece.kind == PieceKind::Group) {
             self.at += 1;
             let whole = span.to(group.span);
-            let inner = elements(self.cx, group.pair)?;
-            let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
-            let args = inner.into_iter().map(|node| node.expr).collect();
-            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height);
+            let (args, height) = self.elements(group)?;
+            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height + 1);
         }
         self.node(ExprKind::Name(name), span, 1)
     }
@@ -208,11 +201,11 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.report(Diagnostic::new(Code::Unexpected, span, message))
     }
 
-    fn block(&mut self, kind: BlockKind, block: Piece<'cx, 'p>, word: Span) -> Built<Node> {
+    fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<Node> {
         let span = word.to(block.span);
         let mut conditions = Vec::new();
         let mut height = 0;
-        for part in parts(block.pair) {
+        for part in self.inside(block) {
             match part.as_rule() {
                 Rule::conditions => {
                     for pair in part.into_inner().filter(|pair| pair.as_rule() == Rule::expression) {
@@ -240,11 +233,11 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.node(ExprKind::Block(kind, conditions), span, height + 1)
     }
 
-    fn quantified(&mut self, pair: Option<Pair<'p>>, span: Span) -> Built<Node> {
+    fn quantified(&mut self, piece: Piece) -> Built<Node> {
         let mut kind = QuantifierKind::Any;
         let mut var = None;
         let mut operands = Vec::with_capacity(2);
-        for part in parts(pair) {
+        for part in self.inside(piece) {
             match part.as_rule() {
                 Rule::quantifier => {
                     kind = match self.cx.text(&part) {
@@ -258,47 +251,52 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 _ => {}
             }
         }
-        let (Some(var), Some(body), Some(list)) = (var, operands.pop(), operands.pop()) else { return Err(Failed) };
+        let (Some(var), Some(body), Some(list)) = (var, operands.pop(), operands.pop()) else {
+            return Err(Failed);
+        };
         let height = list.height.max(body.height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
-        self.node(ExprKind::Quantifier { kind, var, list, body }, span, height)
+        self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
     }
-}
 
-/// What is inside a piece.
-fn parts(pair: Option<Pair<'_>>) -> impl Iterator<Item = Pair<'_>> {
-    pair.into_iter().flat_map(Pair::into_inner)
-}
-
-/// The expressions of a list, an index, parentheses or arguments.
-fn elements(cx: &mut Cx<'_>, pair: Option<Pair<'_>>) -> Built<Vec<Node>> {
-    parts(pair).filter(|pair| pair.as_rule() == Rule::expression).map(|pair| node(cx, pair)).collect()
-}
-
-/// `{ key: value }` and the height of its tree.
-fn record(cx: &mut Cx<'_>, pair: Option<Pair<'_>>) -> Built<(Vec<(Ident, Expr)>, usize)> {
-    let mut entries = Vec::new();
-    let mut height = 0;
-    for part in parts(pair) {
-        match part.as_rule() {
-            Rule::entries => {
-                for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
-                    let (key, value) = entry_node(cx, entry)?;
-                    height = height.max(value.height);
-                    entries.push((key, value.expr));
-                }
-            }
-            Rule::conditions => {
-                let span = cx.span(&part);
-                return Err(cx.report(
-                    Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
-                        .help("conditions in braces stand after `all`, `any` or `none`"),
-                ));
-            }
-            _ => {}
+    /// The expressions of a list, an index, parentheses or arguments, and the height of the highest.
+    fn elements(&mut self, piece: Piece) -> Built<(Vec<Expr>, usize)> {
+        let inside = self.inside(piece);
+        // Brackets, and commas between.
+        let (mut elements, mut height) = (Vec::with_capacity(inside.len() / 2), 0);
+        for pair in inside.filter(|pair| pair.as_rule() == Rule::expression) {
+            let element = node(self.cx, pair)?;
+            height = height.max(element.height);
+            elements.push(element.expr);
         }
+        Ok((elements, height))
     }
-    Ok((entries, height + 1))
+
+    /// `{ key: value }` and the height of its tree.
+    fn record(&mut self, piece: Piece) -> Built<(Vec<(Ident, Expr)>, usize)> {
+        let mut entries = Vec::new();
+        let mut height = 0;
+        for part in self.inside(piece) {
+            match part.as_rule() {
+                Rule::entries => {
+                    for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
+                        let (key, value) = entry_node(self.cx, entry)?;
+                        height = height.max(value.height);
+                        entries.push((key, value.expr));
+                    }
+                }
+                Rule::conditions => {
+                    let span = self.cx.span(&part);
+                    return Err(self.report(
+                        Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
+                            .help("conditions in braces stand after `all`, `any` or `none`"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok((entries, height + 1))
+    }
 }
 
 fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {

@@ -103,7 +103,7 @@ impl Reader<'_> {
         items
     }
 
-    /// Whether the token at the start of a line begins an item: a word of the list, or a field's name.
+    /// Returns true if the token at the start of a line begins an item: a word of the list, or a field's name.
     fn begins_item(&self, index: usize) -> bool {
         let token = self.sigs[index].token;
         let text = |index: usize| self.sigs.get(index).map_or("", |sig| sig.token.text(self.text));
@@ -125,8 +125,12 @@ impl Reader<'_> {
             self.sigs.get(tokens.start + 1).is_some_and(|next| next.token.kind == TokenKind::Colon);
         let kind = match head.text(self.text) {
             _ if next_is_colon => self.alone(Rule::field_item, Rule::field_item, tokens, field),
-            "require" => self.alone(Rule::require_item, Rule::require_item, tokens, |cx, pair| rule(cx, pair, false)),
-            "forbid" => self.alone(Rule::forbid_item, Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true)),
+            "require" => {
+                self.alone(Rule::require_item, Rule::require_item, tokens, |cx, pair| rule(cx, pair, false))
+            }
+            "forbid" => {
+                self.alone(Rule::forbid_item, Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true))
+            }
             "closed" => self.alone(Rule::closed_item, Rule::closed_item, tokens, closed),
             "include" => self.alone(Rule::include_item, Rule::include_item, tokens, include),
             "let" => self.alone(Rule::let_item, Rule::let_item, tokens, local),

@@ -4,7 +4,7 @@
 use super::Rule;
 use super::terminals::TERMINALS;
 
-/// What people call a token or construct; `None` for what is never expected as such.
+/// The phrase that people call a token or construct by; `None` for what is never expected as such.
 pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
     use Rule as R;
     Some(match rule {
@@ -68,7 +68,9 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         _ => {
             let name = format!("{rule:?}");
             let terminal = TERMINALS.iter().find(|terminal| terminal.rule == name);
-            return terminal.map(|terminal| terminal.phrase).or(name.ends_with("_statement").then_some("a statement"));
+            return terminal
+                .map(|terminal| terminal.phrase)
+                .or(name.ends_with("_statement").then_some("a statement"));
         }
     })
 }

@@ -185,7 +185,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Whether a statement's word is a name here.
+    /// Returns true if a statement's word is a name here.
     fn is_name(&self, index: usize) -> bool {
         let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
         let before = index.checked_sub(1).and_then(kind);
@@ -210,7 +210,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Whether the token before cannot end a statement, so that a statement's word after it on the
+    /// Returns true if the token before cannot end a statement, so that a statement's word after it on the
     /// same line is meant as a name.
     fn wants_more(&self, index: usize) -> bool {
         let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
@@ -233,7 +233,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Whether a word that starts a line where a statement could start is a misspelt statement word.
+    /// Returns true if a word that starts a line where a statement could start is a misspelt statement word.
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.text(index);

@@ -33,6 +33,8 @@ pub(super) enum Class {
     Literal,
     /// A symbol that is, or looks like, an operator.
     Operator,
+    /// A dot with a name behind it that is no reserved word; what it begins is a piece of an expression.
+    MemberDot,
 }
 
 /// A terminal of the grammar.
@@ -42,7 +44,7 @@ pub(super) struct Terminal {
     /// Its spelling; empty where it has many.
     pub(super) text: &'static str,
     pub(super) class: Class,
-    /// What people call it.
+    /// The phrase that people call it by.
     pub(super) phrase: &'static str,
     traits: u8,
 }
@@ -132,7 +134,7 @@ terminals! {
     kw_default "default" Statement IN_TABLE;
     kw_table "table" Statement DECLARES;
     kw_test "test" Statement;
-    kw_when "when" Clause WANTS_NAME => "`when` and a condition";
+    kw_when "when" Clause WANTS_NAME BARE => "`when` and a condition";
     kw_priority "priority" Contextual WANTS_NAME CONTINUES;
     kw_disabled "disabled" Contextual CONTINUES;
     kw_goto "goto" Contextual WANTS_NAME CONTINUES BARE;
@@ -173,6 +175,7 @@ terminals! {
     optional_mark "?" Operator;
     minus "-" Operator;
     dot "." Mark BARE;
+    member_dot "" MemberDot BARE => "a field";
     at_sign "@" Mark;
     // Behind `@` only.
     kw_private "" Name => "`@private`";
@@ -256,6 +259,7 @@ pub(super) const PLAIN_NAME: u8 = code("plain_name");
 /// The code of what the grammar cannot read and has been reported.
 pub(super) const UNREADABLE: u8 = code("unreadable");
 pub(super) const DOT: u8 = code("dot");
+pub(super) const MEMBER_DOT: u8 = code("member_dot");
 pub(super) const STRING: u8 = code("string");
 pub(super) const NUMBER: u8 = code("number");
 const QUOTED_NAME: u8 = code("quoted_name");
@@ -346,9 +350,14 @@ pub(super) fn statements() -> impl Iterator<Item = &'static str> {
     TERMINALS.iter().filter(|terminal| terminal.starts_statement()).map(|terminal| terminal.text)
 }
 
-/// Whether the word ends an expression and, as a name, must be quoted.
+/// Returns true for a word that ends an expression and, as a name, must be quoted.
 pub(super) fn is_reserved(text: &str) -> bool {
     word(text).is_some_and(|terminal| terminal.starts_statement() || terminal.class == Class::Clause)
+}
+
+/// Returns true for a word that, behind a dot, is a field within a run of pieces.
+pub(super) fn is_member(code: u8) -> bool {
+    (Class::Contextual..=Class::Name).contains(&terminal(code).class)
 }
 
 /// The code of a token with its text. `before` is the token before it, whatever it is.
