@@ -86,14 +86,14 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
         return parsed;
     }
     let statements = splitter::split(file, text, &stream, &mut parsed.diagnostics);
-    let read = |statements: Vec<RawStatement>| {
+    let read = |statements: &[RawStatement]| {
         let Stream { sigs, codes, .. } = &stream;
-        let mut reader =
-            Reader { file, text, sigs, codes, ahead: None, ahead_from: 0, parsed: Parsed::default() };
-        reader.statements(statements);
+        let parsed = Parsed::default();
+        let mut reader = Reader { file, text, sigs, codes, ahead: None, ahead_from: 0, parsed };
+        reader.parsed.statements = reader.statements(statements, false);
         reader.parsed
     };
-    for part in in_parts(threads, statements, read) {
+    for part in in_parts(threads, &statements, read) {
         parsed.statements.extend(part.statements);
         parsed.broken.extend(part.broken);
         parsed.diagnostics.extend(part.diagnostics);
@@ -106,19 +106,16 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
 /// The parts come back in order.
 fn in_parts(
     threads: Threads,
-    mut statements: Vec<RawStatement>,
-    read: impl Fn(Vec<RawStatement>) -> Parsed + Sync,
+    statements: &[RawStatement],
+    read: impl Fn(&[RawStatement]) -> Parsed + Sync,
 ) -> Vec<Parsed> {
     let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
-    let read = &read;
+    let mut parts = statements.chunks(length);
+    let (first, read) = (parts.next().unwrap_or_default(), &read);
     std::thread::scope(|scope| {
-        let mut others = Vec::new();
-        while statements.len() > length {
-            let last = statements.split_off((statements.len() - 1) / length * length);
-            others.push(scope.spawn(move || read(last)));
-        }
-        let mut parts = vec![read(statements)];
-        parts.extend(others.into_iter().rev().map(|thread| finished(thread.join())));
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
+        let mut parts = vec![read(first)];
+        parts.extend(others.into_iter().map(|thread| finished(thread.join())));
         parts
     })
 }
@@ -136,26 +133,31 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn statements(&mut self, statements: Vec<RawStatement>) {
-        self.parsed.statements.reserve_exact(statements.len());
-        for raw in statements {
-            let statement = self.statement(raw, false);
-            self.parsed.statements.extend(statement);
+    fn statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
+        let mut read = Vec::with_capacity(raw.len());
+        for (at, this) in raw.iter().enumerate() {
+            read.extend(self.statement(this, &raw[at + 1..], in_table));
         }
+        read
     }
 
-    fn statement(&mut self, raw: RawStatement, in_table: bool) -> Option<Statement> {
+    /// Reads a statement; `following` are those behind it in the file or table.
+    fn statement(
+        &mut self,
+        raw: &RawStatement,
+        following: &[RawStatement],
+        in_table: bool,
+    ) -> Option<Statement> {
         let head = self.sigs.get(raw.tokens.start)?.token;
         let end = raw.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
-        let span = Span { file: self.file, start: head.start, end };
-        let kind = self.kind(&raw, in_table);
+        let mut span = Span { file: self.file, start: head.start, end };
+        let mut kind = self.kind(raw, following, in_table);
         if kind.is_none() {
-            self.broken(&raw);
+            self.broken(raw);
         }
-        let (mut span, mut kind) = (span, kind);
-        if let Some((inner, close)) = raw.table {
-            span.end = self.sigs.get(close).map_or(self.text.len() as u32, |sig| sig.token.end);
-            let read: Vec<_> = inner.into_iter().filter_map(|raw| self.statement(raw, true)).collect();
+        if let Some((inner, close)) = &raw.table {
+            span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
+            let read = self.statements(inner, true);
             if let Some(StatementKind::Table { statements, .. }) = &mut kind {
                 *statements = read;
             }
@@ -165,7 +167,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses the statement proper; what is wrong is reported.
-    fn kind(&mut self, raw: &RawStatement, in_table: bool) -> Option<StatementKind> {
+    fn kind(
+        &mut self,
+        raw: &RawStatement,
+        following: &[RawStatement],
+        in_table: bool,
+    ) -> Option<StatementKind> {
         let head = self.sigs[raw.tokens.start].token;
         let sigs = &self.sigs[raw.tokens.clone()];
         // Characters and strings that cannot be read have been reported as such.
@@ -210,7 +217,7 @@ impl<'a> Reader<'a> {
         if matches!(rule, Rule::payload_statement | Rule::group_statement) {
             return self.payload(raw, rule);
         }
-        let kind = self.by_grammar(rule, raw.tokens.clone());
+        let kind = self.by_grammar(rule, raw.tokens.clone(), following);
         if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
             let place = self.sigs[raw.tokens.end - 1].token.span(self.file);
             self.parsed.diagnostics.push(
@@ -227,8 +234,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a statement by the grammar and builds what it means; what is wrong is reported.
-    fn by_grammar(&mut self, rule: Rule, tokens: Range<usize>) -> Option<StatementKind> {
-        match self.read_ahead(rule, &tokens) {
+    fn by_grammar(
+        &mut self,
+        rule: Rule,
+        tokens: Range<usize>,
+        following: &[RawStatement],
+    ) -> Option<StatementKind> {
+        match self.read_ahead(rule, &tokens, following) {
             Some(pair) => {
                 let mut cx = Cx::new(self, tokens, self.ahead_from);
                 build::statement(&mut cx, pair).ok()
@@ -238,8 +250,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The statement with these tokens, if it is among those that were read at once.
-    fn read_ahead(&mut self, rule: Rule, tokens: &Range<usize>) -> Option<Pair<'a>> {
+    /// The statement with these tokens, if it is among those that were read at once. Statements that may be
+    /// nested too deep are not among them.
+    fn read_ahead(
+        &mut self,
+        rule: Rule,
+        tokens: &Range<usize>,
+        following: &[RawStatement],
+    ) -> Option<Pair<'a>> {
         loop {
             let Some(pair) = self.ahead.as_mut().and_then(Iterator::next) else { break };
             let read = pair.as_span();
@@ -248,7 +266,10 @@ impl<'a> Reader<'a> {
                 return Some(pair).filter(|pair| pair.as_rule() == rule && (start..end) == *tokens);
             }
         }
-        let until = self.codes.len().min(tokens.start + READ_AHEAD);
+        let is_near = |next: &&RawStatement| {
+            next.tokens.len() <= splitter::MAX_DEPTH && next.tokens.end - tokens.start <= READ_AHEAD
+        };
+        let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
         let codes = &self.codes[tokens.start..until];
         allow_calls(codes.len());
         self.ahead_from = tokens.start;

@@ -4,7 +4,7 @@
 use super::context::{Built, Cx, Failed, child};
 use super::foreign::{self, foreign_operator, is_test, meant_operator};
 use super::terminals::{self, Class};
-use super::{Pair, Rule, splitter, types};
+use super::{Pair, Pairs, Rule, splitter, types};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
@@ -134,7 +134,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     }
 
     /// The pairs inside a piece that is one itself.
-    pub(super) fn inside(&self, piece: Piece) -> impl ExactSizeIterator<Item = Pair<'p>> + use<'p> {
+    pub(super) fn inside(&self, piece: Piece) -> Pairs<'p> {
         self.pairs[piece.at].clone().into_inner()
     }
 

@@ -130,7 +130,7 @@ terminals! {
     kw_fn "fn" Contextual WANTS_NAME CONTINUES;
     kw_settings "settings" Statement;
     kw_type "type" Statement DECLARES;
-    kw_route "route" Statement DECLARES IN_TABLE;
+    kw_route "route" Statement DECLARES IN_TABLE BARE;
     kw_default "default" Statement IN_TABLE;
     kw_table "table" Statement DECLARES;
     kw_test "test" Statement;

@@ -53,7 +53,6 @@ fn tokens_pest() -> String {
         ("bare_key", Class::Statement, Class::Name),
         ("quantity", Class::Quantity, Class::Quantity),
         ("inner_statement", Class::InnerStatement, Class::InnerStatement),
-        ("starter", Class::Statement, Class::Statement),
         ("plain", Class::Contextual, Class::MemberDot),
         ("behind_value", Class::Closing, Class::Closing),
     ] {
@@ -88,7 +87,6 @@ fn every_rule_has_a_phrase_or_is_never_expected() {
         "element_in",
         "quantity",
         "inner_statement",
-        "starter",
         "plain",
         "behind_value",
     ];
@@ -191,7 +189,7 @@ fn every_other_token_is_its_terminal() {
     check(&[";"], &[R::semicolon]);
     check(&[":"], &[R::colon]);
     check(&["."], &[]);
-    assert!(takes(Rule::member, &codes(".x")) && takes(Rule::member, &codes(".when")));
+    assert!(takes(Rule::atom, &codes(".x")) && takes(Rule::atom, &codes(".when")));
     check(&["<"], &[R::less, R::run]);
     check(&[">"], &[R::greater, R::run]);
     check(&["?"], &[R::optional_mark, R::run]);
