@@ -184,25 +184,18 @@ impl<'a> Reader<'a> {
             }
             return None;
         };
-        let (place, rule) = (head.span(self.file), statement_rule(self.codes.as_bytes()[raw.tokens.start]));
+        let place = head.span(self.file);
+        let rule = statement_rule(self.codes.as_bytes()[raw.tokens.start])?;
         if in_table && !word.is_in_table() {
             let message = format!("`{}` cannot stand in a table", word.text);
             self.parsed.diagnostics.push(
                 Diagnostic::new(Code::MisplacedStatement, place, message)
                     .help("a table holds `route` and `default` statements; move this one out of it"),
             );
-            if rule.is_none_or(|rule| rule == Rule::table_statement) {
+            if rule == Rule::table_statement {
                 return None;
             }
         }
-        let Some(rule) = rule else {
-            let message = format!("`{}` statements are not supported by this version", word.text);
-            self.parsed.diagnostics.push(
-                Diagnostic::new(Code::UnknownStatement, place, message)
-                    .help(format!("if `{0}` is meant as a name, write `` `{0}` `` in backquotes", word.text)),
-            );
-            return None;
-        };
         if let Some(token) = scan::too_deep(self.text, sigs) {
             let message = format!("this statement is nested more than {} deep", splitter::MAX_DEPTH);
             self.parsed.diagnostics.push(
@@ -353,8 +346,7 @@ fn allowed(comment: &str) -> Option<Option<Code>> {
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
 }
 
-/// The rule of a statement, by the code of the word it starts with; `None` if this version does not read such
-/// statements.
+/// The rule of a statement, by the code of the word it starts with.
 fn statement_rule(code: u8) -> Option<Rule> {
     static RULES: LazyLock<[Option<Rule>; 128]> = LazyLock::new(|| {
         std::array::from_fn(|code| {

@@ -9,6 +9,7 @@ use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{Binary, Expr, ExprKind};
+use smallvec::SmallVec;
 
 /// An expression and the height of its tree.
 pub(super) struct Node {
@@ -75,7 +76,7 @@ pub(super) struct Piece {
 
 pub(super) struct Climb<'c, 'cx, 'p> {
     pub(super) cx: &'c mut Cx<'cx>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: SmallVec<[Piece; 8]>,
     /// Those of the pieces that have something inside.
     pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
@@ -88,7 +89,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
         let read = pair.as_span();
         let end = cx.span(&pair).end;
-        let pieces = Vec::with_capacity(read.end() - read.start());
+        let pieces = SmallVec::with_capacity(read.end() - read.start());
         let mut climb = Climb { cx, pieces, pairs: Vec::new(), at: 0, end };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
