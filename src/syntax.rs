@@ -1,4 +1,4 @@
-//! Text to syntax tree: tokens (lossless), the cut into statements, the grammar, the tree.
+//! Text to syntax tree: tokens (lossless), the split into statements, the grammar, the tree.
 
 pub mod ast;
 pub mod lex;

@@ -55,7 +55,7 @@ impl Backends {
 
     /// The backend for messages that are trees, or whose slots have been read. The bytecode machine is
     /// resolved anew each time where machine code may take over from it.
-    #[inline]
+    #[inline(always)]
     pub fn resolve(&mut self, set: &RuleSet, is_tree: bool) -> Backend {
         let known = if is_tree { &mut self.tree } else { &mut self.slots };
         match *known {

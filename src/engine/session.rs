@@ -87,9 +87,21 @@ impl Session {
 
     /// Returns what [`Session::decide_record`] decides, and nothing else: no arguments are evaluated, and
     /// calls of host functions are not told of.
-    #[inline]
     pub fn choose(&mut self, record: &Record<'_>) -> Choice {
-        self.call().0.choose(record)
+        if record.generation != self.rules.generation {
+            return self.choose_anew(record.message);
+        }
+        let Session { rules, backends, workspace } = self;
+        let (how, entry) = (backends.how(), backends.table());
+        let backend = backends.resolve(rules, false);
+        rules.run(how, backend, Input::Record(record), &mut workspace.machine, |engine| engine.decide(entry))
+    }
+
+    /// Chooses for a message that other rules prepared.
+    #[cold]
+    fn choose_anew(&mut self, message: &Json) -> Choice {
+        let rules = Arc::clone(&self.rules);
+        self.choose(&rules.prepare(message))
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
@@ -185,17 +197,6 @@ impl<'c> Call<'c> {
         }
         let call = Call { rules: self.rules, backends: self.backends, machine: self.machine };
         Some(call.decide(Input::Slots(filled.values)))
-    }
-
-    /// Chooses for a prepared message.
-    #[inline]
-    pub fn choose(self, record: &Record<'_>) -> Choice {
-        let Call { rules, backends, machine } = self;
-        if record.generation != rules.generation {
-            return Call { rules, backends, machine }.choose(&rules.prepare(record.message));
-        }
-        let (backend, entry) = (backends.resolve(rules, false), backends.table());
-        rules.run(backends.how(), backend, Input::Record(record), machine, |engine| engine.decide(entry))
     }
 
     /// Every route that holds, in the order they are tried.

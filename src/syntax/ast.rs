@@ -19,7 +19,7 @@ pub type Ident = Spanned<String>;
 /// One statement with what stands before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// What it is.
+    /// Its kind, with its parts.
     pub kind: StatementKind,
     /// From its first word to its end.
     pub span: Span,
@@ -69,7 +69,7 @@ pub enum StatementKind {
     Let {
         /// Its name.
         name: Ident,
-        /// What it stands for.
+        /// The value it stands for.
         value: Expr,
     },
     /// `def asks_to(verbs: list<string>) = text contains word any verbs`
@@ -78,7 +78,7 @@ pub enum StatementKind {
         name: Ident,
         /// Its parameters.
         params: Vec<Field>,
-        /// What a call stands for.
+        /// The expression that a call stands for.
         body: Expr,
     },
     /// `extern fn score(text: string) -> float`
@@ -99,7 +99,7 @@ pub enum StatementKind {
     Type {
         /// Its name.
         name: Ident,
-        /// What it stands for.
+        /// The type it stands for.
         ty: TypeExpr,
     },
     /// `route NAME priority 10 when COND -> TARGET`
@@ -141,7 +141,7 @@ pub enum StatementKind {
 pub struct Choice {
     /// Its name.
     pub name: Ident,
-    /// What a language model is asked, in place of conditions.
+    /// The question to a language model, in place of conditions.
     pub question: Option<Spanned<String>>,
     /// Its branches, in the author's order.
     pub branches: Vec<Branch>,
@@ -150,13 +150,13 @@ pub struct Choice {
 /// A branch of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// What the decision answers with.
+    /// The id that the decision answers with.
     pub id: Ident,
     /// The word `default`.
     pub default: Option<Span>,
-    /// What it means, for a language model.
+    /// Its meaning, for a language model.
     pub meaning: Option<Spanned<String>>,
-    /// Whether one condition is enough.
+    /// True if one condition is enough.
     pub any: bool,
     /// Its conditions; `None` without braces.
     pub conditions: Option<Vec<Expr>>,
@@ -169,15 +169,15 @@ pub struct Branch {
 pub struct Flow {
     /// Its name.
     pub name: Ident,
-    /// What it does, for a language model.
+    /// Its description, for a language model.
     pub description: Option<Spanned<String>>,
-    /// How messages find it.
+    /// The way messages find it.
     pub trigger: Trigger,
-    /// What the decision answers with.
+    /// The id that the decision answers with.
     pub id: Ident,
 }
 
-/// How messages find a flow.
+/// The way messages find a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trigger {
     /// `keyword exact [ … ]`
@@ -270,7 +270,7 @@ pub enum Target {
 /// A `test` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// What it shows.
+    /// The name, which says what the test shows.
     pub name: Spanned<String>,
     /// `given ctx.count = 3`: a path and a constant.
     pub given: Vec<(Vec<Ident>, Expr)>,
@@ -296,7 +296,7 @@ pub struct Field {
 /// A type as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeExpr {
-    /// What it is.
+    /// Its kind, with its parts.
     pub kind: TypeKind,
     /// Where it stands.
     pub span: Span,
@@ -318,7 +318,7 @@ pub enum TypeKind {
 /// An expression as written: values and conditions share one syntax.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind, with its parts.
     pub kind: ExprKind,
     /// Where it stands, parentheses included.
     pub span: Span,
@@ -363,14 +363,14 @@ pub enum ExprKind {
         start: Box<Expr>,
         /// The last value, or the first past it.
         end: Box<Expr>,
-        /// Whether `end` is the last value.
+        /// True if `end` is the last value.
         inclusive: bool,
     },
     /// `all { c; c }`, `any { c; c }`, `none { c; c }`
     Block(BlockKind, Vec<Expr>),
     /// `any x in L: C`, `all x in L: C`, `count x in L: C`
     Quantifier {
-        /// Which of them.
+        /// The quantifier.
         kind: QuantifierKind,
         /// The element's name.
         var: Ident,
@@ -386,7 +386,7 @@ pub enum ExprKind {
 pub struct Binary {
     /// The operator and where it stands, `not` and modifiers before the right operand included.
     pub op: Spanned<Op>,
-    /// Whether `not` stands before it (`not contains`, `not in`).
+    /// True if `not` stands before it (`not contains`, `not in`).
     pub negated: bool,
     /// `word`, `any`, `ignoring case` and where they stand.
     pub modifiers: Modifiers,

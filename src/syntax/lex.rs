@@ -1,11 +1,11 @@
 //! The lossless tokens of a file: every byte belongs to exactly one token, white space and comments
-//! included. They serve recovery (the cut into statements), the checks on characters, and, later,
-//! formatting and highlighting. The grammar in `grammar/rules.pest` reads the same boundaries.
+//! included. They serve recovery (the split into statements), the checks on characters, and, later,
+//! formatting and highlighting. The grammar in `grammar/rules.pest` reads a code of each.
 
 use crate::span::{FileId, Span};
 use logos::Logos;
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {
     /// Spaces and tabs; also the wide space of Chinese and Japanese keyboards.
@@ -50,7 +50,7 @@ pub enum TokenKind {
     /// A string in typographic quotes: no string of this language.
     #[regex("[“”„«「][^“”\"»」\r\n]*[“”»」]")]
     SmartQuoted,
-    /// `->`, and the slips `=>` and `→`.
+    /// `->`, and `=>` and `→`, which are reported and read as it.
     #[token("->")]
     #[token("=>")]
     #[token("→")]
@@ -118,23 +118,29 @@ fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
 }
 
 impl TokenKind {
-    /// White space and comments, which stand between any two tokens.
+    /// Returns true for white space and comments, which stand between any two tokens.
     pub fn is_trivia(self) -> bool {
         use TokenKind::{Bom, Comment, DocComment, Newline, SlashComment, White};
         matches!(self, White | Newline | Bom | Comment | DocComment | SlashComment)
     }
 
-    /// Whether it opens a bracket.
+    /// Returns true for what no statement can hold, which is reported as such.
+    pub fn is_unreadable(self) -> bool {
+        use TokenKind::{SingleQuoted, SmartQuoted, Stray, UnclosedRaw, UnclosedString};
+        matches!(self, Stray | UnclosedString | UnclosedRaw | SingleQuoted | SmartQuoted)
+    }
+
+    /// Returns true if it opens a bracket.
     pub fn opens(self) -> bool {
         matches!(self, TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace)
     }
 
-    /// Whether it closes a bracket.
+    /// Returns true if it closes a bracket.
     pub fn closes(self) -> bool {
         matches!(self, TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace)
     }
 
-    /// Whether an operand may end with it.
+    /// Returns true if an operand may end with it.
     pub fn ends_operand(self) -> bool {
         use TokenKind::{Number, Quoted, RawString, String, Word};
         matches!(self, Word | Quoted | Number | String | RawString) || self.closes()
@@ -144,7 +150,7 @@ impl TokenKind {
 /// A piece of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// Byte offset of its first byte.
     pub start: u32,
@@ -171,20 +177,28 @@ pub fn tokenize(text: &str) -> Vec<Token> {
 
 /// The tokens of a file one by one, so that who needs only some of them keeps only those.
 pub fn tokens(text: &str) -> impl Iterator<Item = Token> {
-    let mut lexer = TokenKind::lexer(text);
+    tokens_from(text, 0)
+}
+
+/// The tokens of a file from a place on at which one begins.
+pub fn tokens_from(text: &str, from: usize) -> impl Iterator<Item = Token> {
+    let mut lexer = TokenKind::lexer(&text[from..]);
     std::iter::from_fn(move || {
         let result = lexer.next()?;
-        let (slice, span) = (lexer.slice(), lexer.span());
+        let span = lexer.span();
         let kind = match result {
-            Ok(TokenKind::Comment) if slice.starts_with("##") && !slice.starts_with("###") => {
-                TokenKind::DocComment
+            Ok(TokenKind::Comment) => {
+                let is_doc = lexer.slice().starts_with("##") && !lexer.slice().starts_with("###");
+                if is_doc { TokenKind::DocComment } else { TokenKind::Comment }
             }
             Ok(kind) => kind,
-            Err(()) if slice == "\u{FEFF}" && span.start == 0 => TokenKind::Bom,
-            Err(()) if slice.starts_with('r') && slice.contains('"') => TokenKind::UnclosedRaw,
-            Err(()) => TokenKind::Stray,
+            Err(()) => match lexer.slice() {
+                "\u{FEFF}" if from + span.start == 0 => TokenKind::Bom,
+                slice if slice.starts_with('r') && slice.contains('"') => TokenKind::UnclosedRaw,
+                _ => TokenKind::Stray,
+            },
         };
-        Some(Token { kind, start: span.start as u32, end: span.end as u32 })
+        Some(Token { kind, start: (from + span.start) as u32, end: (from + span.end) as u32 })
     })
 }
 

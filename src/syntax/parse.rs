@@ -1,38 +1,39 @@
-//! Text to statements. A file is cut into tokens, the tokens into statements, and each statement is
+//! Text to statements. A file is cut into tokens, the tokens are split into statements, and each statement is
 //! parsed by the grammar and built into the tree, so that every statement with an error is reported
 //! in one run and all others are still there.
 
 mod build;
-mod code;
-mod cut;
+mod context;
 mod decide;
-mod direct;
+mod errors;
 mod expr;
-mod fail;
+mod foreign;
 mod literal;
 mod operand;
-mod operators;
 mod payload;
 mod phrase;
 mod request;
 mod scan;
+mod splitter;
+mod stream;
+mod terminals;
 #[cfg(test)]
 mod tests;
-mod tree;
+mod types;
 
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{Allow, Ident, Statement, StatementKind};
 use crate::syntax::lex::{self, TokenKind};
 use crate::threads::{Threads, finished};
-use build::{Built, Cx};
-use cut::{Cut, Sig, Significant};
+use context::{Built, Cx};
 use pest::Parser;
+use splitter::RawStatement;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use tree::{Pair, Tree};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use stream::{Sig, Stream};
 
 /// The parser that pest derives from the grammar, with its `Rule`s.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
@@ -44,14 +45,22 @@ mod grammar {
 }
 use grammar::{Grammar, Rule};
 
-/// What a file holds.
+/// A node of what the grammar read; its places are numbers of tokens.
+type Pair<'t> = pest::iterators::Pair<'t, Rule>;
+/// Pairs side by side.
+type Pairs<'t> = pest::iterators::Pairs<'t, Rule>;
+
+/// Tokens that are read at once, if the statements they make are right.
+const READ_AHEAD: usize = 4096;
+
+/// The content of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The statements that could be read, in source order.
     pub statements: Vec<Statement>,
     /// The names that statements with errors would have declared; using them is no further error.
     pub broken: Vec<Ident>,
-    /// What was found wrong, in source order.
+    /// The findings, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -64,8 +73,11 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
 pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
-    let significant = cut::significant(text, |token, slice| characters.look(token, slice));
-    if significant.sigs.is_empty() && parsed.diagnostics.is_empty() {
+    let stream = stream::stream(text, threads.for_statements(text.len() / stream::STATEMENT_BYTES));
+    for token in &stream.suspicious {
+        characters.look(*token, token.text(text));
+    }
+    if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
         let message = "this file holds no statement";
         parsed.diagnostics.push(
             Diagnostic::new(Code::EmptyFile, Span::new(file, 0, 0), message)
@@ -73,14 +85,15 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
         );
         return parsed;
     }
-    let cuts = cut::cut(file, text, &significant, &mut parsed.diagnostics);
-    let read = |cuts: Vec<Cut>| {
-        let Significant { sigs, codes } = &significant;
-        let mut reader = Reader { file, text, sigs, codes, tree: Tree::default(), parsed: Parsed::default() };
-        reader.statements(cuts);
+    let statements = splitter::split(file, text, &stream, &mut parsed.diagnostics);
+    let read = |statements: &[RawStatement]| {
+        let Stream { sigs, codes, .. } = &stream;
+        let parsed = Parsed::default();
+        let mut reader = Reader { file, text, sigs, codes, ahead: None, ahead_from: 0, parsed };
+        reader.parsed.statements = reader.statements(statements, false);
         reader.parsed
     };
-    for part in in_parts(threads, cuts, read) {
+    for part in in_parts(threads, &statements, read) {
         parsed.statements.extend(part.statements);
         parsed.broken.extend(part.broken);
         parsed.diagnostics.extend(part.diagnostics);
@@ -91,17 +104,18 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
 
 /// Reads the statements of a large file on several threads, since no statement depends on another.
 /// The parts come back in order.
-fn in_parts(threads: Threads, mut cuts: Vec<Cut>, read: impl Fn(Vec<Cut>) -> Parsed + Sync) -> Vec<Parsed> {
-    let length = cuts.len().div_ceil(threads.for_statements(cuts.len())).max(1);
-    let read = &read;
+fn in_parts(
+    threads: Threads,
+    statements: &[RawStatement],
+    read: impl Fn(&[RawStatement]) -> Parsed + Sync,
+) -> Vec<Parsed> {
+    let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
+    let mut parts = statements.chunks(length);
+    let (first, read) = (parts.next().unwrap_or_default(), &read);
     std::thread::scope(|scope| {
-        let mut others = Vec::new();
-        while cuts.len() > length {
-            let last = cuts.split_off((cuts.len() - 1) / length * length);
-            others.push(scope.spawn(move || read(last)));
-        }
-        let mut parts = vec![read(cuts)];
-        parts.extend(others.into_iter().rev().map(|thread| finished(thread.join())));
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
+        let mut parts = vec![read(first)];
+        parts.extend(others.into_iter().map(|thread| finished(thread.join())));
         parts
     })
 }
@@ -112,74 +126,78 @@ struct Reader<'a> {
     sigs: &'a [Sig],
     /// The code of each.
     codes: &'a str,
-    /// Kept for its room.
-    tree: Tree,
+    /// Statements that were read at once and come next, and the token at which the first of them begins.
+    ahead: Option<Pairs<'a>>,
+    ahead_from: usize,
     parsed: Parsed,
 }
 
-impl Reader<'_> {
-    fn statements(&mut self, cuts: Vec<Cut>) {
-        self.parsed.statements.reserve_exact(cuts.len());
-        for cut in cuts {
-            let statement = self.statement(cut, false);
-            self.parsed.statements.extend(statement);
+impl<'a> Reader<'a> {
+    fn statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
+        let mut read = Vec::with_capacity(raw.len());
+        for (at, this) in raw.iter().enumerate() {
+            read.extend(self.statement(this, &raw[at + 1..], in_table));
         }
+        read
     }
 
-    fn statement(&mut self, cut: Cut, in_table: bool) -> Option<Statement> {
-        let head = self.sigs.get(cut.tokens.start)?.token;
-        let end = cut.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
-        let span = Span { file: self.file, start: head.start, end };
-        let kind = self.kind(&cut, in_table);
+    /// Reads a statement; `following` are those behind it in the file or table.
+    fn statement(
+        &mut self,
+        raw: &RawStatement,
+        following: &[RawStatement],
+        in_table: bool,
+    ) -> Option<Statement> {
+        let head = self.sigs.get(raw.tokens.start)?.token;
+        let end = raw.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
+        let mut span = Span { file: self.file, start: head.start, end };
+        let mut kind = self.kind(raw, following, in_table);
         if kind.is_none() {
-            self.broken(&cut);
+            self.broken(raw);
         }
-        let (mut span, mut kind) = (span, kind);
-        if let Some((inner, close)) = cut.table {
-            span.end = self.sigs.get(close).map_or(self.text.len() as u32, |sig| sig.token.end);
-            let read: Vec<_> = inner.into_iter().filter_map(|cut| self.statement(cut, true)).collect();
+        if let Some((inner, close)) = &raw.table {
+            span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
+            let read = self.statements(inner, true);
             if let Some(StatementKind::Table { statements, .. }) = &mut kind {
                 *statements = read;
             }
         }
-        let (docs, allows) = self.before(cut.tokens.start);
+        let (docs, allows) = self.before(raw.tokens.start);
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
     /// Parses the statement proper; what is wrong is reported.
-    fn kind(&mut self, cut: &Cut, in_table: bool) -> Option<StatementKind> {
-        let head = self.sigs[cut.tokens.start].token;
-        let sigs = &self.sigs[cut.tokens.clone()];
+    fn kind(
+        &mut self,
+        raw: &RawStatement,
+        following: &[RawStatement],
+        in_table: bool,
+    ) -> Option<StatementKind> {
+        let head = self.sigs[raw.tokens.start].token;
+        let sigs = &self.sigs[raw.tokens.clone()];
         // Characters and strings that cannot be read have been reported as such.
-        let codes = self.codes[cut.tokens.clone()].as_bytes();
-        let unreadable = cut.damaged || memchr::memchr(code::UNREADABLE, codes).is_some();
-        let Some(word) = cut.word else {
+        let codes = self.codes[raw.tokens.clone()].as_bytes();
+        let unreadable = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
+        let Some(word) = raw.word else {
             if !unreadable {
-                self.parsed.diagnostics.push(cut::unknown_statement(self.file, self.text, head));
+                self.parsed.diagnostics.push(splitter::unknown_statement(self.file, self.text, head));
             }
             return None;
         };
         let place = head.span(self.file);
-        if in_table && !word.in_table {
-            let message = format!("`{}` cannot stand in a table", word.word);
+        let rule = statement_rule(self.codes.as_bytes()[raw.tokens.start])?;
+        if in_table && !word.is_in_table() {
+            let message = format!("`{}` cannot stand in a table", word.text);
             self.parsed.diagnostics.push(
                 Diagnostic::new(Code::MisplacedStatement, place, message)
                     .help("a table holds `route` and `default` statements; move this one out of it"),
             );
-            if word.rule.is_none_or(|rule| rule == Rule::table_statement) {
+            if rule == Rule::table_statement {
                 return None;
             }
         }
-        let Some(rule) = word.rule else {
-            let message = format!("`{}` statements are not supported by this version", word.word);
-            self.parsed.diagnostics.push(
-                Diagnostic::new(Code::UnknownStatement, place, message)
-                    .help(format!("if `{0}` is meant as a name, write `` `{0}` `` in backquotes", word.word)),
-            );
-            return None;
-        };
         if let Some(token) = scan::too_deep(self.text, sigs) {
-            let message = format!("this statement is nested more than {} deep", cut::MAX_DEPTH);
+            let message = format!("this statement is nested more than {} deep", splitter::MAX_DEPTH);
             self.parsed.diagnostics.push(
                 Diagnostic::new(Code::TooDeep, token.span(self.file), message)
                     .help("give inner parts a name with `let`"),
@@ -190,11 +208,11 @@ impl Reader<'_> {
             return None;
         }
         if matches!(rule, Rule::payload_statement | Rule::group_statement) {
-            return self.payload(cut, rule);
+            return self.payload(raw, rule);
         }
-        let kind = self.grammar_of(rule, cut.tokens.clone(), build::statement);
-        if rule == Rule::table_statement && cut.table.is_none() && kind.is_some() {
-            let place = self.sigs[cut.tokens.end - 1].token.span(self.file);
+        let kind = self.by_grammar(rule, raw.tokens.clone(), following);
+        if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
+            let place = self.sigs[raw.tokens.end - 1].token.span(self.file);
             self.parsed.diagnostics.push(
                 Diagnostic::new(
                     Code::Unexpected,
@@ -205,37 +223,80 @@ impl Reader<'_> {
             );
             return None;
         }
-        kind.filter(|_| !in_table || word.in_table)
+        kind.filter(|_| !in_table || word.is_in_table())
     }
 
-    /// Parses tokens by a rule of the grammar and builds what they mean; what is wrong is reported.
-    fn grammar_of<T>(
+    /// Reads a statement by the grammar and builds what it means; what is wrong is reported.
+    fn by_grammar(
         &mut self,
+        rule: Rule,
+        tokens: Range<usize>,
+        following: &[RawStatement],
+    ) -> Option<StatementKind> {
+        match self.read_ahead(rule, &tokens, following) {
+            Some(pair) => {
+                let mut cx = Cx::new(self, tokens, self.ahead_from);
+                build::statement(&mut cx, pair).ok()
+            }
+            // Alone, so that what is wrong is known to be its own.
+            None => self.alone(Rule::alone, rule, tokens, build::statement),
+        }
+    }
+
+    /// The statement with these tokens, if it is among those that were read at once. Statements that may be
+    /// nested too deep are not among them.
+    fn read_ahead(
+        &mut self,
+        rule: Rule,
+        tokens: &Range<usize>,
+        following: &[RawStatement],
+    ) -> Option<Pair<'a>> {
+        loop {
+            let Some(pair) = self.ahead.as_mut().and_then(Iterator::next) else { break };
+            let read = pair.as_span();
+            let (start, end) = (self.ahead_from + read.start(), self.ahead_from + read.end());
+            if start >= tokens.start {
+                return Some(pair).filter(|pair| pair.as_rule() == rule && (start..end) == *tokens);
+            }
+        }
+        let is_near = |next: &&RawStatement| {
+            next.tokens.len() <= splitter::MAX_DEPTH && next.tokens.end - tokens.start <= READ_AHEAD
+        };
+        let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
+        let codes = &self.codes[tokens.start..until];
+        allow_calls(codes.len());
+        self.ahead_from = tokens.start;
+        self.ahead = Grammar::parse(Rule::statements, codes).ok()?.next().map(Pair::into_inner);
+        let pair = self.ahead.as_mut()?.next()?;
+        let end = tokens.start + pair.as_span().end();
+        Some(pair).filter(|pair| pair.as_rule() == rule && end == tokens.end)
+    }
+
+    /// Parses tokens by a rule of the grammar and builds what they mean; what is wrong is reported, as with
+    /// what stands for `rule`.
+    fn alone<T>(
+        &mut self,
+        grammar: Rule,
         rule: Rule,
         tokens: Range<usize>,
         build: impl FnOnce(&mut Cx<'_>, Pair<'_>) -> Built<T>,
     ) -> Option<T> {
         let codes = &self.codes[tokens.clone()];
-        let mut tree = std::mem::take(&mut self.tree);
-        let mut cx = Cx::new(self, tokens);
-        if !direct::read(rule, codes, &mut tree) {
-            allow_calls(codes.len());
-            match Grammar::parse(rule, codes) {
-                Ok(pairs) => tree.take_over(pairs),
-                Err(error) => {
-                    let diagnostic = fail::diagnose(&cx, rule, &error);
-                    cx.diagnostics.push(diagnostic);
-                    return None;
-                }
+        let from = tokens.start;
+        let mut cx = Cx::new(self, tokens, from);
+        allow_calls(codes.len());
+        match Grammar::parse(grammar, codes) {
+            Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
+            Err(error) => {
+                let diagnostic = errors::diagnose(&cx, rule, &error);
+                cx.diagnostics.push(diagnostic);
+                None
             }
         }
-        let built = tree.roots().next().and_then(|pair| build(&mut cx, pair).ok());
-        self.tree = tree;
-        built
     }
 
-    fn broken(&mut self, cut: &Cut) {
-        let name = build::declared_name(self.file, self.text, &self.sigs[cut.tokens.clone()]);
+    fn broken(&mut self, raw: &RawStatement) {
+        let name = context::declared_name(self.file, self.text, &self.sigs[raw.tokens.clone()]);
         self.parsed.broken.extend(name);
     }
 
@@ -283,6 +344,19 @@ fn allowed(comment: &str) -> Option<Option<Code>> {
     let rest = rest.trim_start().strip_prefix("allow")?;
     let word = rest.split_whitespace().next().unwrap_or("");
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
+}
+
+/// The rule of a statement, by the code of the word it starts with.
+fn statement_rule(code: u8) -> Option<Rule> {
+    static RULES: LazyLock<[Option<Rule>; 128]> = LazyLock::new(|| {
+        std::array::from_fn(|code| {
+            let word = terminals::terminal(code as u8);
+            let name = format!("{}_statement", word.text);
+            let mut rules = Rule::all_rules().iter().copied().filter(|_| word.starts_statement());
+            rules.find(|rule| format!("{rule:?}") == name)
+        })
+    });
+    RULES.get(usize::from(code)).copied().flatten()
 }
 
 /// Calls that the grammar may make in any case, about a second's worth.

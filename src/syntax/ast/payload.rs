@@ -18,7 +18,7 @@ pub struct Payload {
     pub internal: bool,
     /// `fallback KIND`: what to do instead when it is rejected.
     pub fallback: Option<Ident>,
-    /// What stands between the braces.
+    /// The items between the braces.
     pub body: Vec<Item>,
 }
 
@@ -27,16 +27,16 @@ pub struct Payload {
 pub struct Group {
     /// Its name, which stands before the names of its fields in rule ids.
     pub name: Ident,
-    /// What `include` must give.
+    /// The parameters that `include` must give.
     pub params: Vec<Field>,
-    /// What stands between the braces.
+    /// The items between the braces.
     pub body: Vec<Item>,
 }
 
 /// An item of a payload, group or `each` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// Its kind, with its parts.
     pub kind: ItemKind,
     /// From its first word to its end.
     pub span: Span,
@@ -55,14 +55,14 @@ pub enum ItemKind {
     Closed {
         /// The rule's id; by default the owner's name and `unsupported`.
         id: Option<Spanned<String>>,
-        /// What follows when there is another.
+        /// The consequence of another field.
         notice: Notice,
     },
     /// `let workflow = context.workflows[workflow_id]`
     Let {
         /// Its name, known to what stands behind it.
         name: Ident,
-        /// What it stands for.
+        /// The value it stands for.
         value: Expr,
     },
     /// `include general`
@@ -86,7 +86,7 @@ pub struct FieldItem {
     pub not_blank: Option<Span>,
     /// `in [ … ]` or `in a..=b clamp`
     pub limits: Option<Limits>,
-    /// What follows when a rule of the field is broken.
+    /// The consequence of a broken rule of the field.
     pub notice: Notice,
 }
 
@@ -108,26 +108,26 @@ pub struct RuleItem {
     pub place: Option<Place>,
     /// After `when`, of `require`.
     pub guard: Option<Expr>,
-    /// What must hold, or for `forbid` must not.
+    /// The condition that must hold, or for `forbid` must not.
     pub condition: Expr,
     /// The word was `forbid`.
     pub forbid: bool,
-    /// What follows when it is broken.
+    /// The consequence when it is broken.
     pub notice: Notice,
 }
 
-/// What is said and done about a broken rule.
+/// The message about a broken rule, and its correction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notice {
     /// After `else`.
     pub message: Option<Spanned<String>>,
     /// After `repair`.
     pub repair: Option<Spanned<String>>,
-    /// What mends it.
+    /// The correction.
     pub correction: Option<Spanned<Correction>>,
 }
 
-/// How a broken rule is mended.
+/// The ways to mend a broken rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
     /// `default VALUE`
@@ -152,7 +152,7 @@ pub struct Place {
 pub struct IncludeItem {
     /// The group.
     pub group: Ident,
-    /// What its parameters stand for.
+    /// The values that its parameters stand for.
     pub args: Vec<IncludeArg>,
     /// After `as`: the one id its rules report under.
     pub renamed: Option<Spanned<String>>,
@@ -180,6 +180,6 @@ pub struct EachItem {
     pub list: Expr,
     /// After `when`: asked of each element.
     pub guard: Option<Expr>,
-    /// What stands between the braces.
+    /// The items between the braces.
     pub body: Vec<Item>,
 }

@@ -8,7 +8,7 @@ use crate::span::{Span, Spanned};
 pub struct Intent {
     /// Its name, which `request.intent` gives.
     pub name: Ident,
-    /// What it is about, in a sentence.
+    /// Its subject, in a sentence.
     pub description: Option<Spanned<String>>,
     /// Each `keywords`: a list in place, or the name of one.
     pub keywords: Vec<Expr>,
@@ -39,8 +39,8 @@ pub struct Lexicon {
 /// `"urgent": 0.8`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
-    /// What is looked for.
+    /// The word that is looked for.
     pub word: Spanned<String>,
-    /// What it adds to the score.
+    /// The score it adds.
     pub weight: Spanned<f64>,
 }

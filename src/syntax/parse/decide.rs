@@ -1,8 +1,7 @@
 //! From the grammar's pairs to the syntax tree: the statements beside routes that decide.
 
-use super::build::{Built, Cx, Failed, child};
-use super::tree::Pair;
-use super::{Rule, expr};
+use super::context::{Built, Cx, Failed, child};
+use super::{Pair, Rule, expr};
 use crate::span::Spanned;
 use crate::syntax::ast::{Branch, Choice, Expr, ExprKind, Flow, Ident, Router, RouterCase, Trigger};
 

@@ -1,15 +1,15 @@
 //! Expressions: the grammar gives a flat run of pieces, and precedence climbing over the table of
 //! operators makes a tree of them. What a word between operands means is known to the table alone.
 
-use super::build::{Built, Cx, Failed};
-use super::operators::{is_test, meant_operator, slipped_operator};
-use super::scan::slip;
-use super::tree::Pair;
-use super::{Rule, cut};
+use super::context::{Built, Cx, Failed, child};
+use super::foreign::{self, foreign_operator, is_test, meant_operator};
+use super::terminals::{self, Class};
+use super::{Pair, Pairs, Rule, splitter, types};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{Binary, Expr, ExprKind};
+use smallvec::SmallVec;
 
 /// An expression and the height of its tree.
 pub(super) struct Node {
@@ -19,7 +19,7 @@ pub(super) struct Node {
     pub(super) wrapped: bool,
 }
 
-/// Levels of a tree; later passes walk it recursively. Brackets reach [`cut::MAX_DEPTH`], the rest
+/// Levels of a tree; later passes walk it recursively. Brackets reach [`splitter::MAX_DEPTH`], the rest
 /// is for chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
 pub(super) const MAX_HEIGHT: usize = 500;
 
@@ -50,19 +50,35 @@ pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr
     }
 }
 
+/// The kinds of pieces. Those of one token, and `.name`, are told by their codes; the others are pairs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    Word,
+    String,
+    Number,
+    Operator,
+    Member,
+    Group,
+    Brackets,
+    Braces,
+    Cast,
+    Quantified,
+}
+
 /// A piece, with what the climb asks of it again and again.
-#[derive(Clone)]
-pub(super) struct Piece<'cx, 'p> {
-    pub(super) pair: Pair<'p>,
-    pub(super) rule: Rule,
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) kind: PieceKind,
+    /// Its place among the pairs, if it is one; else the number of its first token.
+    pub(super) at: usize,
     pub(super) span: Span,
-    /// As written.
-    pub(super) text: &'cx str,
 }
 
 pub(super) struct Climb<'c, 'cx, 'p> {
     pub(super) cx: &'c mut Cx<'cx>,
-    pub(super) pieces: Vec<Piece<'cx, 'p>>,
+    pub(super) pieces: SmallVec<[Piece; 8]>,
+    /// Those of the pieces that have something inside.
+    pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
     /// Where the pieces end.
     pub(super) end: u32,
@@ -71,27 +87,65 @@ pub(super) struct Climb<'c, 'cx, 'p> {
 impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     /// Over the pieces of a pair.
     fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
+        let read = pair.as_span();
         let end = cx.span(&pair).end;
-        let inner = pair.into_inner();
-        let mut pieces = Vec::with_capacity(inner.clone().count());
-        pieces.extend(inner.map(|pair| {
-            let span = cx.span(&pair);
-            Piece { rule: pair.as_rule(), span, text: &cx.text[span.range()], pair }
-        }));
-        Climb { cx, pieces, at: 0, end }
+        let pieces = SmallVec::with_capacity(read.end() - read.start());
+        let mut climb = Climb { cx, pieces, pairs: Vec::new(), at: 0, end };
+        for pair in pair.into_inner() {
+            let kind = match pair.as_rule() {
+                Rule::group => PieceKind::Group,
+                Rule::brackets => PieceKind::Brackets,
+                Rule::braces => PieceKind::Braces,
+                Rule::cast => PieceKind::Cast,
+                Rule::quantified => PieceKind::Quantified,
+                _ => {
+                    let run = pair.as_span();
+                    climb.run(run.start(), run.end());
+                    continue;
+                }
+            };
+            climb.pieces.push(Piece { kind, at: climb.pairs.len(), span: climb.cx.span(&pair) });
+            climb.pairs.push(pair);
+        }
+        climb
     }
 
-    pub(super) fn peek(&self) -> Option<&Piece<'cx, 'p>> {
-        self.pieces.get(self.at)
+    /// Adds the pieces of a `run`.
+    fn run(&mut self, mut at: usize, end: usize) {
+        while at < end {
+            let (kind, next) = match self.cx.codes[at] {
+                terminals::DOT | terminals::MEMBER_DOT => (PieceKind::Member, at + 2),
+                terminals::STRING => (PieceKind::String, at + 1),
+                terminals::NUMBER => (PieceKind::Number, at + 1),
+                code if terminals::terminal(code).class == Class::Operator => (PieceKind::Operator, at + 1),
+                _ => (PieceKind::Word, at + 1),
+            };
+            self.pieces.push(Piece { kind, at, span: self.cx.span_of(at..next) });
+            at = next;
+        }
+    }
+
+    pub(super) fn peek(&self) -> Option<Piece> {
+        self.pieces.get(self.at).copied()
+    }
+
+    /// A piece as written.
+    pub(super) fn text(&self, piece: Piece) -> &'cx str {
+        &self.cx.text[piece.span.range()]
+    }
+
+    /// The pairs inside a piece that is one itself.
+    pub(super) fn inside(&self, piece: Piece) -> Pairs<'p> {
+        self.pairs[piece.at].clone().into_inner()
     }
 
     /// The word (not quoted) or symbol `ahead` of here.
     pub(super) fn spelling(&self, ahead: usize) -> Option<&'cx str> {
-        let piece = self.pieces.get(self.at + ahead)?;
-        let text = piece.text;
-        match piece.rule {
-            Rule::word if !text.starts_with('`') => Some(text),
-            Rule::operator => Some(text),
+        let piece = *self.pieces.get(self.at + ahead)?;
+        match piece.kind {
+            PieceKind::Word | PieceKind::Operator => {
+                Some(self.text(piece)).filter(|text| !text.starts_with('`'))
+            }
             _ => None,
         }
     }
@@ -119,7 +173,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let mut left = self.prefix()?;
         loop {
             let Some(piece) = self.peek() else { return Ok(left) };
-            if piece.rule == Rule::cast {
+            if piece.kind == PieceKind::Cast {
                 if Op::As.info().precedence < min {
                     return Ok(left);
                 }
@@ -142,9 +196,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             if op.info().precedence < min {
                 return Ok(left);
             }
-            if let Some((_, message)) = slipped_operator(word) {
+            if let Some((_, message)) = foreign_operator(word) {
                 let span = self.place(self.at);
-                let _: Failed = self.report(slip(span, message, op.info().spelling));
+                let _: Failed = self.report(foreign::syntax(span, message, op.info().spelling));
             }
             left = match op {
                 Op::And | Op::Or => self.logic(left, op)?,
@@ -164,10 +218,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                     let span = self.place(self.at).to(self.place(self.at + 1));
                     let Negation::Op(opposite) = op.info().negation else { return Ok((op, true)) };
                     let message = format!("`not {}` is written otherwise", op.info().spelling);
-                    Err(self.report(slip(span, message, opposite.info().spelling)))
+                    Err(self.report(foreign::syntax(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.pieces[self.at + 1].rule == Rule::word && !cut::is_reserved(next)
+                    self.pieces[self.at + 1].kind == PieceKind::Word && !terminals::is_reserved(next)
                 }) =>
                 {
                     let next = next.unwrap_or_default().to_owned();
@@ -181,20 +235,20 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             return Ok((op, false));
         }
         let span = self.place(self.at);
-        if let Some((op, _)) = slipped_operator(word) {
+        if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if self.peek().is_some_and(|piece| piece.rule == Rule::operator) || self.is_operator_position() {
+        if self.peek().is_some_and(|piece| piece.kind == PieceKind::Operator) || self.is_operator_position() {
             return Err(self.unknown_operator(word, span));
         }
         Err(self.operator_wanted())
     }
 
-    /// Whether the word here stands like an operator: with an operand behind it.
+    /// Returns true if the word here stands like an operator: with an operand behind it.
     fn is_operator_position(&self) -> bool {
-        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.rule {
-            Rule::operator | Rule::cast | Rule::member => false,
-            Rule::word => !matches!(piece.text, "and" | "or" | "is"),
+        let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.kind {
+            PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
+            PieceKind::Word => !matches!(self.text(*piece), "and" | "or" | "is"),
             _ => true,
         });
         next_is_operand || self.spelling(0).is_some_and(|word| meant_operator(word).is_some())
@@ -209,10 +263,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             );
         }
         let candidate = meant_operator(word);
-        let statement = cut::STATEMENTS.iter().map(|row| row.word);
+        let statement = terminals::statements();
         if candidate.is_none() && crate::diag::nearest(word, statement).is_some() {
             let token = self.cx.token_at(span.start);
-            return self.report(cut::unknown_statement(self.cx.file, self.cx.text, token));
+            return self.report(splitter::unknown_statement(self.cx.file, self.cx.text, token));
         }
         let names = ops::TABLE
             .iter()
@@ -244,17 +298,16 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let diagnostic =
             Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
                 .help(help);
-        let rule = self.pieces[self.at].rule;
-        let diagnostic = match rule {
-            Rule::group => diagnostic.help("only a name is called: `name(argument)`"),
-            Rule::member => diagnostic.help("only a name or field has fields"),
-            Rule::braces => diagnostic.help("conditions in braces stand after `all`, `any` or `none`"),
+        let diagnostic = match self.pieces[self.at].kind {
+            PieceKind::Group => diagnostic.help("only a name is called: `name(argument)`"),
+            PieceKind::Member => diagnostic.help("only a name or field has fields"),
+            PieceKind::Braces => diagnostic.help("conditions in braces stand after `all`, `any` or `none`"),
             _ => diagnostic,
         };
         self.report(diagnostic)
     }
 
-    /// What no operator has taken.
+    /// The complaint about what no operator has taken.
     fn leftover(&mut self) -> Failed {
         let span = self.place(self.at);
         match self.spelling(0) {
@@ -353,10 +406,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             _ => return None,
         };
         let next = self.pieces.get(self.at + 1)?;
-        let operand = match next.rule {
-            Rule::braces | Rule::operator | Rule::cast | Rule::member => false,
-            Rule::word => {
-                let word = next.text;
+        let operand = match next.kind {
+            PieceKind::Braces | PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
+            PieceKind::Word => {
+                let word = self.text(*next);
                 word.starts_with('`') || !ops::is_reserved_word(word)
             }
             _ => true,
@@ -369,7 +422,8 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             Some("..=") => true,
             Some("...") => {
                 let span = self.place(self.at);
-                let _: Failed = self.report(slip(span, "a range is written with `..` or `..=`", "..="));
+                let _: Failed =
+                    self.report(foreign::syntax(span, "a range is written with `..` or `..=`", "..="));
                 true
             }
             _ => false,
@@ -400,11 +454,10 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     }
 
     fn cast(&mut self, operand: Node) -> Built<Node> {
-        let piece = self.pieces[self.at].clone();
+        let piece = self.pieces[self.at];
         self.at += 1;
         let span = operand.expr.span.to(piece.span);
-        let ty = super::build::child(piece.pair, Rule::type_expr)?;
-        let ty = super::build::type_expr(self.cx, ty)?;
+        let ty = types::type_expr(self.cx, child(self.pairs[piece.at].clone(), Rule::type_expr)?)?;
         let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
         Ok(cast)
     }
@@ -434,7 +487,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if !exact {
             let written = &self.cx.text[span.range()];
             let message = format!("`{written}` is written otherwise");
-            let _: Failed = self.report(slip(span, message, op.info().spelling));
+            let _: Failed = self.report(foreign::syntax(span, message, op.info().spelling));
         }
         self.at += words;
         let whole = operand.expr.span.to(span);

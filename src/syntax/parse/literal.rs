@@ -8,9 +8,9 @@ use std::ops::Range;
 pub(super) struct BadLiteral {
     /// Bytes within the literal.
     pub(super) place: Range<usize>,
-    /// What is wrong.
+    /// The mistake.
     pub(super) message: String,
-    /// What to write.
+    /// The advice on what to write.
     pub(super) help: String,
 }
 

@@ -1,12 +1,10 @@
 //! The operands of expressions: literals, names with their fields, indices and arguments, lists,
 //! records, blocks and quantifiers, with the prefixes before them.
 
-use super::Rule;
-use super::build::{self, Built, Cx, Failed};
-use super::expr::{Climb, Node, Piece, node};
-use super::operators::slipped_operator;
-use super::scan::slip;
-use super::tree::Pair;
+use super::context::{Built, Cx, Failed, unquote};
+use super::expr::{Climb, Node, Piece, PieceKind, node};
+use super::foreign::{self, foreign_operator};
+use super::{Pair, Rule};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Op};
 use crate::span::{Span, Spanned};
@@ -21,17 +19,17 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             "not" => Op::Not,
             "-" => Op::Neg,
             "!" => {
-                let _: Failed = self.report(slip(span, "negation is written `not`", "not "));
+                let _: Failed = self.report(foreign::syntax(span, "negation is written `not`", "not "));
                 Op::Not
             }
             _ => return self.operand(),
         };
         self.at += 1;
-        if op == Op::Neg && self.peek().is_some_and(|piece| piece.rule == Rule::number) {
-            let number = self.pieces[self.at].clone();
+        if op == Op::Neg && self.peek().is_some_and(|piece| piece.kind == PieceKind::Number) {
+            let number = self.place(self.at);
             self.at += 1;
-            let literal = self.cx.number(&number.pair, true)?;
-            return self.node(ExprKind::Literal(literal), span.to(number.span), 1);
+            let literal = self.cx.number(number, true)?;
+            return self.node(ExprKind::Literal(literal), span.to(number), 1);
         }
         // `!a == b` negates `a`, as in the languages `!` comes from.
         let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
@@ -46,15 +44,15 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         while let Some(piece) = self.peek() {
             let span = node.expr.span.to(piece.span);
             let place = node.wrapped || !matches!(node.expr.kind, ExprKind::Literal(_));
-            match piece.rule {
-                Rule::member if place => {
-                    let key = build::child(piece.pair, Rule::key)?;
-                    let name = self.cx.ident(&key);
+            match piece.kind {
+                PieceKind::Member if place => {
+                    let key = self.cx.span_of(piece.at + 1..piece.at + 2);
+                    let name = Spanned::new(unquote(&self.cx.text[key.range()]).to_owned(), key);
                     let height = node.height + 1;
                     node = self.node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
                 }
-                Rule::brackets if place => {
-                    let Piece { pair, span: here, .. } = piece.clone();
+                PieceKind::Brackets if place => {
+                    let here = piece.span;
                     // `contains any of ["a"]` would read a field `of`, which nobody means.
                     if node.expr.span.end != here.start {
                         let place = self.place(self.at);
@@ -63,7 +61,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                                 .help("an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"),
                         ));
                     }
-                    let mut inner = elements(self.cx, pair)?;
+                    let (mut inner, inner_height) = self.elements(piece)?;
                     if inner.len() != 1 {
                         let place = self.place(self.at);
                         return Err(self.report(
@@ -72,8 +70,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                         ));
                     }
                     let index = inner.remove(0);
-                    let height = node.height.max(index.height) + 1;
-                    let kind = ExprKind::Index(Box::new(node.expr), Box::new(index.expr));
+                    let height = node.height.max(inner_height) + 1;
+                    let kind = ExprKind::Index(Box::new(node.expr), Box::new(index));
                     node = self.node(kind, span, height)?;
                 }
                 _ => break,
@@ -84,49 +82,44 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     fn primary(&mut self) -> Built<Node> {
-        let Some(piece) = self.peek().cloned() else { return Err(self.value_wanted()) };
-        let Piece { pair: piece, rule, span, text } = piece;
-        match rule {
-            Rule::string => {
+        let Some(piece) = self.peek() else { return Err(self.value_wanted()) };
+        let span = piece.span;
+        match piece.kind {
+            PieceKind::String => {
                 self.at += 1;
-                let text = self.cx.string(&piece)?;
+                let text = self.cx.string(span)?;
                 self.node(ExprKind::Literal(Literal::String(text)), span, 1)
             }
-            Rule::number => {
+            PieceKind::Number => {
                 self.at += 1;
-                let literal = self.cx.number(&piece, false)?;
+                let literal = self.cx.number(span, false)?;
                 self.node(ExprKind::Literal(literal), span, 1)
             }
-            Rule::word => self.word(text, span),
-            Rule::brackets => {
+            PieceKind::Word => self.word(self.text(piece), span),
+            PieceKind::Brackets => {
                 self.at += 1;
-                let inner = elements(self.cx, piece)?;
-                let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
-                let list = inner.into_iter().map(|node| node.expr).collect();
-                self.node(ExprKind::List(list), span, height)
+                let (list, height) = self.elements(piece)?;
+                self.node(ExprKind::List(list), span, height + 1)
             }
-            Rule::group => {
+            PieceKind::Group => {
                 self.at += 1;
-                let mut inner = elements(self.cx, piece)?;
+                let (mut inner, height) = self.elements(piece)?;
                 if inner.len() != 1 {
                     let message = "parentheses hold one expression";
                     return Err(self.report(
                         Diagnostic::new(Code::Unexpected, span, message).help("a list is written `[a, b]`"),
                     ));
                 }
-                let mut node = inner.remove(0);
-                (node.wrapped, node.expr.span) = (true, span);
-                node.height += 1;
-                Ok(node)
+                Ok(Node { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
             }
-            Rule::braces => {
+            PieceKind::Braces => {
                 self.at += 1;
-                let (entries, height) = record(self.cx, piece)?;
+                let (entries, height) = self.record(piece)?;
                 self.node(ExprKind::Record(entries), span, height)
             }
-            Rule::quantified => {
+            PieceKind::Quantified => {
                 self.at += 1;
-                self.quantified(piece, span)
+                self.quantified(piece)
             }
             _ => Err(self.value_wanted()),
         }
@@ -134,7 +127,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 
     fn word(&mut self, text: &'cx str, span: Span) -> Built<Node> {
         if !text.starts_with('`') {
-            let block = self.pieces.get(self.at + 1).filter(|piece| piece.rule == Rule::braces).cloned();
+            let block = self.pieces.get(self.at + 1).filter(|piece| piece.kind == PieceKind::Braces).copied();
             let kind = match text {
                 "any" => Some(BlockKind::Any),
                 "all" => Some(BlockKind::All),
@@ -143,7 +136,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             };
             if let (Some(kind), Some(block)) = (kind, block) {
                 self.at += 2;
-                return self.block(kind, block.pair, span);
+                return self.block(kind, block, span);
             }
             let literal = match text {
                 "true" => Some(Literal::Bool(true)),
@@ -160,14 +153,12 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             }
         }
         self.at += 1;
-        let name = build::unquote(text).to_owned();
-        if let Some(group) = self.peek().filter(|piece| piece.rule == Rule::group).cloned() {
+        let name = unquote(text).to_owned();
+        if let Some(group) = self.peek().filter(|piece| piece.kind == PieceKind::Group) {
             self.at += 1;
             let whole = span.to(group.span);
-            let inner = elements(self.cx, group.pair)?;
-            let height = inner.iter().map(|node| node.height).max().unwrap_or(0) + 1;
-            let args = inner.into_iter().map(|node| node.expr).collect();
-            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height);
+            let (args, height) = self.elements(group)?;
+            return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height + 1);
         }
         self.node(ExprKind::Name(name), span, 1)
     }
@@ -176,7 +167,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     fn reserved(&mut self, text: &str, span: Span) -> Failed {
         let operator = Op::infix(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.spelling(1) {
-            Some(next) => Op::infix(next).is_some() || next == "is" || slipped_operator(next).is_some(),
+            Some(next) => Op::infix(next).is_some() || next == "is" || foreign_operator(next).is_some(),
             None => self.at + 1 == self.pieces.len(),
         };
         if operator && !next_is_operator {
@@ -210,11 +201,11 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.report(Diagnostic::new(Code::Unexpected, span, message))
     }
 
-    fn block(&mut self, kind: BlockKind, piece: Pair<'p>, word: Span) -> Built<Node> {
-        let span = word.to(self.cx.span(&piece));
+    fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<Node> {
+        let span = word.to(block.span);
         let mut conditions = Vec::new();
         let mut height = 0;
-        for part in piece.into_inner() {
+        for part in self.inside(block) {
             match part.as_rule() {
                 Rule::conditions => {
                     for pair in part.into_inner().filter(|pair| pair.as_rule() == Rule::expression) {
@@ -242,11 +233,11 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.node(ExprKind::Block(kind, conditions), span, height + 1)
     }
 
-    fn quantified(&mut self, piece: Pair<'p>, span: Span) -> Built<Node> {
+    fn quantified(&mut self, piece: Piece) -> Built<Node> {
         let mut kind = QuantifierKind::Any;
         let mut var = None;
-        let mut parts = Vec::with_capacity(2);
-        for part in piece.into_inner() {
+        let mut operands = Vec::with_capacity(2);
+        for part in self.inside(piece) {
             match part.as_rule() {
                 Rule::quantifier => {
                     kind = match self.cx.text(&part) {
@@ -256,46 +247,56 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                     }
                 }
                 Rule::name => var = Some(self.cx.declared(&part)?),
-                Rule::expression => parts.push(node(self.cx, part)?),
+                Rule::expression => operands.push(node(self.cx, part)?),
                 _ => {}
             }
         }
-        let (Some(var), Some(body), Some(list)) = (var, parts.pop(), parts.pop()) else { return Err(Failed) };
+        let (Some(var), Some(body), Some(list)) = (var, operands.pop(), operands.pop()) else {
+            return Err(Failed);
+        };
         let height = list.height.max(body.height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
-        self.node(ExprKind::Quantifier { kind, var, list, body }, span, height)
+        self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
     }
-}
 
-/// The expressions of a list, an index, parentheses or arguments.
-fn elements(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<Node>> {
-    pair.into_inner().filter(|pair| pair.as_rule() == Rule::expression).map(|pair| node(cx, pair)).collect()
-}
-
-/// `{ key: value }` and the height of its tree.
-fn record(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<(Ident, Expr)>, usize)> {
-    let mut entries = Vec::new();
-    let mut height = 0;
-    for part in pair.into_inner() {
-        match part.as_rule() {
-            Rule::entries => {
-                for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
-                    let (key, value) = entry_node(cx, entry)?;
-                    height = height.max(value.height);
-                    entries.push((key, value.expr));
-                }
-            }
-            Rule::conditions => {
-                let span = cx.span(&part);
-                return Err(cx.report(
-                    Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
-                        .help("conditions in braces stand after `all`, `any` or `none`"),
-                ));
-            }
-            _ => {}
+    /// The expressions of a list, an index, parentheses or arguments, and the height of the highest.
+    fn elements(&mut self, piece: Piece) -> Built<(Vec<Expr>, usize)> {
+        let inside = self.inside(piece);
+        // Brackets, and commas between.
+        let (mut elements, mut height) = (Vec::with_capacity(inside.len() / 2), 0);
+        for pair in inside.filter(|pair| pair.as_rule() == Rule::expression) {
+            let element = node(self.cx, pair)?;
+            height = height.max(element.height);
+            elements.push(element.expr);
         }
+        Ok((elements, height))
     }
-    Ok((entries, height + 1))
+
+    /// `{ key: value }` and the height of its tree.
+    fn record(&mut self, piece: Piece) -> Built<(Vec<(Ident, Expr)>, usize)> {
+        let mut entries = Vec::new();
+        let mut height = 0;
+        for part in self.inside(piece) {
+            match part.as_rule() {
+                Rule::entries => {
+                    for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
+                        let (key, value) = entry_node(self.cx, entry)?;
+                        height = height.max(value.height);
+                        entries.push((key, value.expr));
+                    }
+                }
+                Rule::conditions => {
+                    let span = self.cx.span(&part);
+                    return Err(self.report(
+                        Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
+                            .help("conditions in braces stand after `all`, `any` or `none`"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok((entries, height + 1))
+    }
 }
 
 fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {
@@ -304,7 +305,7 @@ fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::key => key = Some(cx.ident(&part)),
-            Rule::string => key = Some(Spanned::new(cx.string(&part)?, cx.span(&part))),
+            Rule::string => key = Some(cx.spanned_string(&part)?),
             Rule::expression => value = Some(node(cx, part)?),
             _ => {}
         }

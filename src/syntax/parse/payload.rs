@@ -1,10 +1,10 @@
-//! `payload` and `group` statements: the body is cut into items on tokens, as files are cut into
+//! `payload` and `group` statements: the body is split into items on tokens, as files are split into
 //! statements, so that a fault in one item leaves the others readable.
 
-use super::build::{self, Built, Cx, Failed, child};
-use super::cut::Cut;
-use super::tree::Pair;
-use super::{Reader, Rule, expr};
+use super::context::{Built, Cx, Failed, child};
+use super::splitter::RawStatement;
+use super::types::{fields, type_expr};
+use super::{Pair, Reader, Rule, build, expr};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{
@@ -19,9 +19,9 @@ const ITEM_WORDS: &[&str] = &["require", "forbid", "each", "include", "closed", 
 
 impl Reader<'_> {
     /// Parses a `payload` or `group` statement.
-    pub(super) fn payload(&mut self, cut: &Cut, rule: Rule) -> Option<StatementKind> {
-        let (head, body) = self.split(cut.tokens.clone(), rule)?;
-        let read = self.grammar_of(rule, head, |cx, pair| statement(cx, pair, rule));
+    pub(super) fn payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
+        let (head, body) = self.split(raw.tokens.clone(), rule)?;
+        let read = self.alone(rule, rule, head, |cx, pair| statement(cx, pair, rule));
         let items = self.items(body);
         let mut kind = read?;
         match &mut kind {
@@ -103,7 +103,7 @@ impl Reader<'_> {
         items
     }
 
-    /// Whether the token at the start of a line begins an item: a word of the list, or a field's name.
+    /// Returns true if the token at the start of a line begins an item: a word of the list, or a field's name.
     fn begins_item(&self, index: usize) -> bool {
         let token = self.sigs[index].token;
         let text = |index: usize| self.sigs.get(index).map_or("", |sig| sig.token.text(self.text));
@@ -124,19 +124,23 @@ impl Reader<'_> {
         let next_is_colon =
             self.sigs.get(tokens.start + 1).is_some_and(|next| next.token.kind == TokenKind::Colon);
         let kind = match head.text(self.text) {
-            _ if next_is_colon => self.grammar_of(Rule::field_item, tokens, field),
-            "require" => self.grammar_of(Rule::require_item, tokens, |cx, pair| rule(cx, pair, false)),
-            "forbid" => self.grammar_of(Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true)),
-            "closed" => self.grammar_of(Rule::closed_item, tokens, closed),
-            "include" => self.grammar_of(Rule::include_item, tokens, include),
-            "let" => self.grammar_of(Rule::let_item, tokens, local),
+            _ if next_is_colon => self.alone(Rule::field_item, Rule::field_item, tokens, field),
+            "require" => {
+                self.alone(Rule::require_item, Rule::require_item, tokens, |cx, pair| rule(cx, pair, false))
+            }
+            "forbid" => {
+                self.alone(Rule::forbid_item, Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true))
+            }
+            "closed" => self.alone(Rule::closed_item, Rule::closed_item, tokens, closed),
+            "include" => self.alone(Rule::include_item, Rule::include_item, tokens, include),
+            "let" => self.alone(Rule::let_item, Rule::let_item, tokens, local),
             "each" => {
                 let (head, body) = self.split(tokens, Rule::each_item)?;
-                let read = self.grammar_of(Rule::each_item, head, each);
+                let read = self.alone(Rule::each_item, Rule::each_item, head, each);
                 let body = self.items(body);
                 read.map(|each| ItemKind::Each(EachItem { body, ..each }))
             }
-            _ => self.grammar_of(Rule::field_item, tokens, field),
+            _ => self.alone(Rule::field_item, Rule::field_item, tokens, field),
         }?;
         Some(Item { kind, span, docs })
     }
@@ -149,7 +153,7 @@ fn statement(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind
     for pair in pair.into_inner() {
         match pair.as_rule() {
             Rule::name => name = Some(cx.declared(&pair)?),
-            Rule::params => params = build::fields(cx, pair)?,
+            Rule::params => params = fields(cx, pair)?,
             Rule::payload_clause => {
                 let clause = pair.into_inner().next().ok_or(Failed)?;
                 match clause.as_rule() {
@@ -187,7 +191,7 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
         match pair.as_rule() {
             Rule::key => name = Some(cx.ident(&pair)),
             Rule::optional_mark => optional = true,
-            Rule::type_expr => ty = Some(build::type_expr(cx, pair)?),
+            Rule::type_expr => ty = Some(type_expr(cx, pair)?),
             Rule::nullable => nullable = true,
             Rule::field_clause => {
                 let clause = pair.into_inner().next().ok_or(Failed)?;
@@ -223,7 +227,7 @@ fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
         Rule::message => {
             let strings: Vec<_> = clause.into_inner().filter(|pair| pair.as_rule() == Rule::string).collect();
             for (at, pair) in strings.iter().enumerate() {
-                let text = Spanned::new(cx.string(pair)?, cx.span(pair));
+                let text = cx.spanned_string(pair)?;
                 if at == 0 { notice.message = Some(text) } else { notice.repair = Some(text) }
             }
             return Ok(());
@@ -253,12 +257,8 @@ fn value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
 }
 
 fn place(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Place> {
-    let dotted = pair.into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
+    let dotted = pair.clone().into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
     Ok(Place { path: value(cx, pair)?, dotted })
-}
-
-fn string(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Spanned<String>> {
-    Ok(Spanned::new(cx.string(pair)?, cx.span(pair)))
 }
 
 fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, forbid: bool) -> Built<ItemKind> {
@@ -266,7 +266,7 @@ fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, forbid: bool) -> Built<ItemKind> {
     let mut notice = Notice::default();
     for pair in pair.into_inner() {
         match pair.as_rule() {
-            Rule::string => id = Some(string(cx, &pair)?),
+            Rule::string => id = Some(cx.spanned_string(&pair)?),
             Rule::place => at = Some(place(cx, pair)?),
             Rule::guard => guard = Some(value(cx, pair)?),
             Rule::clause => condition = Some(expr::expression(cx, pair)?),
@@ -282,7 +282,7 @@ fn closed(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
     let (mut id, mut notice) = (None, Notice::default());
     for pair in pair.into_inner() {
         match pair.as_rule() {
-            Rule::string => id = Some(string(cx, &pair)?),
+            Rule::string => id = Some(cx.spanned_string(&pair)?),
             Rule::outcome_clause => outcome(cx, pair, &mut notice)?,
             _ => {}
         }
@@ -313,7 +313,7 @@ fn include(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
                     args.push(include_arg(cx, pair)?);
                 }
             }
-            Rule::renamed => renamed = Some(string(cx, &child(pair, Rule::string)?)?),
+            Rule::renamed => renamed = Some(cx.spanned_string(&child(pair, Rule::string)?)?),
             Rule::guard => guard = Some(value(cx, pair)?),
             _ => {}
         }

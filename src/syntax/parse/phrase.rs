@@ -1,9 +1,10 @@
-//! Grammar rules in the author's language. The `match` is exhaustive on purpose: no rule gets into
-//! the grammar without a decision on what people call it, and no rule's name into a message.
+//! Grammar rules in the author's language: terminals as their table says, constructs as listed here. A test holds
+//! that every rule has a phrase, or is one that nobody is told to be expected, so no rule's name gets into a message.
 
 use super::Rule;
+use super::terminals::TERMINALS;
 
-/// What people call a token or construct; `None` for what is never expected as such.
+/// The phrase that people call a token or construct by; `None` for what is never expected as such.
 pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
     use Rule as R;
     Some(match rule {
@@ -11,43 +12,12 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::name => "a name",
         R::key => "a name",
         R::type_name => "a type",
-        R::kw_import => "`import`",
-        R::kw_input => "`input`",
-        R::kw_handler => "`handler`",
-        R::kw_list => "`list`",
-        R::kw_dict => "`dict`",
-        R::kw_let => "`let`",
-        R::kw_def => "`def`",
-        R::kw_extern => "`extern`",
-        R::kw_fn => "`fn`",
-        R::kw_settings => "`settings`",
-        R::kw_type => "`type`",
-        R::kw_route => "`route`",
-        R::kw_default => "`default`",
-        R::kw_table => "`table`",
-        R::kw_test => "`test`",
-        R::kw_when => "`when` and a condition",
-        R::kw_priority => "`priority`",
-        R::kw_disabled => "`disabled`",
-        R::kw_goto => "`goto`",
-        R::kw_given => "`given`",
-        R::kw_expect => "`expect`",
-        R::kw_from => "`from`",
-        R::kw_in => "`in`",
-        R::kw_as => "`as`",
-        R::kw_choice => "`choice`",
-        R::kw_ask | R::question => "`ask`",
-        R::kw_branch => "`branch`",
-        R::kw_all => "`all`",
-        R::kw_any => "`any`",
-        R::kw_flow => "`flow`",
-        R::kw_keyword | R::keyword_flow => "`keyword`",
-        R::kw_intent | R::intent_flow => "`intent`",
-        R::kw_examples | R::examples => "`examples`",
-        R::kw_keywords | R::keywords => "`keywords`",
-        R::kw_router => "`router`",
-        R::kw_otherwise | R::otherwise => "`otherwise`",
-        R::kw_loopback => "`loopback`",
+        R::question => "`ask`",
+        R::keyword_flow => "`keyword`",
+        R::intent_flow => "`intent`",
+        R::examples => "`examples`",
+        R::keywords => "`keywords`",
+        R::otherwise => "`otherwise`",
         R::choice_branch => "`branch`",
         R::branch_id => "a branch id",
         R::meaning => "what the branch means",
@@ -56,32 +26,16 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::flow_id => "a flow id",
         R::router_case => "`when`",
         R::destinations | R::destination => "a next node",
-        R::kw_entity => "`entity`",
-        R::kw_matches => "`matches`",
-        R::kw_ignoring | R::kw_case | R::ignoring_case => "`ignoring case`",
-        R::kw_lexicon => "`lexicon`",
+        R::ignoring_case => "`ignoring case`",
         R::weight => "a word and its weight",
-        R::kw_payload => "`payload`",
-        R::kw_group => "`group`",
-        R::kw_rank | R::rank => "`rank`",
-        R::kw_interrupts => "`interrupts`",
-        R::kw_suspends => "`suspends`",
-        R::kw_internal => "`internal`",
-        R::kw_fallback | R::fallback => "`fallback`",
-        R::kw_require => "`require`",
-        R::kw_forbid => "`forbid`",
-        R::kw_at | R::place => "`at`",
-        R::kw_dotted => "`dotted`",
-        R::kw_each => "`each`",
-        R::kw_include => "`include`",
-        R::kw_closed => "`closed`",
-        R::kw_clamp | R::clamp_to => "`clamp`",
-        R::kw_remove | R::remedy => "`remove`",
-        R::kw_else | R::message => "`else` and a message",
-        R::kw_repair => "`repair`",
-        R::kw_null | R::nullable => "`| null`",
+        R::rank => "`rank`",
+        R::fallback => "`fallback`",
+        R::place => "`at`",
+        R::clamp_to => "`clamp`",
+        R::remedy => "`remove`",
+        R::message => "`else` and a message",
+        R::nullable => "`| null`",
         R::not_blank => "`not blank`",
-        R::bar => "`|`",
         R::one_of => "`in`",
         R::fallback_value | R::field_default => "`default`",
         R::guard => "`when` and a condition",
@@ -90,25 +44,8 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::payload_clause => "`rank`",
         R::field_clause | R::outcome_clause => "`else` and a message",
         R::include_args | R::include_arg => "an argument",
-        R::open_paren => "`(`",
-        R::close_paren => "`)`",
-        R::open_bracket => "`[`",
-        R::close_bracket => "`]`",
-        R::open_brace => "`{`",
-        R::close_brace => "`}`",
-        R::comma => "`,`",
-        R::semicolon => "`;`",
-        R::colon => "`:`",
-        R::less => "`<`",
-        R::greater => "`>`",
-        R::optional_mark => "`?`",
-        R::minus => "`-`",
         R::private => "`@private`",
-        R::arrow => "`->`",
-        R::equals => "`=`",
-        R::string => "a string",
-        R::number => "a number",
-        R::expression | R::piece | R::quantified | R::word | R::operator | R::member => "a value",
+        R::expression | R::piece | R::quantified | R::run | R::atom | R::member => "a value",
         R::group | R::brackets | R::braces | R::quantifier | R::cast => "a value",
         R::entries | R::entry | R::entry_start => "a key",
         R::conditions => "a condition",
@@ -126,36 +63,19 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::given => "`given`",
         R::expect => "`expect`",
         R::path => "a name",
-        R::import_statement
-        | R::input_statement
-        | R::handler_statement
-        | R::list_statement
-        | R::let_statement
-        | R::def_statement
-        | R::extern_statement
-        | R::settings_statement
-        | R::type_statement
-        | R::route_statement
-        | R::default_statement
-        | R::table_statement
-        | R::choice_statement
-        | R::flow_statement
-        | R::router_statement
-        | R::intent_statement
-        | R::entity_statement
-        | R::lexicon_statement
-        | R::test_statement
-        | R::payload_statement
-        | R::group_statement => "a statement",
         R::field_item | R::require_item | R::forbid_item | R::closed_item => "a rule",
         R::let_item | R::include_item | R::each_item => "a rule",
-        R::dot | R::colon_behind | R::quantity | R::element_in | R::behind_value | R::clause_word => {
-            return None;
+        _ => {
+            let name = format!("{rule:?}");
+            let terminal = TERMINALS.iter().find(|terminal| terminal.rule == name);
+            return terminal
+                .map(|terminal| terminal.phrase)
+                .or(name.ends_with("_statement").then_some("a statement"));
         }
     })
 }
 
-/// Whether the rule is a piece of an expression: after a complete expression these always fit too,
+/// Returns true for a piece of an expression: after a complete expression these always fit too,
 /// so they are no news beside what ends it.
 pub(super) fn is_piece(rule: Rule) -> bool {
     use Rule as R;
@@ -163,8 +83,8 @@ pub(super) fn is_piece(rule: Rule) -> bool {
         rule,
         R::string
             | R::number
-            | R::word
-            | R::operator
+            | R::run
+            | R::atom
             | R::member
             | R::open_paren
             | R::open_bracket

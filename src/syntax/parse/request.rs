@@ -1,8 +1,7 @@
 //! From the grammar's pairs to the syntax tree: the statements of request analysis.
 
-use super::build::{Built, Cx, Failed, child};
-use super::tree::Pair;
-use super::{Rule, decide};
+use super::context::{Built, Cx, Failed, child};
+use super::{Pair, Rule, decide};
 use crate::span::Spanned;
 use crate::syntax::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
 
@@ -60,7 +59,7 @@ fn weight(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Weight> {
             Rule::minus => minus = Some(cx.span(&pair)),
             Rule::number => {
                 let span = minus.map_or(cx.span(&pair), |minus| minus.to(cx.span(&pair)));
-                let value = match cx.number(&pair, minus.is_some())? {
+                let value = match cx.number(cx.span(&pair), minus.is_some())? {
                     Literal::Int(value) => value as f64,
                     Literal::Float(value) => value,
                     _ => return Err(Failed),

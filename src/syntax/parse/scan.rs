@@ -1,7 +1,9 @@
 //! What can be said about a file from its tokens alone: characters that deceive or do not belong,
 //! broken strings, habits from other languages, and nesting that would exhaust the stack.
 
-use super::cut::{MAX_DEPTH, Sig};
+use super::foreign;
+use super::splitter::MAX_DEPTH;
+use super::stream::Sig;
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
 use crate::span::{FileId, Span};
 use crate::syntax::lex::{MAX_HASHES, Token, TokenKind};
@@ -46,7 +48,7 @@ impl<'d, 'a> Characters<'d, 'a> {
             SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes(span, slice)),
             SlashComment => {
                 let marks = Span { end: span.start + 2, ..span };
-                diagnostics.push(slip(marks, "comments start with `#`", "#"));
+                diagnostics.push(foreign::syntax(marks, "comments start with `#`", "#"));
                 bidi(token, file, slice, Code::BidiControl, diagnostics);
             }
             String | RawString => bidi(token, file, slice, Code::BidiInString, diagnostics),
@@ -60,17 +62,6 @@ impl<'d, 'a> Characters<'d, 'a> {
             _ => {}
         }
     }
-}
-
-/// A habit of other languages, with the one thing to write instead.
-pub(super) fn slip(span: Span, message: impl Into<String>, write: &str) -> Diagnostic {
-    let mut diagnostic = Diagnostic::new(Code::Unexpected, span, message).help(format!("write `{write}`"));
-    diagnostic.fixes.push(Fix {
-        span,
-        replacement: write.to_owned(),
-        applicability: Applicability::MachineApplicable,
-    });
-    diagnostic
 }
 
 fn is_bidi(c: char) -> bool {

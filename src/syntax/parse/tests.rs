@@ -1,9 +1,9 @@
 //! Tests of the whole way from text to statements.
 
-mod codes;
-mod direct;
 mod errors;
 mod random;
+mod statements;
+mod terminals;
 
 use super::*;
 use crate::syntax::ast::{Expr, ExprKind, Literal, Target};
@@ -148,12 +148,13 @@ fn more_shapes() {
 
 /// Every word with a meaning somewhere in the language.
 fn keywords() -> Vec<&'static str> {
-    let statements = cut::STATEMENTS.iter().map(|row| row.word);
+    let words = super::terminals::all().map(|(terminal, _)| terminal.text);
+    let reserved = words.filter(|word| super::terminals::is_reserved(word));
     let others = [
         "priority", "disabled", "goto", "from", "fn", "case", "count", "given", "expect", "private", "null",
         "nil", "then", "if", "dict", "string", "len", "now", "r", "case",
     ];
-    statements.chain(cut::CLAUSES.iter().copied()).chain(crate::ops::reserved_words()).chain(others).collect()
+    reserved.chain(crate::ops::reserved_words()).chain(others).collect()
 }
 
 #[test]

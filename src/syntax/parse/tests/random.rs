@@ -20,7 +20,7 @@ impl Random {
     }
 }
 
-const SOUP: &[&str] = &[
+pub(super) const SOUP: &[&str] = &[
     "route",
     "when",
     "let",
@@ -183,7 +183,7 @@ fn one_wrong_token_harms_one_statement() {
 }
 
 /// The rule files that the project ships and tests with.
-fn rule_files() -> Vec<String> {
+pub(super) fn rule_files() -> Vec<String> {
     let folders = ["rules", "examples", "tests/ui", "tests/golden", "src/syntax/parse/tests"];
     let mut paths: Vec<_> = folders
         .iter()

@@ -1,150 +1,45 @@
-//! The cut of a file into statements, made on tokens alone, so that an error in one statement
-//! leaves all others readable.
+//! The statement splitter: it works on tokens alone, so that an error in one statement leaves all others readable.
 //!
 //! A statement starts with its reserved word outside all brackets. Where a bracket is still open when
 //! such a word stands at the margin (or, inside a table, at the indentation of the table's
 //! statements), the bracket was forgotten: the word closes whatever is open.
 
-use super::{Rule, code};
+use super::stream::{Sig, Stream};
+use super::terminals::{self, Terminal};
 use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
 use crate::ops;
 use crate::span::FileId;
-use crate::syntax::lex::{self, Token, TokenKind};
+use crate::syntax::lex::{Token, TokenKind};
+use std::ops::Range;
 
-/// A word that starts statements, with the rule its statements are parsed by; `None` is a statement
-/// of the language that this version does not read yet.
-pub(super) struct StatementWord {
-    pub(super) word: &'static str,
-    pub(super) rule: Option<Rule>,
-    pub(super) in_table: bool,
-}
-
-const fn row(word: &'static str, rule: Option<Rule>, in_table: bool) -> StatementWord {
-    StatementWord { word, rule, in_table }
-}
-
-/// Every word that starts a statement.
-pub(super) static STATEMENTS: &[StatementWord] = &[
-    row("import", Some(Rule::import_statement), false),
-    row("input", Some(Rule::input_statement), false),
-    row("handler", Some(Rule::handler_statement), false),
-    row("list", Some(Rule::list_statement), false),
-    row("let", Some(Rule::let_statement), false),
-    row("def", Some(Rule::def_statement), false),
-    row("extern", Some(Rule::extern_statement), false),
-    row("settings", Some(Rule::settings_statement), false),
-    row("type", Some(Rule::type_statement), false),
-    row("route", Some(Rule::route_statement), true),
-    row("default", Some(Rule::default_statement), true),
-    row("table", Some(Rule::table_statement), false),
-    row("test", Some(Rule::test_statement), false),
-    row("choice", Some(Rule::choice_statement), false),
-    row("flow", Some(Rule::flow_statement), false),
-    row("router", Some(Rule::router_statement), false),
-    row("entity", Some(Rule::entity_statement), false),
-    row("lexicon", Some(Rule::lexicon_statement), false),
-    // These three are names within expressions, so their codes must be neighbours.
-    row("payload", Some(Rule::payload_statement), false),
-    row("group", Some(Rule::group_statement), false),
-    row("intent", Some(Rule::intent_statement), false),
-];
-
-/// The words that start a clause; like those of [`STATEMENTS`] they end an expression.
-pub(super) static CLAUSES: &[&str] = &["when", "given", "expect", "else", "otherwise", "loopback", "branch"];
-
-/// Words with a meaning at one place only, which are names everywhere else.
-static CONTEXTUAL: &[&str] = &[
-    "priority", "disabled", "goto", "from", "fn", "count", "is", "case", "then", "if", "ask", "keyword",
-    "next",
-];
-
-/// The row of a statement word.
-pub(super) fn statement_word(word: &str) -> Option<&'static StatementWord> {
-    STATEMENTS.iter().find(|row| row.word == word)
-}
-
-/// Whether the word ends an expression and, as a name, must be quoted.
-pub(super) fn is_reserved(word: &str) -> bool {
-    statement_word(word).is_some() || CLAUSES.contains(&word)
-}
-
-/// A token that is neither white space nor comment.
-#[derive(Clone, Copy)]
-pub(super) struct Sig {
-    pub(super) token: Token,
-    /// Bytes before it on its line, if it is the first token of the line; else [`Sig::INSIDE`].
-    indent: u32,
-}
-
-impl Sig {
-    const INSIDE: u32 = u32::MAX;
-
-    /// Bytes before it on its line, if it is the first token of the line.
-    pub(super) fn indent(&self) -> Option<u32> {
-        (self.indent != Self::INSIDE).then_some(self.indent)
-    }
-}
-
-/// The tokens of a text that matter to the grammar.
-#[derive(Default)]
-pub(super) struct Significant {
-    pub(super) sigs: Vec<Sig>,
-    /// The code of each.
-    pub(super) codes: String,
-}
-
-/// Cuts a text into tokens and keeps those that matter to the grammar; `look` sees every one.
-pub(super) fn significant<'a>(text: &'a str, mut look: impl FnMut(Token, &'a str)) -> Significant {
-    let mut line_start = Some(0);
-    // White space stands between most tokens, and few are shorter than two bytes.
-    let room = text.len() / 5 + 1;
-    let (mut sigs, mut codes) = (Vec::with_capacity(room), String::with_capacity(room));
-    let mut before = None;
-    for token in lex::tokens(text) {
-        let slice = token.text(text);
-        look(token, slice);
-        match token.kind {
-            TokenKind::Newline | TokenKind::Bom => line_start = Some(token.end),
-            kind if kind.is_trivia() => {}
-            _ => {
-                let indent = line_start.take().map_or(Sig::INSIDE, |start| token.start - start);
-                sigs.push(Sig { token, indent });
-                codes.push(char::from(code::of(token, slice, before)));
-            }
-        }
-        before = Some(token);
-    }
-    Significant { sigs, codes }
-}
-
-/// A statement as cut out, in indices into the significant tokens.
-pub(super) struct Cut {
+/// A statement as split off, in indices into the significant tokens.
+pub(super) struct RawStatement {
     /// The word it starts with; `None` when no statement starts so.
-    pub(super) word: Option<&'static StatementWord>,
+    pub(super) word: Option<&'static Terminal>,
     /// Its tokens; of a table, those before the brace.
-    pub(super) tokens: std::ops::Range<usize>,
-    /// Whether a broken bracket or string in it has been reported.
+    pub(super) tokens: Range<usize>,
+    /// A broken bracket or string in it has been reported.
     pub(super) damaged: bool,
     /// The statements between a table's braces and the index of the closing one.
-    pub(super) table: Option<(Vec<Cut>, usize)>,
+    pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
 
 /// Brackets open at once; deeper ones are an error.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// Cuts a file's significant tokens into statements.
-pub(super) fn cut(
+/// Splits a file's significant tokens into statements.
+pub(super) fn split(
     file: FileId,
     text: &str,
-    significant: &Significant,
+    stream: &Stream,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Cut> {
-    let sigs = significant.sigs.as_slice();
-    let mut cutter = Cutter {
+) -> Vec<RawStatement> {
+    let sigs = stream.sigs.as_slice();
+    let mut splitter = Splitter {
         file,
         text,
         sigs,
-        codes: significant.codes.as_bytes(),
+        codes: stream.codes.as_bytes(),
         diagnostics,
         balanced: balanced(sigs),
         open: Vec::new(),
@@ -153,12 +48,12 @@ pub(super) fn cut(
         done: Vec::new(),
     };
     for index in 0..sigs.len() {
-        cutter.token(index);
+        splitter.token(index);
     }
-    cutter.close_open(0, None);
-    cutter.finish(sigs.len());
-    cutter.end_table(sigs.len());
-    cutter.done
+    splitter.close_open(0, None);
+    splitter.finish(sigs.len());
+    splitter.end_table(sigs.len());
+    splitter.done
 }
 
 fn balanced(sigs: &[Sig]) -> bool {
@@ -182,21 +77,27 @@ fn closer(kind: TokenKind) -> TokenKind {
 }
 
 struct Current {
-    word: Option<&'static StatementWord>,
+    word: Option<&'static Terminal>,
     first: usize,
     damaged: bool,
     /// Has an unclosed string or a stray character or is nested too deep: brackets that it leaves open are no news.
     swallowed: bool,
 }
 
-struct Table {
-    head: Cut,
-    /// Indentation of its first statement, if that starts a line.
-    indent: Option<u32>,
-    statements: Vec<Cut>,
+impl Current {
+    fn until(self, end: usize) -> RawStatement {
+        RawStatement { word: self.word, tokens: self.first..end, damaged: self.damaged, table: None }
+    }
 }
 
-struct Cutter<'a> {
+struct Table {
+    head: RawStatement,
+    /// Indentation of its first statement, if that starts a line.
+    indent: Option<u32>,
+    statements: Vec<RawStatement>,
+}
+
+struct Splitter<'a> {
     file: FileId,
     text: &'a str,
     sigs: &'a [Sig],
@@ -207,10 +108,10 @@ struct Cutter<'a> {
     open: Vec<usize>,
     current: Option<Current>,
     table: Option<Table>,
-    done: Vec<Cut>,
+    done: Vec<RawStatement>,
 }
 
-impl<'a> Cutter<'a> {
+impl<'a> Splitter<'a> {
     fn text(&self, index: usize) -> &'a str {
         self.sigs[index].token.text(self.text)
     }
@@ -223,7 +124,8 @@ impl<'a> Cutter<'a> {
         let token = self.sigs[index].token;
         if token.kind == TokenKind::Word {
             let indent = self.sigs[index].indent();
-            let word = code::statement(self.codes[index]).filter(|_| !self.is_name(index));
+            let word = terminals::terminal(self.codes[index]);
+            let word = Some(word).filter(|word| word.starts_statement() && !self.is_name(index));
             if let (Some(word), Some(indent)) = (word, indent) {
                 self.reset(index, word, indent);
             }
@@ -257,7 +159,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    fn start(&mut self, index: usize, word: Option<&'static StatementWord>) {
+    fn start(&mut self, index: usize, word: Option<&'static Terminal>) {
         self.finish(index);
         if let Some(table) = &mut self.table
             && table.statements.is_empty()
@@ -269,22 +171,21 @@ impl<'a> Cutter<'a> {
 
     fn finish(&mut self, end: usize) {
         if let Some(current) = self.current.take() {
-            let cut =
-                Cut { word: current.word, tokens: current.first..end, damaged: current.damaged, table: None };
+            let statement = current.until(end);
             match &mut self.table {
-                Some(table) => table.statements.push(cut),
-                None => self.done.push(cut),
+                Some(table) => table.statements.push(statement),
+                None => self.done.push(statement),
             }
         }
     }
 
     fn end_table(&mut self, close: usize) {
         if let Some(table) = self.table.take() {
-            self.done.push(Cut { table: Some((table.statements, close)), ..table.head });
+            self.done.push(RawStatement { table: Some((table.statements, close)), ..table.head });
         }
     }
 
-    /// Whether a statement's word is a name here.
+    /// Returns true if a statement's word is a name here.
     fn is_name(&self, index: usize) -> bool {
         let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
         let before = index.checked_sub(1).and_then(kind);
@@ -301,7 +202,7 @@ impl<'a> Cutter<'a> {
             "intent" => {
                 // After the flow's name, or after its description.
                 self.current.as_ref().is_some_and(|current| {
-                    current.word.is_some_and(|word| word.word == "flow")
+                    current.word.is_some_and(|word| word.text == "flow")
                         && (before == Some(TokenKind::String) || current.first + 2 == index)
                 })
             }
@@ -309,7 +210,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Whether the token before cannot end a statement, so that a statement's word after it on the
+    /// Returns true if the token before cannot end a statement, so that a statement's word after it on the
     /// same line is meant as a name.
     fn wants_more(&self, index: usize) -> bool {
         let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
@@ -318,44 +219,39 @@ impl<'a> Cutter<'a> {
             // `type Names = list<string>` is complete.
             Operator if self.text(before) == ">" => {
                 let word = self.current.as_ref().and_then(|current| current.word);
-                !word.is_some_and(|row| matches!(row.word, "type" | "extern"))
+                !word.is_some_and(|word| matches!(word.text, "type" | "extern"))
             }
             Arrow | Operator | Comma | Dot | At => true,
             Word => {
-                let word = self.text(before);
-                let names = [
-                    "route", "let", "def", "list", "handler", "type", "table", "when", "goto", "priority",
-                    "fn", "extern", "choice", "flow", "router", "branch", "payload", "intent", "entity",
-                    "lexicon",
-                ];
+                let (word, text) = (terminals::terminal(self.codes[before]), self.text(before));
                 let starts = self.current.as_ref().is_some_and(|current| current.first == before);
                 // Only the statement's own word, not a name spelled like it.
-                let wants_name = names.contains(&word) && (starts || statement_word(word).is_none());
-                wants_name || (ops::Op::infix(word).is_some() || word == "not" || word == "is")
+                let wants_name = word.wants_name() && (starts || !word.starts_statement());
+                wants_name || ops::Op::infix(text).is_some() || matches!(text, "not" | "is")
             }
             _ => false,
         }
     }
 
-    /// Whether a word that starts a line where a statement could start is a misspelt statement word.
+    /// Returns true if a word that starts a line where a statement could start is a misspelt statement word.
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.text(index);
         let margin = self.sigs[current.first].indent();
         margin.is_some_and(|margin| indent <= margin)
             && !self.wants_more(index)
-            && !CLAUSES.contains(&word)
-            && !CONTEXTUAL.contains(&word)
+            && !terminals::terminal(self.codes[index]).continues()
+            && !matches!(word, "then" | "if" | "next")
             && !ops::is_reserved_word(word)
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 
     /// A statement word at the margin, or at the indentation of a table's statements, closes what is
     /// open; while all is well nothing is open there.
-    fn reset(&mut self, index: usize, word: &StatementWord, indent: u32) {
+    fn reset(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let first = table.statements.is_empty() && self.current.is_none();
-            if word.in_table && (first || table.indent == Some(indent)) {
+            if word.is_in_table() && (first || table.indent == Some(indent)) {
                 return self.close_open(1, Some(index));
             }
             // A table whose statements are not indented ends here only if it must end somewhere.
@@ -405,18 +301,12 @@ impl<'a> Cutter<'a> {
     }
 
     fn opened(&mut self, index: usize, at_base: bool) {
-        let is_table = |current: &Current| current.word.is_some_and(|row| row.word == "table");
+        let is_table = |current: &Current| current.word.is_some_and(|word| word.text == "table");
         let brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
         if self.table.is_none() && at_base && brace && self.current.as_ref().is_some_and(is_table) {
             let current = self.current.take();
             let Some(current) = current else { return };
-            let head = Cut {
-                word: current.word,
-                tokens: current.first..index,
-                damaged: current.damaged,
-                table: None,
-            };
-            self.table = Some(Table { head, indent: None, statements: Vec::new() });
+            self.table = Some(Table { head: current.until(index), indent: None, statements: Vec::new() });
             self.open.push(index);
             return;
         }
@@ -495,12 +385,12 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
     let diagnostic =
         Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
     let lower = found.to_lowercase();
-    if STATEMENTS.iter().any(|row| row.word == found) {
+    if terminals::statements().any(|word| word == found) {
         return diagnostic.help(format!("write `{shown}` without the `:` behind it"));
     }
     let similar = match lower.as_str() {
-        word if STATEMENTS.iter().any(|row| row.word == word && row.word != found) => {
-            STATEMENTS.iter().map(|row| row.word).find(|known| *known == word)
+        word if terminals::statements().any(|known| known == word) => {
+            terminals::statements().find(|known| *known == word)
         }
         "rule" | "if" | "when" | "case" | "match" => Some("route"),
         "var" | "const" | "set" | "define" => Some("let"),
@@ -510,7 +400,7 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         "group" | "section" | "chain" => Some("table"),
         "inputs" | "schema" => Some("input"),
         "struct" | "record" => Some("type"),
-        _ => nearest(&lower, STATEMENTS.iter().map(|row| row.word)),
+        _ => nearest(&lower, terminals::statements()),
     };
     match similar {
         Some(word) => diagnostic.did_you_mean(span, Some(word)),

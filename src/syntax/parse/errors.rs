@@ -1,8 +1,9 @@
 //! From the grammar's furthest failure to a sentence that helps: what was expected, what is there,
 //! and what people who write that usually mean.
 
-use super::build::{Cx, reserved_word};
-use super::{Rule, cut, phrase, scan};
+use super::context::{Cx, reserved_word};
+use super::terminals::is_reserved;
+use super::{Rule, foreign, phrase, splitter};
 use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
 use crate::span::Span;
 use crate::syntax::lex::{Token, TokenKind};
@@ -74,7 +75,7 @@ impl Failure<'_, '_> {
         Some(self.cx.sigs[index].token)
     }
 
-    /// Whether only pieces of an expression would do: a value is missing.
+    /// Returns true if only pieces of an expression would do: a value is missing.
     fn value_wanted(&self) -> bool {
         // A string or brace alone is a part of the statement, not the start of a value.
         let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
@@ -140,8 +141,8 @@ impl Failure<'_, '_> {
     /// Brackets that a statement wants are not the pieces of an expression.
     fn opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
-            && !self.wants(Rule::word)
-            && !self.wants(Rule::operator)
+            && !self.wants(Rule::run)
+            && !self.wants(Rule::atom)
     }
 
     fn is_default(&self, before: Token) -> bool {
@@ -197,7 +198,7 @@ impl Failure<'_, '_> {
         let kind = self.token().kind;
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
         let wants_name = names.into_iter().any(|rule| self.wants(rule));
-        if kind == TokenKind::Word && cut::is_reserved(found) && !self.at_end() {
+        if kind == TokenKind::Word && is_reserved(found) && !self.at_end() {
             if wants_name {
                 return Some(self.reserved_name(span, found));
             }
@@ -215,7 +216,7 @@ impl Failure<'_, '_> {
             let word = self.index().checked_sub(2).filter(|index| *index > self.first);
             let word =
                 word.map(|index| self.cx.sigs[index].token).filter(|token| token.kind == TokenKind::Word);
-            let diagnostic = word.map(|word| cut::unknown_statement(self.cx.file, self.cx.text, word));
+            let diagnostic = word.map(|word| splitter::unknown_statement(self.cx.file, self.cx.text, word));
             if let Some(diagnostic) = diagnostic.filter(|diagnostic| !diagnostic.fixes.is_empty()) {
                 return Some(diagnostic);
             }
@@ -224,9 +225,9 @@ impl Failure<'_, '_> {
             && !self.in_payload()
             && kind == TokenKind::Word
             && !self.at_end()
-            && !cut::is_reserved(found)
+            && !is_reserved(found)
         {
-            let diagnostic = cut::unknown_statement(self.cx.file, self.cx.text, self.token());
+            let diagnostic = splitter::unknown_statement(self.cx.file, self.cx.text, self.token());
             if !diagnostic.fixes.is_empty() {
                 return Some(diagnostic);
             }
@@ -240,6 +241,11 @@ impl Failure<'_, '_> {
         if self.in_payload() {
             return None;
         }
+        self.mistake_of_statement(span, found)
+    }
+
+    /// The mistakes that are one kind of statement's own.
+    fn mistake_of_statement(&self, span: Span, found: &str) -> Option<Diagnostic> {
         if self.wants(Rule::kw_when) {
             return self.no_when(span, found);
         }
@@ -338,7 +344,7 @@ impl Failure<'_, '_> {
         let inner = found.trim_start_matches(['r', '#']).trim_matches(['"', '#']);
         let mut name: String =
             inner.chars().map(|c| if unicode_ident::is_xid_continue(c) { c } else { '_' }).collect();
-        if !name.starts_with(|c| c == '_' || unicode_ident::is_xid_start(c)) || cut::is_reserved(&name) {
+        if !name.starts_with(|c| c == '_' || unicode_ident::is_xid_start(c)) || is_reserved(&name) {
             name = format!("_{name}");
         }
         let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "a name is written without quotes");
@@ -362,7 +368,7 @@ impl Failure<'_, '_> {
             return Some(if found == "unless" {
                 Diagnostic::new(Code::Unexpected, span, message).help("write `when not (…)`")
             } else {
-                scan::slip(span, message, "when")
+                foreign::syntax(span, message, "when")
             });
         }
         if matches!(found, ":" | "=" | "{") {
@@ -411,7 +417,7 @@ impl Failure<'_, '_> {
     /// In a router: neither `when` nor `otherwise`.
     fn no_case(&self, span: Span, found: &str) -> Option<Diagnostic> {
         let wrong = |span: Span, word: &str| {
-            Some(scan::slip(
+            Some(foreign::syntax(
                 span,
                 format!("what is left over in a router is `otherwise`, not `{word}`"),
                 "otherwise",
@@ -436,7 +442,7 @@ impl Failure<'_, '_> {
     /// The condition ends without an arrow: perhaps another word or sign was taken for it.
     fn no_arrow(&self, span: Span, found: &str) -> Option<Diagnostic> {
         let mistake = |span: Span, what: &str| {
-            Some(scan::slip(span, format!("the handler stands after `->`, not `{what}`"), "->"))
+            Some(foreign::syntax(span, format!("the handler stands after `->`, not `{what}`"), "->"))
         };
         if found == ":" {
             return mistake(span, ":");
@@ -458,8 +464,7 @@ impl Failure<'_, '_> {
         };
         let word = head.text(self.cx.text);
         let operand = head.kind.ends_operand()
-            && !(head.kind == TokenKind::Word
-                && (cut::is_reserved(word) || crate::ops::is_reserved_word(word)));
+            && !(head.kind == TokenKind::Word && (is_reserved(word) || crate::ops::is_reserved_word(word)));
         if !operand || !self.at_end() && found != "{" {
             return None;
         }

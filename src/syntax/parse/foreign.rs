@@ -1,15 +1,27 @@
-//! What authors write for an operator by habit or by mistake, and the operator they mean.
+//! Foreign syntax: what authors write by the habit of another language, or by mistake, and what they mean.
 
-use crate::diag::nearest;
+use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
 use crate::ops::{Fixity, Op, Outcome, TABLE};
+use crate::span::Span;
 
-/// Whether the operator is a predicate over values and so takes modifiers on its right.
+/// The complaint about what another language writes so, with the one thing to write instead.
+pub(super) fn syntax(span: Span, message: impl Into<String>, write: &str) -> Diagnostic {
+    let mut diagnostic = Diagnostic::new(Code::Unexpected, span, message).help(format!("write `{write}`"));
+    diagnostic.fixes.push(Fix {
+        span,
+        replacement: write.to_owned(),
+        applicability: Applicability::MachineApplicable,
+    });
+    diagnostic
+}
+
+/// Returns true for a predicate over values, which takes modifiers on its right.
 pub(super) fn is_test(op: Op) -> bool {
     !matches!(op, Op::And | Op::Or) && op.info().forms.iter().any(|form| form.result == Outcome::Condition)
 }
 
 /// A symbol of another language whose meaning is plain: it is reported and read as meant.
-pub(super) fn slipped_operator(spelling: &str) -> Option<(Op, &'static str)> {
+pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, &'static str)> {
     Some(match spelling {
         "=" | "===" | ":=" => (Op::Eq, "equality is written `==`"),
         "!==" | "<>" => (Op::Ne, "inequality is written `!=`"),

@@ -1,0 +1,208 @@
+//! The statement being read, as all that builds its tree sees it: where its tokens stand, what they say, and where
+//! faults go.
+
+use super::stream::Sig;
+use super::{Pair, Reader, Rule, foreign, literal, terminals};
+use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::span::{FileId, Span, Spanned};
+use crate::syntax::ast::{Ident, Literal};
+use crate::syntax::lex::{Token, TokenKind};
+use std::ops::Range;
+
+/// The statement has no meaning; why has been reported.
+pub(super) struct Failed;
+
+/// The result of building.
+pub(super) type Built<T> = Result<T, Failed>;
+
+/// The statement being read.
+pub(super) struct Cx<'a> {
+    pub(super) file: FileId,
+    /// The whole file.
+    pub(super) text: &'a str,
+    /// The file's tokens without white space and comments.
+    pub(super) sigs: &'a [Sig],
+    /// The statement's own tokens, as indices into `sigs`.
+    pub(super) tokens: Range<usize>,
+    /// The token that the grammar's places are counted from, as an index into `sigs`.
+    from: usize,
+    /// The codes from that token on.
+    pub(super) codes: &'a [u8],
+    /// Where the statement stands.
+    pub(super) span: Span,
+    pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> Cx<'a> {
+    /// The context of a reader's tokens, at least one; `from` is the token that the grammar's places count from.
+    pub(super) fn new(reader: &'a mut Reader<'_>, tokens: Range<usize>, from: usize) -> Self {
+        let Reader { file, text, sigs, codes, .. } = *reader;
+        let codes = &codes.as_bytes()[from..];
+        let start = sigs[tokens.start].token.start;
+        let end = sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
+        let span = Span { file, start, end };
+        Cx { file, text, sigs, tokens, from, codes, span, diagnostics: &mut reader.parsed.diagnostics }
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.diagnostics.push(diagnostic);
+        Failed
+    }
+
+    /// Where a pair stands: from its first token to its last.
+    pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
+        let read = pair.as_span();
+        self.span_of(read.start()..read.end())
+    }
+
+    /// Where tokens stand, by their numbers; an empty range stands for the token at its start.
+    pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
+        let token = |index: usize| self.sigs.get(self.from + index).map(|sig| sig.token);
+        let start = token(tokens.start).map_or(self.span.end, |first| first.start);
+        let end = token(tokens.end.max(tokens.start + 1) - 1).map_or(start, |last| last.end);
+        Span { file: self.file, start, end }
+    }
+
+    /// The author's text of a pair.
+    pub(super) fn text(&self, pair: &Pair<'_>) -> &'a str {
+        &self.text[self.span(pair).range()]
+    }
+
+    /// Where the token of that number within the statement starts; past the last one, where the next
+    /// statement does.
+    pub(super) fn offset_of(&self, index: usize) -> u32 {
+        match self.tokens.clone().nth(index) {
+            Some(index) => self.sigs[index].token.start,
+            None => self.next_offset(self.span.end),
+        }
+    }
+
+    fn sig_index(&self, offset: u32) -> usize {
+        self.sigs.partition_point(|sig| sig.token.end <= offset)
+    }
+
+    /// The token at an offset or the next one after it.
+    pub(super) fn token_at(&self, offset: u32) -> Token {
+        let end = self.text.len() as u32;
+        let none = Token { kind: TokenKind::Stray, start: end, end };
+        self.sigs.get(self.sig_index(offset)).map_or(none, |sig| sig.token)
+    }
+
+    /// Where the first token at or after an offset starts.
+    pub(super) fn next_offset(&self, offset: u32) -> u32 {
+        self.token_at(offset).start
+    }
+
+    /// The place of the token at an offset; at the end of the statement, its last token.
+    pub(super) fn place_at(&self, offset: u32) -> Span {
+        if offset < self.span.end {
+            return self.token_at(offset).span(self.file);
+        }
+        let last = self.sig_index(self.span.end.saturating_sub(1)).min(self.sigs.len().saturating_sub(1));
+        self.sigs.get(last).map_or(self.span, |sig| sig.token.span(self.file))
+    }
+
+    /// The token at an offset, in words.
+    pub(super) fn found_at(&self, offset: u32) -> String {
+        if offset >= self.span.end {
+            return "the end of the statement".to_owned();
+        }
+        format!("`{}`", self.short(self.token_at(offset).span(self.file)))
+    }
+
+    /// The author's text, cut if it is long.
+    pub(super) fn short(&self, span: Span) -> String {
+        let text = &self.text[span.range()];
+        let line = text.lines().next().unwrap_or("");
+        match line.char_indices().nth(40) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None if line.len() < text.len() => format!("{line}…"),
+            None => line.to_owned(),
+        }
+    }
+
+    /// A name where every word will do.
+    pub(super) fn ident(&self, pair: &Pair<'_>) -> Ident {
+        Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
+    }
+
+    /// A name of a declaration or reference; the words of operators must be quoted.
+    pub(super) fn declared(&mut self, pair: &Pair<'_>) -> Built<Ident> {
+        let text = self.text(pair);
+        if crate::ops::is_reserved_word(text) {
+            let span = self.span(pair);
+            return Err(self.reserved_word(text, span, "a name"));
+        }
+        Ok(self.ident(pair))
+    }
+
+    pub(super) fn reserved_word(&mut self, word: &str, span: Span, wanted: &str) -> Failed {
+        let diagnostic = reserved_word(word, span, wanted);
+        self.report(diagnostic)
+    }
+
+    fn literal<T>(&mut self, span: Span, code: Code, value: Result<T, literal::BadLiteral>) -> Built<T> {
+        value.map_err(|bad| {
+            let start = span.start as usize;
+            let span = Span::new(self.file, start + bad.place.start, start + bad.place.end);
+            self.report(Diagnostic::new(code, span, bad.message).help(bad.help))
+        })
+    }
+
+    /// The value of the string that stands there.
+    pub(super) fn string(&mut self, span: Span) -> Built<String> {
+        self.literal(span, Code::BadEscape, literal::string(&self.text[span.range()]))
+    }
+
+    /// The value of the number that stands there.
+    pub(super) fn number(&mut self, span: Span, negative: bool) -> Built<Literal> {
+        self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
+    }
+
+    pub(super) fn spanned_string(&mut self, pair: &Pair<'_>) -> Built<Spanned<String>> {
+        let span = self.span(pair);
+        Ok(Spanned::new(self.string(span)?, span))
+    }
+
+    /// Reports a token that was read as the one meant.
+    pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: &str) {
+        if self.text(pair) != wanted {
+            let span = self.span(pair);
+            self.report(foreign::syntax(span, format!("{what} is written `{wanted}`"), wanted));
+        }
+    }
+}
+
+/// The complaint about a word that must be quoted to be a name.
+pub(super) fn reserved_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
+    let message = format!("expected {wanted}, found the reserved word `{word}`");
+    let mut diagnostic = Diagnostic::new(Code::ReservedWord, span, message)
+        .help(format!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"));
+    diagnostic.fixes.push(Fix {
+        span,
+        replacement: format!("`{word}`"),
+        applicability: Applicability::MaybeIncorrect,
+    });
+    diagnostic
+}
+
+/// A name without its backquotes.
+pub(super) fn unquote(text: &str) -> &str {
+    text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
+}
+
+/// The child of that rule. The grammar always has one; a missing one fails the statement only.
+pub(super) fn child(pair: Pair<'_>, rule: Rule) -> Built<Pair<'_>> {
+    pair.into_inner().find(|child| child.as_rule() == rule).ok_or(Failed)
+}
+
+/// The name that a statement's tokens would have declared if it could have been read.
+pub(super) fn declared_name(file: FileId, text: &str, sigs: &[Sig]) -> Option<Ident> {
+    let word = terminals::word(sigs.first()?.token.text(text)).filter(|word| word.declares())?;
+    // `extern fn NAME`
+    let token = sigs.get(if word.text == "extern" { 2 } else { 1 })?.token;
+    let name = token.text(text);
+    let is_name =
+        token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !terminals::is_reserved(name));
+    is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file)))
+}
