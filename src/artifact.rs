@@ -28,7 +28,7 @@ use thiserror::Error;
 /// What an artifact begins with; no text does.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Changes whenever the bytes mean something else.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The bytes of a SHA-256.
 const HASH: usize = 32;
 
@@ -159,7 +159,7 @@ pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError
     let fits = chunk.slots.len() == program.slots.len()
         && chunk.tables.len() == program.tables.len()
         && chunk.externs as usize == program.externs.len()
-        && index.as_ref().is_none_or(|index| index.tables.len() == program.tables.len());
+        && index.as_ref().is_none_or(|index| index.fits(&chunk));
     if !fits {
         return Err(Fault("the program and its bytecode do not belong together").into());
     }

@@ -74,6 +74,7 @@ pub mod trace;
 pub mod ty;
 pub mod value;
 pub mod vm;
+mod walk;
 
 pub use diag::{Code, Diagnostic, Severity};
 pub use engine::{

@@ -5,8 +5,8 @@
 //! keys. A message's field is read at the slot's kinds, as the condition reads it.
 
 use super::atom::{Atom, Atoms};
+use super::attribute::{Class, Named, Number};
 use super::build::{Builder, Way};
-use super::lens::{Class, Named, Number};
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::SlotId;
@@ -99,16 +99,16 @@ impl Lists<'_> {
                 (subject.operand, Wanted::Literal(modes, literal.into()))
             }
             Atom::Class(at, class) => {
-                let lens = self.atoms.lenses.get(*at as usize)?;
+                let attribute = self.atoms.attributes.get(*at as usize)?;
                 let wanted = match *self.classes.get(*at as usize)?.get(class)? {
-                    Named::Text(text) => Wanted::Text(lens.mode, text.into()),
+                    Named::Text(text) => Wanted::Text(attribute.mode, text.into()),
                     Named::Number(number) => Wanted::Number(number),
                 };
-                (lens.operand, wanted)
+                (attribute.operand, wanted)
             }
             Atom::Element(at, text) => {
-                let lens = self.atoms.lenses.get(*at as usize)?;
-                (lens.operand, Wanted::Element(lens.mode, text.clone()))
+                let attribute = self.atoms.attributes.get(*at as usize)?;
+                (attribute.operand, Wanted::Element(attribute.mode, text.clone()))
             }
         };
         Some(FieldKey { slot: slot(operand)?, wanted })

@@ -1,16 +1,15 @@
 //! What compiled code needs of the machine: the answers that both keep, a place for each slot, and the
 //! machine itself when something is asked that only it can answer.
 
-use super::scratch::{Parts, Scratch, grow, prepared, recycle_cells};
+use super::scratch::{Parts, Scratch, recycle_cells};
 use super::{JsonMessage, Message, Vm};
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::Pred;
 use crate::host::{Host, HostCalls};
 use serde_json::Value as Json;
 
-pub(crate) use super::End;
-pub(crate) use super::follow::{Memo, follow};
-pub(crate) use super::scratch::{Cells, Room};
+pub(crate) use super::memo::Memo;
+pub(crate) use super::scratch::{Cells, Memory};
 pub(crate) use super::test::has_element;
 
 /// A decision begun under a new number.
@@ -19,7 +18,7 @@ pub(crate) struct Begun<'a, M> {
     /// What gives the slots their values.
     pub message: M,
     /// What the machine works in.
-    pub room: &'a mut Room,
+    pub memory: &'a mut Memory,
     /// Where the room for slots comes from.
     pub home: &'a mut Cells<'static>,
 }
@@ -35,7 +34,7 @@ pub(crate) struct Basis<'a> {
 
 /// A machine that is made when first asked for: a decision that does not need it is spared its cost.
 pub(crate) struct LateVm<'a, M> {
-    seed: Option<(M, &'a mut Room)>,
+    seed: Option<(M, &'a mut Memory)>,
     made: Option<Vm<'a, M>>,
 }
 
@@ -48,10 +47,10 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Begun<'a, JsonMessage<'a>> {
-        let Parts { epoch, memo, room, slots, cells } = scratch.begin(code.chunk());
+        let Parts { epoch, memo, memory, slots, cells } = scratch.begin(code.chunk());
         let message = JsonMessage::new(code.chunk(), message, slots, epoch);
         let memo = Memo { cells: memo, epoch };
-        Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
+        Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
 
@@ -59,16 +58,16 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
     /// Over whatever gives the slots their values.
     #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
-        let Parts { epoch, memo, room, cells, .. } = scratch.begin(code.chunk());
+        let Parts { epoch, memo, memory, cells, .. } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
-        Begun { basis: Basis { code, hosts, memo }, message, room, home: cells }
+        Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
 
 impl<'a, M: Message<'a>> LateVm<'a, M> {
     #[inline(always)]
-    pub fn new(message: M, room: &'a mut Room) -> LateVm<'a, M> {
-        LateVm { seed: Some((message, room)), made: None }
+    pub fn new(message: M, memory: &'a mut Memory) -> LateVm<'a, M> {
+        LateVm { seed: Some((message, memory)), made: None }
     }
 
     /// The machine; `None` only when making it panicked before.
@@ -82,20 +81,20 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
 
     #[inline(never)]
     fn make(&mut self, basis: &Basis<'a>) {
-        let Some((message, room)) = self.seed.take() else { return };
+        let Some((message, memory)) = self.seed.take() else { return };
         let Basis { code, hosts, memo: Memo { cells, epoch } } = *basis;
-        self.made = Some(Vm::new(code, hosts, message, epoch, cells, room));
+        self.made = Some(Vm::new(code, hosts, message, epoch, cells, memory));
     }
 
     /// A text as a predicate wants it prepared: the machine's own work, for which it need not be made.
     pub fn prepared<'t>(&'t mut self, basis: &Basis<'a>, pred: &Pred, text: &'t str) -> Option<&'t str> {
         let epoch = basis.memo.epoch;
         if let Some(vm) = &mut self.made {
-            return Some(prepared(vm.texts, vm.buffer, epoch, pred, text));
+            return Some(vm.texts.get(pred.text, epoch, pred.mode.text, text));
         }
-        let (_, room) = self.seed.as_mut()?;
-        grow(&mut room.texts, basis.code.chunk().texts.len());
-        Some(prepared(&mut room.texts, &mut room.buffer, epoch, pred, text))
+        let (_, memory) = self.seed.as_mut()?;
+        memory.texts.grow(basis.code.chunk().texts.len());
+        Some(memory.texts.get(pred.text, epoch, pred.mode.text, text))
     }
 
     /// The host functions' record; `None` when none can have been called.

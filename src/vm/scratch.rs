@@ -1,8 +1,8 @@
 //! What a thread keeps from decision to decision.
 
-use super::probe::Probe;
 use crate::bytecode::Chunk;
-use crate::bytecode::chunk::{NONE, Pred};
+use crate::index::lookup::Workspace;
+use crate::text::PreparedTexts;
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
 pub(super) use crate::value::recycle;
@@ -10,12 +10,12 @@ use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// Room to decide in: one a thread, for any rule sets and messages in turn.
+/// Memory to decide in: one a thread, for any rule sets and messages in turn.
 #[derive(Debug, Default)]
 pub struct Scratch {
     epoch: u32,
     memo: Vec<u32>,
-    room: Room,
+    memory: Memory,
     slots: SlotCells,
     #[cfg(feature = "jit")]
     cells: Cells<'static>,
@@ -23,55 +23,18 @@ pub struct Scratch {
 
 /// What the machine works in beside the memo cells.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct Memory {
     pub(super) bump: Bump,
-    pub(super) texts: Vec<Prepared>,
+    pub(super) texts: PreparedTexts,
     pub(super) cached: Vec<u32>,
-    pub(super) buffer: String,
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
-    pub(super) probe: Probe,
+    pub(super) workspace: Workspace,
 }
 
 /// A place for the value of each slot, empty until it is read.
 #[cfg(feature = "jit")]
 pub(crate) type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
-
-/// A text prepared under a mode, for the decision of that number.
-#[derive(Debug, Default)]
-pub(super) struct Prepared {
-    pub epoch: u32,
-    pub text: String,
-}
-
-/// A text under a predicate's mode: itself when the mode is plain, else made once a decision when it is a
-/// slot's.
-#[inline]
-pub(super) fn prepared<'t>(
-    texts: &'t mut [Prepared],
-    buffer: &'t mut String,
-    epoch: u32,
-    pred: &Pred,
-    text: &'t str,
-) -> &'t str {
-    let mode = pred.mode.text;
-    if mode.is_plain() {
-        return text;
-    }
-    if pred.text != NONE
-        && let Some(kept) = texts.get_mut(pred.text as usize)
-    {
-        if kept.epoch != epoch {
-            kept.epoch = epoch;
-            kept.text.clear();
-            mode.prepare_into(text, &mut kept.text);
-        }
-        return &kept.text;
-    }
-    buffer.clear();
-    mode.prepare_into(text, buffer);
-    buffer
-}
 
 /// The parts that a [`super::JsonMessage`] borrows: what was read of the message.
 #[derive(Debug, Default)]
@@ -101,7 +64,7 @@ pub(super) struct Parts<'a> {
     pub epoch: u32,
     /// Shared with compiled code, which writes answers as well.
     pub memo: &'a [Cell<u32>],
-    pub room: &'a mut Room,
+    pub memory: &'a mut Memory,
     pub slots: &'a mut SlotCells,
     /// For compiled code: a place for each slot, empty until it is read.
     #[cfg(feature = "jit")]
@@ -125,7 +88,7 @@ impl Scratch {
         Parts {
             epoch: self.epoch,
             memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
-            room: &mut self.room,
+            memory: &mut self.memory,
             slots: &mut self.slots,
             #[cfg(feature = "jit")]
             cells: &mut self.cells,
@@ -136,11 +99,11 @@ impl Scratch {
     #[cold]
     fn forget(&mut self) -> u32 {
         self.memo.fill(0);
-        self.room.cached.fill(0);
-        self.room.texts.iter_mut().for_each(|text| text.epoch = 0);
+        self.memory.cached.fill(0);
+        self.memory.texts.forget();
         self.slots.slots.fill(Stamp::default());
         self.slots.nodes.fill(Stamp::default());
-        self.room.probe.forget();
+        self.memory.workspace.forget();
         4
     }
 
@@ -153,7 +116,7 @@ impl Scratch {
     /// Where the registers lie and how many have room.
     #[cfg(test)]
     pub(super) fn registers(&self) -> (usize, usize) {
-        (self.room.values.as_ptr() as usize, self.room.values.capacity())
+        (self.memory.values.as_ptr() as usize, self.memory.values.capacity())
     }
 }
 

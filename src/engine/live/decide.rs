@@ -50,7 +50,7 @@ pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecisio
         let (picked, tables, calls) = RuleSet::with_scratch(|scratch| {
             let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
             base.use_index(set.index(), true);
-            base.leave_out(view.removed(), found.version);
+            base.leave_out(view.removed(), found.version.into());
             let mut search =
                 Search { view, found: &found, message, base, scratch: &mut room.scratch, calls: None };
             let (picked, tables) = search.decide(entry);
@@ -90,7 +90,7 @@ pub(super) fn matched(view: &View, entry: TableId, message: &Json) -> Vec<String
         let ids = RuleSet::with_scratch(|scratch| {
             let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
             base.use_index(set.index(), true);
-            base.leave_out(view.removed(), found.version);
+            base.leave_out(view.removed(), found.version.into());
             base.matched(entry)
         });
         // Each with the number of base routes before it; a later route stands before the base route
@@ -200,7 +200,7 @@ impl Search<'_, '_> {
 
     /// Searches a table from a cursor on.
     fn search(&mut self, at: Cursor) -> End {
-        let base = self.base.first_from(at.table, at.rank);
+        let base = self.base.first(at.table, at.rank..u32::MAX);
         let bound = base.map_or(u32::MAX, |found| found.rank);
         let mut next = at.next;
         while let Some(entry) = self.found.entries.get(next).filter(|entry| entry.route.table == at.table) {

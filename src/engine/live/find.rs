@@ -195,12 +195,12 @@ fn exactly(value: Value<'_>) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::lens::Number;
+    use crate::index::attribute::Number;
     use crate::ty::KindSet;
     use serde_json::json;
 
     fn slot(name: &str) -> Slot {
-        Slot { root: None, path: vec![name.into()], kinds: KindSet::ALL, private: false }
+        Slot { residual: None, path: vec![name.into()], kinds: KindSet::ALL, private: false }
     }
 
     #[test]

@@ -6,8 +6,8 @@ use super::find::Finder;
 use super::route::Route;
 use super::texts::Places;
 use crate::engine::Rules;
+use crate::index::tombstones::Tombstones;
 use crate::sema::hir::{RuleId, TableId, TableKind};
-use crate::vm::Removed;
 use hashbrown::HashMap;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -64,7 +64,7 @@ impl Entry {
 /// A base with its edits.
 pub(super) struct View {
     pub base: Base,
-    removed: Removed,
+    removed: Tombstones,
     entries: Entries,
     /// Locked for some microseconds at a time.
     latest: RwLock<Latest>,
@@ -125,7 +125,7 @@ impl Base {
 
 impl View {
     pub fn new(base: Base) -> View {
-        let removed = Removed::new(base.orders.iter().map(Vec::len));
+        let removed = Tombstones::new(base.orders.iter().map(Vec::len));
         View {
             base,
             removed,
@@ -140,7 +140,7 @@ impl View {
         self.edited.load(Ordering::Acquire)
     }
 
-    pub fn removed(&self) -> &Removed {
+    pub fn removed(&self) -> &Tombstones {
         &self.removed
     }
 
@@ -190,7 +190,7 @@ impl View {
                         entry.dead.store(version, Ordering::Relaxed);
                     }
                 }
-                Gone::Base(table, rank) => self.removed.remove(table, rank, version),
+                Gone::Base(table, rank) => self.removed.remove(table, rank, version.into()),
             }
         }
         latest.version = version;

@@ -1,5 +1,5 @@
-//! What conditions look at, and the classes its values fall into. A lens is an operand read in one
-//! way; two values of one class answer every simple test through the lens alike. So a message's
+//! What conditions look at, and the classes its values fall into. An attribute is an operand read in one
+//! way; two values of one class answer every simple test through the attribute alike. So a message's
 //! value has to be looked up once, whatever the number of tests.
 
 use super::texts::Texts;
@@ -54,7 +54,7 @@ pub enum Simple {
     Compare(Cmp, Number),
     /// Equality with a bool.
     Bool(bool),
-    /// Equality with a text, prepared in the lens's mode.
+    /// Equality with a text, prepared in the attribute's mode.
     Text(Box<str>),
     /// Membership in a list.
     In(Members),
@@ -63,7 +63,7 @@ pub enum Simple {
 /// The elements of a list that a value is looked up in.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
-    /// The texts, prepared in the lens's mode.
+    /// The texts, prepared in the attribute's mode.
     pub texts: Vec<Box<str>>,
     /// The numbers.
     pub numbers: Vec<Number>,
@@ -129,7 +129,7 @@ impl Simple {
     }
 }
 
-/// A class of values of one lens: the first are fixed, then come texts, then numbers.
+/// A class of values of one attribute: the first are fixed, then come texts, then numbers.
 pub type Class = u32;
 
 /// No value.
@@ -144,13 +144,13 @@ const TEXT: Class = 4;
 /// A value that a test names.
 #[derive(Clone, Copy, Debug)]
 pub enum Named<'c> {
-    /// A text, prepared in the lens's mode.
+    /// A text, prepared in the attribute's mode.
     Text(&'c str),
     /// A number.
     Number(Number),
 }
 
-/// The classes of a lens. Between two neighbouring numbers of the tests, and before and behind all,
+/// The classes of an attribute. Between two neighbouring numbers of the tests, and before and behind all,
 /// lies a class of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
