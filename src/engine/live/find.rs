@@ -200,7 +200,7 @@ mod tests {
     use serde_json::json;
 
     fn slot(name: &str) -> Slot {
-        Slot { residual: None, path: vec![name.into()], kinds: KindSet::ALL, private: false }
+        Slot { root: None, path: vec![name.into()], kinds: KindSet::ALL, private: false }
     }
 
     #[test]
