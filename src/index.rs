@@ -35,7 +35,6 @@ pub mod plan;
 pub mod prefilter;
 pub mod ranges;
 pub mod scan;
-pub mod single;
 pub mod texts;
 pub(crate) mod tombstones;
 

@@ -1,110 +1,105 @@
-//! Deciding by a base and what was edited since: in each table the base's index finds the first of its
-//! routes that holds and is still there, and of the routes that came later those are tried that stand
-//! before it.
+//! Deciding by segments: in each table the first route that holds is looked for in one segment after
+//! the other, each time among those before the best so far.
 
-use super::decision::{Answer, LiveDecision, Picked, Trail};
-use super::view::{Entry, Found, View};
-use crate::decision::Chosen;
-use crate::engine::decision::Extras;
-use crate::engine::{Calls, RuleSet};
-use crate::sema::hir::{Outcome, TableId, TableKind};
+use super::decision::{LiveDecision, Trail};
+use super::segment::Key;
+use super::snapshot::Snapshot;
+use crate::decision::{self, Choice, Chosen};
+use crate::engine::Calls;
+use crate::sema::hir::{Outcome, RuleId, TableId, TableKind};
 use crate::vm::{JsonMessage, Scratch, Vm};
+use crate::walk::{self, End, Searcher};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::sync::Arc;
-
-/// What a thread keeps from decision to decision.
-#[derive(Default)]
-struct Room {
-    scratch: Scratch,
-    found: Vec<u32>,
-}
 
 thread_local! {
-    /// Taken out while a decision runs, so that a host function may decide as well.
-    static ROOM: RefCell<Option<Box<Room>>> = const { RefCell::new(None) };
+    /// Each thread's working memory, one for each segment. Taken out while a decision runs, so that a
+    /// host function may decide as well.
+    static SCRATCHES: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
 }
 
-fn with_room<T>(run: impl FnOnce(&mut Room) -> T) -> T {
-    let mut room = ROOM.with(RefCell::take).unwrap_or_default();
-    let result = run(&mut room);
-    ROOM.with(|home| home.replace(Some(room)));
+/// Runs with a machine for each segment.
+fn with_machines<T>(snapshot: &Snapshot, message: &Json, run: impl FnOnce(&mut Machines<'_>) -> T) -> T {
+    let mut scratches = SCRATCHES.with(RefCell::take);
+    if scratches.len() < snapshot.segments.len() {
+        scratches.resize_with(snapshot.segments.len(), Scratch::default);
+    }
+    let machines = snapshot.segments.iter().zip(&mut scratches).map(|(segment, scratch)| {
+        let set = &*segment.rules.set;
+        let mut machine = Vm::json(&set.bytecode, &set.hosts, message, scratch);
+        set.lend_index(&mut machine, segment.rules.main().how);
+        machine.leave_out(segment.tombstones(), snapshot.version);
+        machine
+    });
+    let mut machines = machines.collect();
+    let result = run(&mut machines);
+    drop(machines);
+    SCRATCHES.with(|home| home.replace(scratches));
     result
 }
 
+type Machines<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
+
 /// Whether routes can come and go in an entry, or in tables that it leads to.
-fn is_live(view: &View, entry: TableId) -> bool {
-    view.is_edited() && view.base.rules.program().tables[entry.index()].kind == TableKind::Routes
+fn is_live(snapshot: &Snapshot, entry: TableId) -> bool {
+    snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
 /// Decides by a table.
-pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> LiveDecision {
-    let rules = &view.base.rules;
-    if !is_live(view, entry) {
+pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> LiveDecision {
+    let rules = &snapshot.base.rules;
+    if !is_live(snapshot, entry) {
         return LiveDecision::of_base(rules, rules.table(entry).decide(message));
     }
-    with_room(|room| {
-        let found = view.find(message, &mut room.found);
-        let set = &*rules.set;
-        let (picked, tables, calls) = RuleSet::with_scratch(|scratch| {
-            let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
-            base.use_index(set.index(), true);
-            base.leave_out(view.removed(), found.version.into());
-            let mut search =
-                Search { view, found: &found, message, base, scratch: &mut room.scratch, calls: None };
-            let (picked, tables) = search.decide(entry);
-            let mut calls = Calls::of(search.base.hosts());
-            add(&mut calls, search.calls);
-            (picked, tables, calls)
-        });
-        let breaches = set.breaches(message);
-        let extras = match &picked {
-            Picked::Later(route) => {
-                let with_args = Some(route.outcome()).filter(|outcome| outcome.has_args());
-                (with_args.is_some() || calls.is_some() || !breaches.is_empty()).then(|| {
-                    let extras =
-                        Extras::of(&route.program, &route.hosts, with_args, calls, (message, None), breaches);
-                    Box::new(extras)
-                })
-            }
-            Picked::Base(chosen) => {
-                let outcome = chosen.outcome(&set.program).filter(|outcome| outcome.has_args());
-                set.extras(outcome, calls, (message, None), breaches)
-            }
-            Picked::Nothing => set.extras(None, calls, (message, None), breaches),
-        };
-        LiveDecision::new(rules, entry, Answer::Both(picked, tables), extras)
-    })
+    let (choice, calls) = with_machines(snapshot, message, |machines| {
+        let mut search = Search { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
+        let end = search.search(search.start(entry));
+        let choice = walk::resolve(&mut search, end);
+        let mut calls = None;
+        machines.iter().for_each(|machine| add(&mut calls, Calls::of(machine.hosts())));
+        (choice, calls)
+    });
+    let tables = tables(snapshot, entry, &choice);
+    let (segment, chosen) = match choice.chosen {
+        Some(Chosen::Rule(hit)) => (hit.segment, Some(Chosen::Rule(hit.rule))),
+        Some(Chosen::Default(table)) => (0, Some(Chosen::Default(table))),
+        None => (0, None),
+    };
+    let by = &snapshot.segments[segment].rules;
+    let outcome = chosen.and_then(|chosen| chosen.outcome(by.program()));
+    let with_args = outcome.filter(|outcome| outcome.has_args());
+    let extras = by.set.extras(with_args, calls, (message, None), rules.set.breaches(message));
+    LiveDecision::new(rules, entry, by, chosen, tables, extras)
+}
+
+/// The tables from the entry to the one of the chosen statement.
+fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
+    let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
+    let last = choice.chosen.map(|chosen| match chosen {
+        Chosen::Rule(hit) => hit.table,
+        Chosen::Default(table) => table,
+    });
+    decision::trail(snapshot.base.rules.program(), entry, jumps, last).into()
 }
 
 /// The names of all routes of a table that hold, in the order they are tried.
-pub(super) fn matched(view: &View, entry: TableId, message: &Json) -> Vec<String> {
-    let rules = &view.base.rules;
-    if !is_live(view, entry) {
+pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
+    let rules = &snapshot.base.rules;
+    if !is_live(snapshot, entry) {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
-    with_room(|room| {
-        let found = view.find(message, &mut room.found);
-        let set = &*rules.set;
-        let ids = RuleSet::with_scratch(|scratch| {
-            let mut base = Vm::json(&set.bytecode, &set.hosts, message, scratch);
-            base.use_index(set.index(), true);
-            base.leave_out(view.removed(), found.version.into());
-            base.matched(entry)
-        });
-        // Each with the number of base routes before it; a later route stands before the base route
-        // of that rank.
-        let base = ids.into_iter().filter_map(|id| {
-            Some((view.base.rank(id)?, true, set.program.rules[id.index()].name.to_string()))
-        });
-        let later = found.entries.iter().filter(|later| later.route.table == entry);
-        let later = later.filter(|later| later.route.holds(message, &mut room.scratch).0);
-        let later = later.map(|later| (later.before, false, later.route.name().to_string()));
-        let mut all: Vec<(u32, bool, String)> = later.chain(base).collect();
-        all.sort_by_key(|(rank, base, _)| (*rank, *base));
-        all.into_iter().map(|(.., name)| name).collect()
-    })
+    let mut all: Vec<(Key, &str)> = Vec::new();
+    with_machines(snapshot, message, |machines| {
+        for (segment, machine) in snapshot.segments.iter().zip(machines) {
+            let Some(table) = segment.local(entry) else { continue };
+            let rules = &segment.rules.program().rules;
+            let hits = machine.hits(table).into_iter();
+            all.extend(hits.map(|hit| (segment.key(hit.route), &*rules[hit.route.index()].name)));
+        }
+    });
+    all.sort_unstable();
+    all.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Joins what host functions did.
@@ -123,115 +118,75 @@ fn add(calls: &mut Option<Calls>, more: Option<Calls>) {
     }
 }
 
-/// A decision in the making.
-struct Search<'s, 'v> {
-    view: &'v View,
-    found: &'s Found<'v>,
-    message: &'s Json,
-    base: Vm<'s, JsonMessage<'s>>,
-    /// For the machines of the routes that came later.
-    scratch: &'s mut Scratch,
-    calls: Option<Calls>,
-}
-
-/// Where the search through a table goes on.
+/// A route that holds.
 #[derive(Clone, Copy)]
-struct Cursor {
+struct Hit {
+    /// The number of its segment.
+    segment: usize,
+    /// The route, by its number there.
+    rule: RuleId,
+    /// The table it stands in, and the one it jumps to, by their numbers in the base.
     table: TableId,
-    /// The rank among the base's routes.
-    rank: u32,
-    /// The place among those that came later.
-    next: usize,
+    goto: Option<TableId>,
 }
 
-/// A jump that was taken: where to go on when its table chooses nothing, and how many tables the way
-/// up to it has.
-struct Frame {
-    behind: Cursor,
-    tables: usize,
+/// A decision in the making.
+struct Search<'v, 's, 'm> {
+    snapshot: &'v Snapshot,
+    machines: &'m mut Machines<'s>,
+    /// The tables that chose nothing.
+    exhausted: SmallVec<[TableId; 8]>,
 }
 
-/// How the search through a table ends.
-enum End {
-    Pick(Picked),
-    Goto(TableId, Cursor),
-    Continue(TableId),
-    Nothing,
-}
-
-impl Search<'_, '_> {
-    /// What is chosen, and the tables on the way there.
-    fn decide(&mut self, entry: TableId) -> (Picked, Trail) {
-        let mut tables = Trail::from_slice(&[entry]);
-        let mut frames = SmallVec::<[Frame; 8]>::new();
-        // A table that chose nothing once in a decision will choose nothing again.
-        let mut vain = SmallVec::<[TableId; 8]>::new();
-        let mut at = self.start(entry);
-        loop {
-            let next = match self.search(at) {
-                End::Pick(picked) => return (picked, tables),
-                End::Goto(inner, behind) => {
-                    frames.push(Frame { behind, tables: tables.len() });
-                    Some(inner)
-                }
-                End::Continue(inner) => Some(inner),
-                End::Nothing => None,
-            };
-            match next.filter(|next| !vain.contains(next)) {
-                Some(next) => {
-                    tables.push(next);
-                    at = self.start(next);
-                }
-                None => {
-                    let Some(frame) = frames.pop() else {
-                        return (Picked::Nothing, Trail::from_slice(&[entry]));
-                    };
-                    vain.extend(tables.drain(frame.tables..));
-                    at = frame.behind;
-                }
+impl Search<'_, '_, '_> {
+    /// The first route of a table that holds, behind a key.
+    fn first(&mut self, table: TableId, behind: Option<Key>) -> Option<(Key, Hit)> {
+        let mut best: Option<(Key, Hit)> = None;
+        let snapshot = self.snapshot;
+        for (number, segment) in snapshot.segments.iter().enumerate() {
+            let Some(local) = segment.local(table) else { continue };
+            let from = behind.map_or(0, |key| segment.up_to(local, key));
+            let to = best.map_or(u32::MAX, |(key, _)| segment.before(local, key));
+            if from >= to {
+                continue;
+            }
+            if let Some(hit) = self.machines[number].first(local, from..to) {
+                let goto = hit.goto.map(|inner| segment.global(inner));
+                best = Some((segment.key(hit.route), Hit { segment: number, rule: hit.route, table, goto }));
             }
         }
+        best
+    }
+}
+
+/// A place is the key of the route behind which the search through a table goes on.
+impl Searcher for Search<'_, '_, '_> {
+    type Place = (TableId, Option<Key>);
+    type Rule = Hit;
+
+    fn start(&self, table: TableId) -> (TableId, Option<Key>) {
+        (table, None)
     }
 
-    fn start(&self, table: TableId) -> Cursor {
-        let next = self.found.entries.partition_point(|entry| entry.route.table < table);
-        Cursor { table, rank: 0, next }
-    }
-
-    /// Searches a table from a cursor on.
-    fn search(&mut self, at: Cursor) -> End {
-        let base = self.base.first(at.table, at.rank..u32::MAX);
-        let bound = base.map_or(u32::MAX, |found| found.rank);
-        let mut next = at.next;
-        while let Some(entry) = self.found.entries.get(next).filter(|entry| entry.route.table == at.table) {
-            if entry.before > bound {
-                break;
+    fn search(&mut self, (table, behind): Self::Place) -> End<Self::Place, Hit> {
+        match self.first(table, behind) {
+            Some((key, route @ Hit { goto: Some(inner), .. })) => {
+                End::Goto { route, table: inner, behind: (table, Some(key)) }
             }
-            next += 1;
-            if self.holds(entry) {
-                let behind = Cursor { rank: entry.before, next, ..at };
-                return match entry.route.goto {
-                    Some((inner, _)) => End::Goto(inner, behind),
-                    None => End::Pick(Picked::Later(Arc::clone(&entry.route))),
-                };
-            }
-        }
-        match base {
-            Some(found) => match found.goto {
-                Some(inner) => End::Goto(inner, Cursor { rank: found.rank + 1, next, ..at }),
-                None => End::Pick(Picked::Base(Chosen::Rule(found.route))),
-            },
-            None => match &self.view.base.rules.program().tables[at.table.index()].default {
+            Some((_, route)) => End::Choose(route),
+            None => match &self.snapshot.base.rules.program().tables[table.index()].default {
                 Some(Outcome::Goto(inner)) => End::Continue(*inner),
-                Some(_) => End::Pick(Picked::Base(Chosen::Default(at.table))),
+                Some(_) => End::Default(table),
                 None => End::Nothing,
             },
         }
     }
 
-    fn holds(&mut self, entry: &Entry) -> bool {
-        let (holds, calls) = entry.route.holds(self.message, self.scratch);
-        add(&mut self.calls, calls);
-        holds
+    fn is_exhausted(&self, table: TableId) -> bool {
+        self.exhausted.contains(&table)
+    }
+
+    fn exhaust(&mut self, table: TableId) {
+        self.exhausted.push(table);
     }
 }

@@ -1,14 +1,12 @@
 //! A decision by live rules: it keeps what it tells of alive, whatever becomes of the rules.
 
-use super::route::Route;
-use crate::decision::{Choice, Chosen};
+use crate::decision::Chosen;
 use crate::engine::decision::{self, Decision, Extras, FlowHit, NextNodes, Told};
 use crate::engine::{Breach, HostFailure, Rules};
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A decision by [`LiveRules`](crate::LiveRules). Says what [`Decision`] says, and serializes to the
@@ -17,29 +15,15 @@ use std::time::Duration;
 pub struct LiveDecision {
     rules: Rules,
     entry: TableId,
-    answer: Answer,
+    /// The rules that the chosen statement is one of: the base's, or some that came later.
+    by: Rules,
+    chosen: Option<Chosen>,
+    tables: Trail,
     extras: Option<Box<Extras>>,
 }
 
 /// The tables from the entry to the one of the chosen statement.
 pub(super) type Trail = SmallVec<[TableId; 4]>;
-
-/// What was chosen.
-#[derive(Clone)]
-pub(super) enum Answer {
-    /// By the base alone.
-    Base(Choice),
-    /// By the base and what came later.
-    Both(Picked, Trail),
-}
-
-/// A chosen statement.
-#[derive(Clone)]
-pub(super) enum Picked {
-    Nothing,
-    Base(Chosen),
-    Later(Arc<Route>),
-}
 
 impl std::fmt::Debug for LiveDecision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -55,37 +39,27 @@ impl LiveDecision {
     /// A decision of the base's own.
     pub(super) fn of_base(rules: &Rules, decision: Decision<'_>) -> LiveDecision {
         let Decision { entry, choice, extras, .. } = decision;
-        LiveDecision { rules: rules.clone(), entry, answer: Answer::Base(choice), extras }
+        let tables = choice.tables(rules.program(), entry).into();
+        LiveDecision::new(rules, entry, rules, choice.chosen, tables, extras)
     }
 
     pub(super) fn new(
         rules: &Rules,
         entry: TableId,
-        answer: Answer,
+        by: &Rules,
+        chosen: Option<Chosen>,
+        tables: Trail,
         extras: Option<Box<Extras>>,
     ) -> LiveDecision {
-        LiveDecision { rules: rules.clone(), entry, answer, extras }
+        LiveDecision { rules: rules.clone(), entry, by: by.clone(), chosen, tables, extras }
     }
 
     fn program(&self) -> &Program {
         self.rules.program()
     }
 
-    fn picked(&self) -> (Option<Chosen>, Option<&Route>) {
-        match &self.answer {
-            Answer::Base(choice) => (choice.chosen, None),
-            Answer::Both(Picked::Base(chosen), _) => (Some(*chosen), None),
-            Answer::Both(Picked::Later(route), _) => (None, Some(route)),
-            Answer::Both(Picked::Nothing, _) => (None, None),
-        }
-    }
-
     fn outcome(&self) -> Option<&Outcome> {
-        match self.picked() {
-            (Some(chosen), _) => chosen.outcome(self.program()),
-            (None, Some(route)) => Some(route.outcome()),
-            (None, None) => None,
-        }
+        self.chosen?.outcome(self.by.program())
     }
 
     /// The entry decided by.
@@ -95,15 +69,12 @@ impl LiveDecision {
 
     /// The name of the chosen route, `default`, or `None` when nothing was chosen.
     pub fn chosen(&self) -> Option<&str> {
-        match self.picked() {
-            (Some(chosen), _) => Some(chosen.name(self.program())),
-            (None, route) => route.map(|route| &**route.name()),
-        }
+        self.chosen.map(|chosen| chosen.name(self.by.program()))
     }
 
     /// Whether a default answered.
     pub fn is_default(&self) -> bool {
-        matches!(self.picked().0, Some(Chosen::Default(_)))
+        matches!(self.chosen, Some(Chosen::Default(_)))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
@@ -134,7 +105,7 @@ impl LiveDecision {
 
     /// The flow whose pattern was found.
     pub fn flow(&self) -> Option<FlowHit<'_>> {
-        decision::flow(self.program(), self.outcome()?)
+        decision::flow(self.by.program(), self.outcome()?)
     }
 
     /// The next nodes that a router chose.
@@ -144,11 +115,7 @@ impl LiveDecision {
 
     /// The tables from the entry to the one of the chosen route, both included.
     pub fn path(&self) -> Vec<&str> {
-        let tables = match &self.answer {
-            Answer::Base(choice) => choice.tables(self.program(), self.entry).into(),
-            Answer::Both(_, tables) => tables.clone(),
-        };
-        tables.into_iter().map(|table| &*self.program().tables[table.index()].name).collect()
+        self.tables.iter().map(|table| &*self.program().tables[table.index()].name).collect()
     }
 
     /// The generation of the base: greater after a merge.
