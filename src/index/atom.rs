@@ -22,9 +22,9 @@ pub type SetId = u32;
 pub enum Atom {
     /// A literal in a subject's text.
     Literal(u32, u32),
-    /// A value's class, through an attribute.
+    /// The equivalence class of an attribute's value.
     Class(u32, Class),
-    /// A text among a list's elements, through an attribute.
+    /// A text among the elements of an attribute's list.
     Element(u32, Box<str>),
 }
 
@@ -301,7 +301,7 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// What the texts of a predicate must hold.
+    /// The literals that the texts of a predicate must hold.
     fn prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {

@@ -1,4 +1,4 @@
-//! Many routes at once: for each attribute that enough of them look through, one bit a route and class of
+//! Many routes at once: for each attribute that enough of them test, one bit a route and equivalence class of
 //! values, set unless the class rules the route out. The bits of a message's classes, joined by
 //! `and`, leave the routes that only their whole conditions can decide.
 //!
@@ -18,7 +18,7 @@ pub struct Bitmap {
     pub columns: Vec<Column>,
 }
 
-/// What one attribute says about the routes of a block.
+/// What one attribute says about the routes of a bitmap.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// The attribute.
@@ -33,7 +33,7 @@ pub struct Column {
 
 /// More rows would cost more memory than their sharpness is worth; neighbours are joined.
 const MAX_ROWS: usize = 256;
-/// An attribute that fewer than one in so many routes of a block look through is left to the routes.
+/// An attribute that fewer than one in so many routes of a bitmap test is left to the routes.
 const MIN_SHARE: usize = 50;
 /// More columns than these would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;

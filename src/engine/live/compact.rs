@@ -25,16 +25,22 @@ impl Shared {
         }
         let shared = Arc::clone(self);
         let started = std::thread::Builder::new().name("rulec-compact".to_owned()).spawn(move || {
-            let _done = Compacting(&shared);
+            let compacting = Compacting(&shared);
             while shared.compact() {}
+            std::mem::forget(compacting);
+            shared.idle.notify_all();
         });
         writer.compacting = started.is_ok();
     }
 
-    /// Compacts once; false when there is nothing to be done.
+    /// Compacts once; false when there is nothing to be done, which ends it under the same lock: an edit
+    /// that comes later starts it again.
     fn compact(&self) -> bool {
         let mut writer = self.lock();
-        let Some(old) = writer.due() else { return false };
+        let Some(old) = writer.due() else {
+            writer.compacting = false;
+            return false;
+        };
         let base = Arc::clone(&writer.base);
         let routes = writer.living_in(&old);
         let mut compiled = Ok(None);
@@ -58,7 +64,7 @@ impl Shared {
             }
             // Each alone they go on as before.
             Err(()) => {
-                writer.incompatible = true;
+                (writer.incompatible, writer.compacting) = (true, false);
                 false
             }
         }
@@ -80,7 +86,7 @@ fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, Place)>) -> Opti
     by_name.is_empty().then(|| Segment::young(rules, base, ordered))
 }
 
-/// Says that compacting has ended, when it panics too.
+/// Says that compacting has ended when it panics.
 struct Compacting<'s>(&'s Shared);
 
 impl Drop for Compacting<'_> {
