@@ -161,7 +161,7 @@ pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError
         && chunk.tables.len() == program.tables.len()
         && chunk.externs as usize == program.externs.len()
         && chunk.values.len() == program.values.len()
-        && index.as_ref().is_none_or(|index| index.tables.len() == program.tables.len());
+        && index.as_ref().is_none_or(|index| index.fits(&chunk));
     if !fits {
         return Err(Fault("the program and its bytecode do not belong together").into());
     }

@@ -4,52 +4,68 @@
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use smallvec::SmallVec;
 
-/// The answer of a table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+/// The answer of a table; `R` names a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice<R = RuleId> {
     /// The statement that was chosen; `None` when no route holds and no default answers.
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<Chosen<R>>,
     /// The routes whose `goto` was taken to get there, outermost first. A `default -> goto` is no
     /// route and leaves no mark here; [`Choice::tables`] follows it all the same.
-    pub path: SmallVec<[RuleId; 4]>,
+    pub path: SmallVec<[R; 4]>,
 }
 
 /// The statement that was chosen. Its outcome is always a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Chosen {
+pub enum Chosen<R = RuleId> {
     /// A rule.
-    Rule(RuleId),
+    Rule(R),
     /// The default of this table.
     Default(TableId),
 }
 
-impl Choice {
+impl<R> Choice<R> {
     /// Nothing was chosen.
-    pub fn nothing() -> Choice {
-        Choice::default()
+    pub fn nothing() -> Choice<R> {
+        Choice { chosen: None, path: SmallVec::new() }
     }
 
     /// Chosen without a jump.
     #[inline]
-    pub(crate) fn at_once(chosen: Chosen) -> Choice {
+    pub(crate) fn at_once(chosen: Chosen<R>) -> Choice<R> {
         Choice { chosen: Some(chosen), path: SmallVec::new() }
     }
+}
 
+impl Choice {
     /// The tables walked through from `entry` to the one of the chosen statement, both included.
     pub fn tables(&self, program: &Program, entry: TableId) -> Vec<TableId> {
-        let mut tables = vec![entry];
-        for &jump in &self.path {
+        let jumps = self.path.iter().filter_map(|jump| {
             let route = &program.rules[jump.index()];
-            follow_defaults(program, &mut tables, route.table);
-            if let Outcome::Goto(inner) = route.outcome {
-                tables.push(inner);
+            match route.outcome {
+                Outcome::Goto(inner) => Some((route.table, inner)),
+                _ => None,
             }
-        }
-        if let Some(chosen) = self.chosen {
-            follow_defaults(program, &mut tables, chosen.table(program));
-        }
-        tables
+        });
+        trail(program, entry, jumps, self.chosen.map(|chosen| chosen.table(program)))
     }
+}
+
+/// The tables walked through from `entry` by jumps, each from a table to another, to the last one.
+pub(crate) fn trail(
+    program: &Program,
+    entry: TableId,
+    jumps: impl Iterator<Item = (TableId, TableId)>,
+    last: Option<TableId>,
+) -> Vec<TableId> {
+    let mut tables = vec![entry];
+    for (from, to) in jumps {
+        follow_defaults(program, &mut tables, from);
+        tables.push(to);
+    }
+    if let Some(last) = last {
+        follow_defaults(program, &mut tables, last);
+    }
+    tables
 }
 
 /// Appends the tables that `default -> goto` leads through, until `wanted`.

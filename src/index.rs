@@ -3,48 +3,51 @@
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`required`](mod@required) | which literals must a text hold for a text predicate to be true? |
-//! | [`lens`] | which values do all tests answer alike? |
+//! | [`prefilter`] | which literals must a text hold for a text predicate to be true? |
+//! | [`attribute`] | which values do all tests answer alike? |
 //! | [`atom`] | what can be looked up in a message, and what does a predicate need of it? |
-//! | [`limits`] | for which values may a condition hold? |
-//! | [`block`] | which of many routes do single values rule out? |
+//! | [`ranges`] | for which values may a condition hold? |
+//! | [`bitmap`] | which of many routes do single values rule out? |
 //! | [`build`](mod@build) | by which key is each route found? |
-//! | [`estimate`] | is that faster than trying the routes one by one? |
+//! | [`cost`] | is that faster than trying the routes one by one? |
 //! | [`mod@plan`] | how is each route found, for people to read? |
 //! | [`texts`] | which of many texts is this? |
 //! | [`scan`] | which of many literals occur in a text? |
-//! | [`single`] | by which keys is a route found that came later? |
+//! | [`lookup`] | which routes may hold for a message? |
+//! | `tombstones` | which routes were removed since the index was built? |
 //!
 //! The contract, held by the differential test: a route whose condition holds is always among those
 //! found. It rests on conditions that cannot fail (see the language page): what is skipped would have
 //! changed nothing. What is found may still not hold; the machine tests the whole condition.
 //!
 //! Each route of a table has one way to be found. Most have *keys*: literals, values or list elements
-//! of which a message must hold one. Each key has a *posting*: the ranks of its routes, in order, with
-//! *guards* that rule most of them out by their other values before a condition is run. The other
-//! routes lie in the table's *root* block, where bits rule most of them out.
+//! of which a message must hold one. Each key has a *posting list*: the ranks of its routes, in order,
+//! with *guards* that rule most of them out by their other values before a condition is run. The other
+//! routes are the table's *residual*, a bitmap in which bits rule most of them out.
 
 pub mod atom;
-pub mod block;
+pub mod attribute;
+pub mod bitmap;
 pub mod build;
-pub mod estimate;
-pub mod lens;
-pub mod limits;
+pub mod cost;
+pub mod lookup;
 pub mod plan;
-pub mod required;
+pub mod prefilter;
+pub mod ranges;
 pub mod scan;
-pub mod single;
 pub mod texts;
+pub(crate) mod tombstones;
 
+use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
 use crate::codec::{Fault, Reader, Stored, Writer, stored};
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
 use atom::Literals;
-use block::Block;
+use attribute::{Class, Classes};
+use bitmap::Bitmap;
 use hashbrown::HashMap;
-use lens::{Class, Classes};
 use scan::Scanner;
 
 pub use build::build;
@@ -56,7 +59,7 @@ pub struct Index {
     /// The texts that are scanned.
     pub subjects: Vec<SubjectIndex>,
     /// The values that are looked up.
-    pub lenses: Vec<LensIndex>,
+    pub attributes: Vec<AttributeIndex>,
     /// Each table's routes.
     pub tables: Vec<TableIndex>,
     /// The keys.
@@ -65,13 +68,22 @@ pub struct Index {
     pub literals: Vec<Option<Literals>>,
     /// How many literals all subjects have.
     pub literal_count: u32,
+    /// How many texts a decision keeps prepared: those of [`Chunk::texts`], then the index's own.
+    pub texts: u32,
 }
 
 impl Index {
     /// Whether an index could be of use to any table: whether it is worth building.
     pub fn is_worthwhile(normal: &Normal) -> bool {
-        let costs = |routes: &Vec<NRoute>| estimate::linear(normal, routes.iter().map(|route| route.cond));
-        normal.tables.iter().any(|routes| costs(routes) > estimate::PROBE + estimate::LOOK)
+        let costs = |routes: &Vec<NRoute>| cost::linear(normal, routes.iter().map(|route| route.cond));
+        normal.tables.iter().any(|routes| costs(routes) > cost::LOOKUP + cost::VALUE)
+    }
+
+    /// Whether the index may belong to a chunk: a decision keeps no more texts than have a use.
+    pub fn fits(&self, chunk: &Chunk) -> bool {
+        let forms: usize = self.subjects.iter().map(|subject| subject.forms.len()).sum();
+        self.tables.len() == chunk.tables.len()
+            && self.texts as usize <= chunk.texts.len() + self.attributes.len() + forms
     }
 
     /// Whether deciding by a table is faster with the index than without.
@@ -85,12 +97,8 @@ impl Index {
 pub struct SubjectIndex {
     /// Where the text comes from.
     pub operand: Operand,
-    /// Whether it is folded first.
-    pub fold: bool,
-    /// Whether it is scanned without being normalised.
-    pub plain: bool,
-    /// The normalising modes in which it is scanned too.
-    pub modes: Vec<TextMode>,
+    /// The forms in which it is scanned, where they differ.
+    pub forms: Vec<TextForm>,
     /// The literals.
     pub scanner: Scanner,
     /// The number of its first literal among those of all subjects.
@@ -99,14 +107,23 @@ pub struct SubjectIndex {
     pub keys: Lists,
 }
 
+/// A form in which a text is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextForm {
+    /// How it is prepared.
+    pub mode: TextMode,
+    /// The number under which the decision keeps it prepared; [`UNKEPT`](crate::text::prepared::UNKEPT) for a text read as it is.
+    pub text: u32,
+}
+
 /// A value that is looked up.
 #[derive(Debug)]
-pub struct LensIndex {
+pub struct AttributeIndex {
     /// Where it comes from.
     pub operand: Operand,
     /// How texts are prepared.
-    pub mode: TextMode,
-    /// The classes of values.
+    pub form: TextForm,
+    /// The equivalence classes of values.
     pub classes: Classes,
     /// The keys of each class.
     pub keys: Lists,
@@ -119,7 +136,7 @@ pub struct LensIndex {
 pub struct Key {
     /// The table.
     pub table: u32,
-    /// The routes, in [`TableIndex::postings`].
+    /// The routes, in [`TableIndex::lists`].
     pub posting: u32,
 }
 
@@ -127,38 +144,46 @@ pub struct Key {
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// The routes that have keys, by key.
+    pub lists: Vec<PostingList>,
+    /// The postings of the short lists, one behind the other.
     pub postings: Vec<Posting>,
-    /// What the short ones hold, one behind the other.
-    pub posted: Vec<Posted>,
-    /// The others.
-    pub root: Block,
+    /// The routes without keys.
+    pub residual: Bitmap,
     /// The subjects in which its keys are looked for.
     pub subjects: Vec<u32>,
-    /// The lenses through which its keys are looked for.
-    pub lenses: Vec<u32>,
+    /// The attributes through which its keys are looked for.
+    pub attributes: Vec<u32>,
     /// What a decision costs by trying the routes one by one: a guess in nanoseconds.
     pub linear: f64,
     /// What it costs with the index.
     pub indexed: f64,
 }
 
+impl TableIndex {
+    /// The postings of a short list.
+    #[inline]
+    pub fn postings(&self, start: u32, end: u32) -> &[Posting] {
+        self.postings.get(start as usize..end as usize).unwrap_or_default()
+    }
+}
+
 /// The routes of a key.
 #[derive(Debug)]
-pub enum Posting {
-    /// Some of [`TableIndex::posted`], their ranks ascending.
-    List {
+pub enum PostingList {
+    /// Some of [`TableIndex::postings`], their ranks ascending.
+    Range {
         /// The first.
         start: u32,
         /// Behind the last.
         end: u32,
     },
     /// Many, which bits narrow down.
-    Block(Box<Block>),
+    Bitmap(Box<Bitmap>),
 }
 
 /// A route under a key. One with alternatives stands there for each of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Posted {
+pub struct Posting {
     /// Its rank in its table.
     pub rank: u32,
     /// What rules it out without its condition being tried.
@@ -168,8 +193,8 @@ pub struct Posted {
 /// A route holds only for messages whose value has a class from `from` to below `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// The lens through which the value is looked at; [`Guard::NONE`] has a lens that there is not.
-    pub lens: u32,
+    /// The attribute through which the value is looked at; [`Guard::NONE`] has an attribute that there is not.
+    pub attribute: u32,
     /// The first class.
     pub from: Class,
     /// Behind the last one.
@@ -178,7 +203,7 @@ pub struct Guard {
 
 impl Guard {
     /// Rules nothing out.
-    pub const NONE: Guard = Guard { lens: u32::MAX, from: 0, to: u32::MAX };
+    pub const NONE: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 
 /// Short lists one behind the other, numbered.
@@ -221,30 +246,31 @@ impl Lists {
     }
 }
 
-stored!(struct SubjectIndex { operand, fold, plain, modes, scanner, first, keys });
+stored!(struct SubjectIndex { operand, forms, scanner, first, keys });
+stored!(struct TextForm { mode, text });
 stored!(struct Key { table, posting });
-stored!(struct TableIndex { postings, posted, root, subjects, lenses, linear, indexed });
-stored!(enum Posting { 0 List { start, end }, 1 Block(block) });
+stored!(struct TableIndex { lists, postings, residual, subjects, attributes, linear, indexed });
+stored!(enum PostingList { 0 Range { start, end }, 1 Bitmap(bitmap) });
 
-impl Stored for Posted {
+impl Stored for Posting {
     fn write(&self, to: &mut Writer) {
         self.rank.write(to);
         self.guards.iter().for_each(|guard| guard.write(to));
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(Posted { rank: u32::read(from)?, guards: [Guard::read(from)?, Guard::read(from)?] })
+        Ok(Posting { rank: u32::read(from)?, guards: [Guard::read(from)?, Guard::read(from)?] })
     }
 }
 
-stored!(struct Guard { lens, from, to });
+stored!(struct Guard { attribute, from, to });
 stored!(struct Lists { ends, items });
 
-impl Stored for LensIndex {
+impl Stored for AttributeIndex {
     fn write(&self, to: &mut Writer) {
-        let LensIndex { operand, mode, classes, keys, elements } = self;
+        let AttributeIndex { operand, form, classes, keys, elements } = self;
         operand.write(to);
-        mode.write(to);
+        form.write(to);
         classes.write(to);
         keys.write(to);
         let mut elements: Vec<(&Box<str>, &Box<[u32]>)> = elements.iter().collect();
@@ -257,9 +283,9 @@ impl Stored for LensIndex {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(LensIndex {
+        Ok(AttributeIndex {
             operand: Stored::read(from)?,
-            mode: Stored::read(from)?,
+            form: Stored::read(from)?,
             classes: Stored::read(from)?,
             keys: Stored::read(from)?,
             elements: Vec::<(Box<str>, Box<[u32]>)>::read(from)?.into_iter().collect(),
@@ -269,22 +295,24 @@ impl Stored for LensIndex {
 
 impl Stored for Index {
     fn write(&self, to: &mut Writer) {
-        let Index { subjects, lenses, tables, keys, literals, literal_count: _ } = self;
+        let Index { subjects, attributes, tables, keys, literals, literal_count: _, texts } = self;
         subjects.write(to);
-        lenses.write(to);
+        attributes.write(to);
         tables.write(to);
         keys.write(to);
         literals.write(to);
+        texts.write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
         let mut index = Index {
             subjects: Stored::read(from)?,
-            lenses: Stored::read(from)?,
+            attributes: Stored::read(from)?,
             tables: Stored::read(from)?,
             keys: Stored::read(from)?,
             literals: Stored::read(from)?,
             literal_count: 0,
+            texts: Stored::read(from)?,
         };
         // A decision keeps a cell for each literal, so their number is counted, not believed.
         for subject in &index.subjects {

@@ -73,12 +73,13 @@ mod trace;
 mod ty;
 mod value;
 mod vm;
+mod walk;
 
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, HostArgument, HostFunction,
-    HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier, TierUnavailable,
-    UnknownEntry, UnknownRoute,
+    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, HostArgument,
+    HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
+    TierUnavailable, UnknownEntry, UnknownRoute,
 };
 pub use explain::{Explanation, RenderOptions};
 pub use host::HostFailure;

@@ -9,6 +9,7 @@
 //! | [`glob`] | does the whole text fit a `like` pattern? |
 //! | [`pattern`] | how are regular expressions compiled? |
 //! | [`lazy`] | and when? |
+//! | [`prepared`] | which texts of a decision have been prepared already? |
 //! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
 //! | [`mod@bucket`] | into which of 100 stable buckets does a key fall? |
 //!
@@ -21,6 +22,7 @@ pub mod lazy;
 pub mod normalize;
 pub mod parsed;
 pub mod pattern;
+pub mod prepared;
 pub mod similarity;
 mod size;
 pub mod word;
@@ -32,6 +34,7 @@ pub use lazy::LazyRegex;
 pub use normalize::{Form, TextMode};
 pub use parsed::{keeping_parsed, parsed};
 pub use pattern::regex;
+pub use prepared::PreparedTexts;
 pub use similarity::{Scratch, Similarity, similarity};
 pub use size::{REGEX_SIZE_LIMIT, surely_compiles};
 pub use word::{contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};

@@ -11,13 +11,12 @@
 mod bound;
 #[cfg(feature = "jit")]
 pub(crate) mod compiled;
-mod follow;
+mod memo;
 mod message;
 mod outcome;
-mod probe;
-mod removed;
 mod rooted;
 mod scratch;
+mod tables;
 mod test;
 mod value;
 
@@ -27,25 +26,25 @@ pub(crate) mod tests;
 use crate::bytecode::chunk::{BlockKind, Shared};
 use crate::bytecode::instr::{BlockId, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
-use crate::decision::Choice;
 use crate::host::{Host, HostCalls};
-use crate::index::Index;
-use crate::sema::hir::{RuleId, SlotId, TableId};
+use crate::index::lookup::{Lookup, Workspace};
+use crate::index::tombstones::Tombstones;
+use crate::sema::hir::SlotId;
 #[cfg(test)]
 use crate::sema::normal::PredId;
+use crate::text::PreparedTexts;
 use crate::value::{Tri, Value, compare, compare_int_float};
+use crate::walk::End;
 use bumpalo::Bump;
-use scratch::{Parts, Prepared, Workspace, grow, recycle};
+use scratch::{Memory, Parts, grow, recycle};
 use serde_json::Value as Json;
 use std::cell::Cell;
 use std::cmp::Ordering;
 
 pub use bound::BoundVm;
-use follow::{Memo, follow};
+use memo::Memo;
 pub use message::{JsonMessage, Message, Record};
 pub use outcome::Computed;
-pub(crate) use probe::Found;
-pub(crate) use removed::Removed;
 pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
 
@@ -60,43 +59,18 @@ pub struct Vm<'a, M> {
     epoch: u32,
     /// Answers of predicates, then of shared conditions, then of tables that chose nothing.
     memo: &'a [Cell<u32>],
-    texts: &'a mut [Prepared],
+    texts: &'a mut PreparedTexts,
     cached: &'a mut [u32],
-    buffer: &'a mut String,
     similarity: &'a mut crate::text::similarity::Scratch,
     /// The elements of the loops, the cached values, then registers.
     values: Vec<Value<'a>>,
     home: &'a mut Vec<Value<'static>>,
-    index: Option<&'a Index>,
+    /// What the lookups work in, until they begin.
+    workspace: Option<&'a mut Workspace>,
+    lookup: Option<Lookup<'a>>,
     always_index: bool,
-    probe: &'a mut probe::Probe,
-    /// The routes that the index finds no more, as of a version.
-    removed: Option<(&'a Removed, u32)>,
-}
-
-/// The end of a condition or table block; `P` is a place in the code.
-pub(crate) enum End<P> {
-    Answer(bool),
-    Choose(RuleId),
-    Goto { route: RuleId, table: TableId, behind: P },
-    Default(TableId),
-    Continue(TableId),
-    Nothing,
-}
-
-impl<P> End<P> {
-    /// The same with another name for the place behind a jump.
-    #[inline]
-    fn map<Q>(self, place: impl FnOnce(P) -> Q) -> End<Q> {
-        match self {
-            End::Answer(holds) => End::Answer(holds),
-            End::Choose(route) => End::Choose(route),
-            End::Goto { route, table, behind } => End::Goto { route, table, behind: place(behind) },
-            End::Default(table) => End::Default(table),
-            End::Continue(table) => End::Continue(table),
-            End::Nothing => End::Nothing,
-        }
-    }
+    /// The routes that are left out, as of a version.
+    tombstones: Option<(&'a Tombstones, u64)>,
 }
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
@@ -109,9 +83,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
         let chunk = code.chunk();
-        let Parts { epoch, memo, workspace, slots, .. } = scratch.begin(chunk);
+        let Parts { epoch, memo, memory, slots, .. } = scratch.begin(chunk);
         let message = JsonMessage::new(chunk, message, slots, epoch);
-        Vm::new(code, hosts, message, epoch, memo, workspace)
+        Vm::new(code, hosts, message, epoch, memo, memory)
     }
 }
 
@@ -131,8 +105,8 @@ impl<'a> Vm<'a, Record<'a>> {
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Readies a decision over whatever gives the slots their values.
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
-        let Parts { epoch, memo, workspace, .. } = scratch.begin(code.chunk());
-        Vm::new(code, hosts, message, epoch, memo, workspace)
+        let Parts { epoch, memo, memory, .. } = scratch.begin(code.chunk());
+        Vm::new(code, hosts, message, epoch, memo, memory)
     }
 
     #[inline]
@@ -142,12 +116,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         message: M,
         epoch: u32,
         memo: &'a [Cell<u32>],
-        workspace: &'a mut Workspace,
+        memory: &'a mut Memory,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let Workspace { bump, texts, cached, buffer, similarity, values: home, probe } = workspace;
+        let Memory { bump, texts, cached, similarity, values: home, workspace } = memory;
         bump.reset();
-        grow(texts, chunk.texts.len());
+        texts.grow(chunk.texts.len());
         grow(cached, chunk.cached as usize);
         let mut values: Vec<Value<'a>> = recycle(std::mem::take(home));
         values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);
@@ -161,76 +135,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             memo,
             texts,
             cached,
-            buffer,
             similarity,
             values,
             home,
-            index: None,
+            workspace: Some(workspace),
+            lookup: None,
             always_index: false,
-            probe,
-            removed: None,
-        }
-    }
-
-    /// Decides with the help of an index over the same rules, where that is faster, or `always`.
-    #[inline]
-    pub fn use_index(&mut self, index: &'a Index, always: bool) {
-        self.probe.grow(index);
-        (self.index, self.always_index) = (Some(index), always);
-    }
-
-    /// Leaves out the routes removed up to a version, where it decides with the index.
-    pub(crate) fn leave_out(&mut self, removed: &'a Removed, version: u32) {
-        self.removed = Some((removed, version));
-    }
-
-    /// The first route of a table at or behind a rank that holds, found by the index.
-    pub(crate) fn first_from(&mut self, table: TableId, rank: u32) -> Option<Found> {
-        self.find(self.index?, table, rank as usize)
-    }
-
-    /// The index, where a table is decided with it.
-    pub(crate) fn index_of(&self, table: TableId) -> Option<&'a Index> {
-        self.index.filter(|index| self.always_index || index.serves(table))
-    }
-
-    /// Decides: the first route of the table that holds, or its default.
-    pub fn decide(&mut self, entry: TableId) -> Choice {
-        let (chunk, memo) = (self.chunk, self.memo());
-        let start = |vm: &Self, table| (table, vm.table_start(table));
-        let run = |vm: &mut Self, (table, at)| {
-            let end = match vm.index_of(table) {
-                Some(index) => vm.search(index, table, at),
-                None => vm.run::<false>(at, 0),
-            };
-            end.map(|at| (table, at))
-        };
-        let place = start(self, entry);
-        let end = run(self, place);
-        follow(self, chunk, &memo, end, start, run)
-    }
-
-    /// Every route of the table whose condition holds, in the order they are tried.
-    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
-        if let Some(index) = self.index_of(entry) {
-            return self.search_all(index, entry);
-        }
-        let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
-        (0..routes).filter_map(|position| Some(self.route(entry, position)?.0)).collect()
-    }
-
-    /// Tells whether the condition of the route at a position of a table's order holds.
-    pub fn run_route(&mut self, table: TableId, position: usize) -> bool {
-        self.route(table, position).is_some()
-    }
-
-    /// The route at a position of a table's order, and the table it jumps to, when it holds.
-    fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
-        let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
-        match self.run::<true>(code.start as usize, code.end as usize) {
-            End::Choose(route) => Some((route, None)),
-            End::Goto { route, table, .. } => Some((route, Some(table))),
-            _ => None,
+            tombstones: None,
         }
     }
 
@@ -259,16 +170,6 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     #[cfg(feature = "jit")]
     pub(crate) fn slot_value(&mut self, slot: usize) -> Value<'a> {
         *self.message.slot(slot)
-    }
-
-    /// Returns where the search through a table begins: a place in the code, or a rank with an index.
-    fn table_start(&self, table: TableId) -> usize {
-        if self.index_of(table).is_some() {
-            return 0;
-        }
-        let block = self.chunk.tables.get(table.index()).map(|table| table.block);
-        // Past the end is `Nothing`.
-        block.and_then(|block| self.chunk.blocks.get(block as usize)).map_or(usize::MAX, |b| b.start as usize)
     }
 
     /// The answers kept during this decision.

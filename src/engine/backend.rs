@@ -249,7 +249,7 @@ impl RuleSet {
 
     /// Lends a VM the index, when it may use it.
     #[inline]
-    fn lend_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
+    pub fn lend_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
         match indexing {
             Indexing::Never => {}
             Indexing::Auto => {

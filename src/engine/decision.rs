@@ -9,7 +9,7 @@ use super::set::Handle;
 use crate::decision::{Choice, Chosen};
 use crate::host::HostFailure;
 use crate::schema::Breach;
-use crate::sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
+use crate::sema::hir::{Outcome, Program, TableId, TableKind};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
@@ -37,22 +37,19 @@ pub struct Decision {
 pub(super) enum Answer {
     /// One by the rule set alone.
     Fixed(Choice),
-    /// One by live rules: a statement, and the tables from the entry to it.
-    Live(Picked, Trail),
+    /// One by live rules.
+    Live {
+        /// The segment that the statement is of; `None` for the rule set itself.
+        segment: Option<Arc<Handle>>,
+        /// The statement, by its number there.
+        chosen: Option<Chosen>,
+        /// The tables from the entry to it.
+        tables: Trail,
+    },
 }
 
 /// The tables from an entry to the one of the chosen statement.
 pub(super) type Trail = SmallVec<[TableId; 4]>;
-
-/// A choice of live rules.
-#[derive(Clone)]
-pub(super) enum Picked {
-    Nothing,
-    /// A statement of the rule set.
-    Base(Chosen),
-    /// A rule that came later, by its own program.
-    Later(Arc<Program>, RuleId),
-}
 
 /// A flow that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +87,11 @@ impl std::fmt::Debug for Decision {
 impl Decision {
     /// The chosen statement and the program it stands in.
     fn picked(&self) -> Option<(&Program, Chosen)> {
-        match &self.answer {
-            Answer::Fixed(Choice { chosen, .. }) => chosen.map(|chosen| (&self.rules.program, chosen)),
-            Answer::Live(Picked::Base(chosen), _) => Some((&self.rules.program, *chosen)),
-            Answer::Live(Picked::Later(program, rule), _) => Some((program, Chosen::Rule(*rule))),
-            Answer::Live(Picked::Nothing, _) => None,
-        }
+        let (rules, chosen) = match &self.answer {
+            Answer::Fixed(choice) => (&self.rules, choice.chosen),
+            Answer::Live { segment, chosen, .. } => (segment.as_ref().unwrap_or(&self.rules), *chosen),
+        };
+        chosen.map(|chosen| (&rules.program, chosen))
     }
 
     pub(super) fn outcome(&self) -> Option<&Outcome> {
@@ -123,8 +119,8 @@ impl Decision {
     pub fn statement(&self) -> Option<Chosen> {
         match &self.answer {
             Answer::Fixed(choice) => choice.chosen,
-            Answer::Live(Picked::Base(chosen), _) => Some(*chosen),
-            Answer::Live(..) => None,
+            Answer::Live { segment: None, chosen, .. } => *chosen,
+            Answer::Live { .. } => None,
         }
     }
 
@@ -206,7 +202,7 @@ impl Decision {
         let program = &self.rules.program;
         let tables = match &self.answer {
             Answer::Fixed(choice) => choice.tables(program, self.entry).into(),
-            Answer::Live(_, tables) => tables.clone(),
+            Answer::Live { tables, .. } => tables.clone(),
         };
         tables.into_iter().map(|table| &*program.tables[table.index()].name).collect()
     }

@@ -3,26 +3,32 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `view` | what decisions look at: an immutable base, and what was edited since |
-//! | `find` | which of the later routes may hold for a message? |
-//! | `decide` | decisions by both |
-//! | `declarations` | compiling a route alone, with the declarations it mentions |
-//! | `route` | a route so compiled |
+//! | `segment` | rules compiled together, with tombstones: the base, and what came later |
+//! | `snapshot` | the segments as of a version: what decisions look at |
+//! | `decide` | decisions by segments |
+//! | `declarations` | compiling routes apart from the base, with the declarations they mention |
+//! | `route` | a route as it was written |
+//! | `jumps` | the jumps between tables |
 //! | `texts` | the texts behind the rules, with the edits in them |
 //! | `writer` | the state that edits change |
+//! | `base` | compiling the base |
+//! | `compact` | compiling young segments together |
 //! | `merge` | compiling a new base of the edited texts |
 //! | `error` | why an edit was refused |
 
+mod base;
+mod compact;
 mod decide;
 mod declarations;
 mod error;
-mod find;
+mod jumps;
 mod merge;
 mod route;
+mod segment;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod view;
 mod writer;
 
 pub use error::{EditError, UnknownRoute};
@@ -35,22 +41,22 @@ use crate::sema::hir::{ROUTES, TableId, TableKind};
 use crate::threads::Threads;
 use arc_swap::ArcSwap;
 use serde_json::Value as Json;
+use snapshot::Snapshot;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use texts::{Changes, Files};
-use view::View;
 use writer::{Edit, Writer};
 
 /// Rules whose routes come and go while they serve. Cheap to clone; clones are the same rules.
 ///
 /// A decision sees every edit that returned before it began, and of one that runs at the same time all
 /// or nothing. What an edit costs hardly depends on how many routes there are: the route is compiled
-/// alone and tried beside the others. Now and then a thread in the background compiles everything
-/// anew, which changes no answer; decisions and edits go on meanwhile.
+/// alone and looked up beside the others. A thread in the background compiles routes that came later
+/// together, and now and then everything anew, which changes no answer; decisions and edits go on
+/// meanwhile.
 ///
-/// What the compiler was told of engine and index counts for what has been merged; edits are always
-/// decided by the VM, with the index.
+/// What the compiler was told of the engine counts for what has been merged; with edits the VM decides.
 ///
 /// The texts are the truth: after any edits the rules answer as those of the edited files would,
 /// which [`LiveRules::texts`] returns.
@@ -74,18 +80,18 @@ pub struct LiveRules {
 struct Shared {
     compiler: Compiler,
     files: Files,
-    view: ArcSwap<View>,
+    snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
-    /// Told when a merge ends.
-    merged: Condvar,
+    /// Told when a merge ends, or compacting.
+    idle: Condvar,
     /// So many edits make a merge worth while; 0 leaves that to the number of routes.
     merge_after: AtomicUsize,
 }
 
 impl std::fmt::Debug for LiveRules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let view = self.shared.view.load();
-        write!(f, "LiveRules({:?}, edited: {})", view.base.rules, view.is_edited())
+        let snapshot = self.shared.snapshot.load();
+        write!(f, "LiveRules({:?}, edited: {})", snapshot.base.rules, snapshot.edited)
     }
 }
 
@@ -97,16 +103,16 @@ impl LiveRules {
     /// Every error and warning found, when one is an error.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
         let recorder = texts::Recorder::new(loader);
-        let compiled = merge::compile(&compiler, &recorder, path, true, Threads::All)?;
+        let compiled = base::compile(&compiler, &recorder, path, true, Threads::All)?;
         let files = recorder.finish(path, compiled.base.rules.sources());
-        let (view, writer) = Writer::new(compiled);
+        let writer = Writer::new(compiled);
         Ok(LiveRules {
             shared: Arc::new(Shared {
                 compiler,
                 files,
-                view: ArcSwap::new(view),
+                snapshot: ArcSwap::new(writer.snapshot()),
                 writer: Mutex::new(writer),
-                merged: Condvar::new(),
+                idle: Condvar::new(),
                 merge_after: AtomicUsize::new(0),
             }),
         })
@@ -139,7 +145,7 @@ impl LiveRules {
 
     /// Decides by the routes outside any table.
     pub fn decide(&self, message: &Json) -> Decision {
-        decide::decide(&self.shared.view.load(), TableId(0), message)
+        decide::decide(&self.shared.snapshot.load(), TableId(0), message)
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
@@ -147,7 +153,7 @@ impl LiveRules {
     /// # Errors
     /// As there.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
-        decide::decide_line(&self.shared.view.load(), TableId(0), text)
+        decide::decide_line(&self.shared.snapshot.load(), TableId(0), text)
     }
 
     /// Decides by the entry of that name.
@@ -155,14 +161,14 @@ impl LiveRules {
     /// # Errors
     /// When there is none.
     pub fn decide_in(&self, entry: &str, message: &Json) -> Result<Decision, UnknownEntry> {
-        let view = self.shared.view.load();
-        let table = view.base.rules.entry(entry)?.id();
-        Ok(decide::decide(&view, table, message))
+        let snapshot = self.shared.snapshot.load();
+        let table = snapshot.base.rules.entry(entry)?.id();
+        Ok(decide::decide(&snapshot, table, message))
     }
 
     /// The names of all routes outside any table that hold, in the order they are tried.
     pub fn matched(&self, message: &Json) -> Vec<String> {
-        decide::matched(&self.shared.view.load(), TableId(0), message)
+        decide::matched(&self.shared.snapshot.load(), TableId(0), message)
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts by
@@ -171,9 +177,9 @@ impl LiveRules {
     /// # Errors
     /// When there is no such entry.
     pub fn matched_in(&self, entry: &str, message: &Json) -> Result<Vec<String>, UnknownEntry> {
-        let view = self.shared.view.load();
-        let table = view.base.rules.entry(entry)?.id();
-        Ok(decide::matched(&view, table, message))
+        let snapshot = self.shared.snapshot.load();
+        let table = snapshot.base.rules.entry(entry)?.id();
+        Ok(decide::matched(&snapshot, table, message))
     }
 
     /// Explains the decision by the routes outside any table. What was edited since the last merge is
@@ -188,7 +194,7 @@ impl LiveRules {
 
     /// The compiled rules as of the last merge: all that was edited before is in them.
     pub fn rules(&self) -> Rules {
-        self.shared.view.load().base.rules.clone()
+        self.shared.snapshot.load().base.rules.clone()
     }
 
     /// Inserts a route outside any table: one `route` statement. It stands behind all others of its
@@ -247,18 +253,18 @@ impl LiveRules {
     /// When there is no such table.
     pub fn contains(&self, table: &str, name: &str) -> Result<bool, EditError> {
         let writer = self.shared.lock();
-        let table = self.table(&writer.view.base.rules, table)?;
+        let table = self.table(&writer.base.rules, table)?;
         Ok(writer.find(table, name).is_some())
     }
 
     /// The files with all edits in them: names and texts. Lists of words in files of their own are not
     /// among them.
     pub fn texts(&self) -> Vec<(String, String)> {
-        let (view, changes) = {
+        let (base, changes) = {
             let writer = self.shared.lock();
-            (Arc::clone(&writer.view), writer.changes())
+            (Arc::clone(&writer.base), writer.changes())
         };
-        changes.apply(&view.base)
+        changes.apply(&base.rules, &base.places)
     }
 
     /// Compiles everything anew now, with all edits so far, and waits for it. Decisions and edits by
@@ -272,7 +278,8 @@ impl LiveRules {
         self.shared.merge_now(writer)
     }
 
-    /// Waits for the merge that runs in the background, when there is one.
+    /// Waits for what runs in the background, when anything does: a merge, or compiling routes that
+    /// came later together.
     pub fn wait_for_merge(&self) {
         drop(self.shared.wait(self.shared.lock()));
     }
@@ -285,7 +292,7 @@ impl LiveRules {
 
     /// How many edits have not been merged yet.
     pub fn pending(&self) -> usize {
-        self.shared.lock().version as usize
+        self.shared.lock().edits
     }
 
     /// The table of routes of that name.
@@ -299,14 +306,15 @@ impl LiveRules {
 
     fn edit(&self, table: &str, edit: Edit<'_>) -> Result<(), EditError> {
         let shared = &self.shared;
-        let table = self.table(&shared.view.load().base.rules, table)?;
-        let prepared = edit.prepare(&shared.view.load().base.rules)?;
+        let table = self.table(&shared.snapshot.load().base.rules, table)?;
+        let prepared = edit.prepare(&shared.snapshot.load().base.rules)?;
         let mut writer = shared.lock();
         match writer.apply(&shared.compiler, table, prepared)? {
-            None => {}
+            None => shared.snapshot.store(writer.snapshot()),
             // Without a route that fixed a field's type others are read otherwise.
             Some(changes) => shared.rebuild(&mut writer, &changes)?,
         }
+        shared.compact_if_due(&mut writer);
         shared.merge_if_due(&mut writer);
         Ok(())
     }
@@ -317,21 +325,23 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no merge runs.
+    /// Waits until no merge runs, nor segments are compacted.
     fn wait<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
-        self.merged.wait_while(writer, |writer| writer.merging).unwrap_or_else(PoisonError::into_inner)
+        self.idle
+            .wait_while(writer, |writer| writer.merging || writer.compacting)
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Compiles a new base with these changes while no other edit is made.
     fn rebuild(&self, writer: &mut Writer, changes: &Changes) -> Result<(), CompileError> {
-        let texts = self.files.with(changes.apply(&writer.view.base));
-        let compiled = merge::compile(&self.compiler, &texts, &self.files.main, false, Threads::All)?;
-        let (view, fresh) = Writer::new(compiled);
-        // A merge that still runs finds that it comes too late.
-        let merging = writer.merging;
+        let texts = self.files.with(changes.apply(&writer.base.rules, &writer.base.places));
+        let compiled = base::compile(&self.compiler, &texts, &self.files.main, false, Threads::All)?;
+        let fresh = Writer::new(compiled);
+        // A merge that still runs finds that it comes too late, and so does compacting.
+        let (merging, compacting) = (writer.merging, writer.compacting);
         *writer = fresh;
-        writer.merging = merging;
-        self.view.store(view);
+        (writer.merging, writer.compacting) = (merging, compacting);
+        self.snapshot.store(writer.snapshot());
         Ok(())
     }
 }

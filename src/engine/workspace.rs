@@ -13,8 +13,8 @@ pub(crate) struct Workspace {
     pub machine: Scratch,
     /// The memory that messages are read into.
     pub input: InputScratch,
-    /// The memory of the machines of routes that came later, and the numbers of those routes.
-    pub later: (Scratch, Vec<u32>),
+    /// The memory of the machines of live rules, one for each segment.
+    pub segments: Vec<Scratch>,
     /// The memory that payloads are read into.
     pub rooted: RootedScratch,
 }

@@ -2,8 +2,8 @@
 //! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
 //! true.
 
-use super::lens::{Class, Classes, Named, Simple};
-use super::required::{Required, required};
+use super::attribute::{Class, Classes, Named, Simple};
+use super::prefilter::{Prefilter, prefilters};
 use crate::bytecode::chunk::{Check, Chunk, Operand, Search};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
 use crate::codec::stored;
@@ -22,9 +22,9 @@ pub type SetId = u32;
 pub enum Atom {
     /// A literal in a subject's text.
     Literal(u32, u32),
-    /// A value's class, through a lens.
+    /// The equivalence class of an attribute's value.
     Class(u32, Class),
-    /// A text among a list's elements, through a lens.
+    /// A text among the elements of an attribute's list.
     Element(u32, Box<str>),
 }
 
@@ -45,9 +45,17 @@ pub struct Subject {
     pub literals: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
 }
 
+impl Subject {
+    /// The modes under which the text is scanned.
+    pub fn forms(&self) -> impl Iterator<Item = TextMode> {
+        let own = self.plain.then_some(TextMode { fold: self.fold, form: Form::None });
+        own.into_iter().chain(self.modes.iter().copied())
+    }
+}
+
 /// A way to look at a value.
 #[derive(Debug)]
-pub struct Lens {
+pub struct Attribute {
     /// Where the value comes from.
     pub operand: Operand,
     /// A predicate that reads it.
@@ -76,14 +84,15 @@ pub struct Literals {
 /// What an index over a rule set looks up.
 #[derive(Debug)]
 pub struct Atoms<'c> {
-    chunk: &'c Chunk,
+    /// The bytecode.
+    pub chunk: &'c Chunk,
     /// The texts that are scanned.
     pub subjects: Vec<Subject>,
-    /// The lenses.
-    pub lenses: Vec<Lens>,
+    /// The attributes.
+    pub attributes: Vec<Attribute>,
     subject_of: HashMap<u64, u32>,
-    lens_of: HashMap<(u64, TextMode), u32>,
-    /// For each predicate the test and the lens, where it is a simple one.
+    attribute_of: HashMap<(u64, TextMode), u32>,
+    /// For each predicate the test and the attribute, where it is a simple one.
     simples: Vec<Option<(Simple, u32)>>,
     sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
     /// For each set how likely a message holds one of its atoms, from 0 to 1: a guess.
@@ -142,20 +151,21 @@ impl<'c> Atoms<'c> {
         let mut atoms = Atoms {
             chunk,
             subjects: Vec::new(),
-            lenses: Vec::new(),
+            attributes: Vec::new(),
             subject_of: HashMap::new(),
-            lens_of: HashMap::new(),
+            attribute_of: HashMap::new(),
             simples: Vec::new(),
             sets: HashMap::default(),
             likelihood: Vec::new(),
             sets_of: Vec::new(),
             literals: vec![None; chunk.preds.len()],
         };
-        atoms.find_lenses();
-        let required: Vec<Vec<Required>> = (0..chunk.preds.len()).map(|pred| atoms.required(pred)).collect();
-        atoms.find_subjects(&required);
-        for (pred, required) in required.into_iter().enumerate() {
-            let sets = atoms.sets_of_pred(pred, required);
+        atoms.find_attributes();
+        let prefilters: Vec<Vec<Prefilter>> =
+            (0..chunk.preds.len()).map(|pred| atoms.prefilters(pred)).collect();
+        atoms.find_subjects(&prefilters);
+        for (pred, prefilters) in prefilters.into_iter().enumerate() {
+            let sets = atoms.sets_of_pred(pred, prefilters);
             atoms.sets_of.push((!sets.is_empty()).then(|| sets.into()));
         }
         atoms.likelihood = atoms.likelihoods();
@@ -166,19 +176,21 @@ impl<'c> Atoms<'c> {
     fn likelihoods(&self) -> Vec<f64> {
         let literals = self.literals_by_number();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
-        elements.resize_with(self.lenses.len(), HashSet::default);
+        elements.resize_with(self.attributes.len(), HashSet::default);
         for atom in self.sets.keys().flatten() {
-            if let Atom::Element(lens, text) = atom {
-                elements[*lens as usize].insert(text);
+            if let Atom::Element(attribute, text) = atom {
+                elements[*attribute as usize].insert(text);
             }
         }
         let likelihood = |atom: &Atom| match atom {
             Atom::Literal(subject, number) => {
                 literal_likelihood(literals[*subject as usize][*number as usize])
             }
-            Atom::Class(lens, _) => 1.0 / (self.lenses[*lens as usize].classes.named() + 1) as f64,
+            Atom::Class(attribute, _) => {
+                1.0 / (self.attributes[*attribute as usize].classes.named() + 1) as f64
+            }
             // A list has one or two elements of those that rules ask for.
-            Atom::Element(lens, _) => 1.5 / (elements[*lens as usize].len() + 4) as f64,
+            Atom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
         };
         let mut likelihoods = vec![0.0; self.sets.len()];
         for (atoms, id) in &self.sets {
@@ -201,12 +213,12 @@ impl<'c> Atoms<'c> {
         all
     }
 
-    /// For each lens the values that its tests name, by class.
+    /// For each attribute the values that its tests name, by class.
     pub fn values_of_classes(&self) -> Vec<HashMap<Class, Named<'_>>> {
-        let mut values = vec![HashMap::new(); self.lenses.len()];
-        for (test, lens) in self.simples.iter().flatten() {
-            let classes = &self.lenses[*lens as usize].classes;
-            let values = &mut values[*lens as usize];
+        let mut values = vec![HashMap::new(); self.attributes.len()];
+        for (test, attribute) in self.simples.iter().flatten() {
+            let classes = &self.attributes[*attribute as usize].classes;
+            let values = &mut values[*attribute as usize];
             for text in test.texts() {
                 if let Some(class) = classes.of_text(text) {
                     values.entry(class).or_insert(Named::Text(text));
@@ -249,36 +261,36 @@ impl<'c> Atoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// The test and the lens of a predicate that one value's class answers.
+    /// The test and the attribute of a predicate that one value's class answers.
     pub fn simple(&self, pred: u32) -> Option<&(Simple, u32)> {
         self.simples.get(pred as usize)?.as_ref()
     }
 
-    fn lens(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
-        let lenses = &mut self.lenses;
-        *self.lens_of.entry((operand_key(operand), mode)).or_insert_with(|| {
-            lenses.push(Lens { operand, pred, mode, classes: Classes::default() });
-            lenses.len() as u32 - 1
+    fn attribute(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
+        let attributes = &mut self.attributes;
+        *self.attribute_of.entry((operand_key(operand), mode)).or_insert_with(|| {
+            attributes.push(Attribute { operand, pred, mode, classes: Classes::default() });
+            attributes.len() as u32 - 1
         })
     }
 
-    fn find_lenses(&mut self) {
+    fn find_attributes(&mut self) {
         for pred in 0..self.chunk.preds.len() as u32 {
             let operand = self.chunk.preds[pred as usize].left;
             let simple = Simple::of(self.chunk, pred).filter(|_| can_be_looked_at(self.chunk, operand));
-            let simple = simple.map(|(simple, mode)| (simple, self.lens(pred, operand, mode)));
+            let simple = simple.map(|(simple, mode)| (simple, self.attribute(pred, operand, mode)));
             self.simples.push(simple);
         }
         let (mut texts, mut numbers) =
-            (vec![Vec::new(); self.lenses.len()], vec![Vec::new(); self.lenses.len()]);
-        for (simple, lens) in self.simples.iter().flatten() {
-            texts[*lens as usize].extend(simple.texts());
-            numbers[*lens as usize].extend(simple.numbers());
+            (vec![Vec::new(); self.attributes.len()], vec![Vec::new(); self.attributes.len()]);
+        for (simple, attribute) in self.simples.iter().flatten() {
+            texts[*attribute as usize].extend(simple.texts());
+            numbers[*attribute as usize].extend(simple.numbers());
         }
         let named: Vec<Classes> =
             texts.into_iter().zip(numbers).map(|(texts, numbers)| Classes::new(texts, numbers)).collect();
-        for (lens, classes) in self.lenses.iter_mut().zip(named) {
-            lens.classes = classes;
+        for (attribute, classes) in self.attributes.iter_mut().zip(named) {
+            attribute.classes = classes;
         }
     }
 
@@ -289,12 +301,12 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// What the texts of a predicate must hold.
-    fn required(&self, pred: usize) -> Vec<Required> {
+    /// The literals that the texts of a predicate must hold.
+    fn prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
             Check::Keywords(id) if can_be_looked_at(self.chunk, pred.left) => {
-                self.chunk.keywords.get(id as usize).map_or_else(Vec::new, required)
+                self.chunk.keywords.get(id as usize).map_or_else(Vec::new, prefilters)
             }
             _ => Vec::new(),
         }
@@ -311,10 +323,10 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    fn find_subjects(&mut self, required: &[Vec<Required>]) {
-        for (pred, required) in required.iter().enumerate() {
+    fn find_subjects(&mut self, prefilters: &[Vec<Prefilter>]) {
+        for (pred, prefilters) in prefilters.iter().enumerate() {
             let operand = self.chunk.preds[pred].left;
-            if required.is_empty() || !self.kinds(operand).overlaps(KindSet::STRING) {
+            if prefilters.is_empty() || !self.kinds(operand).overlaps(KindSet::STRING) {
                 continue;
             }
             let mode = self.literal_mode(pred);
@@ -333,17 +345,17 @@ impl<'c> Atoms<'c> {
             let subject = &mut subjects[at as usize];
             if mode.form == Form::None {
                 subject.plain = true;
-                subject.fold |= mode.fold || required.iter().any(|required| required.folded);
+                subject.fold |= mode.fold || prefilters.iter().any(|prefilter| prefilter.folded);
             } else if !subject.modes.contains(&mode) {
                 subject.modes.push(mode);
             }
         }
     }
 
-    fn sets_of_pred(&mut self, pred: usize, required: Vec<Required>) -> Vec<SetId> {
+    fn sets_of_pred(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let info = &self.chunk.preds[pred];
         match info.check {
-            Check::Keywords(_) => self.keyword_sets(pred, required),
+            Check::Keywords(_) => self.keyword_sets(pred, prefilters),
             // `contains` of a list, asked for something that is no text.
             Check::Generic if info.ask == Ask::Op(Op::Contains) => Vec::new(),
             _ => self.class_set(pred).into_iter().collect(),
@@ -352,16 +364,16 @@ impl<'c> Atoms<'c> {
 
     /// A value that is one of few.
     fn class_set(&mut self, pred: usize) -> Option<SetId> {
-        let (simple, lens) = self.simples[pred].as_ref()?;
-        let classes = &self.lenses[*lens as usize].classes;
+        let (simple, attribute) = self.simples[pred].as_ref()?;
+        let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<Atom> = match simple {
-            Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*lens, classes.of(number.value()))],
-            Simple::Text(text) => vec![Atom::Class(*lens, classes.of_text(text)?)],
+            Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*attribute, classes.of(number.value()))],
+            Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_text(text)?)],
             // What only the test can tell of times, lists and dicts makes no key.
             Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
                 let texts = members.texts.iter().filter_map(|text| classes.of_text(text));
                 let numbers = members.numbers.iter().map(|number| classes.of(number.value()));
-                texts.chain(numbers).map(|class| Atom::Class(*lens, class)).collect()
+                texts.chain(numbers).map(|class| Atom::Class(*attribute, class)).collect()
             }
             _ => return None,
         };
@@ -383,46 +395,46 @@ impl<'c> Atoms<'c> {
             && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
     }
 
-    fn keyword_sets(&mut self, pred: usize, required: Vec<Required>) -> Vec<SetId> {
+    fn keyword_sets(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let info = &self.chunk.preds[pred];
         let Check::Keywords(id) = info.check else { return Vec::new() };
         let keywords = &self.chunk.keywords[id as usize];
         let kinds = self.kinds(info.left);
-        let all = keywords.all && required.len() > 1;
+        let all = keywords.all && prefilters.len() > 1;
         let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
         let is_list = keywords.search == Search::Contains && kinds.overlaps(KindSet::LIST);
         // An element equals the whole keyword, of which a text need only hold what is in all.
         let words: Vec<Box<str>> =
             keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
         let operand = info.left;
-        if required.is_empty() || (is_list && keywords.all && required.len() < words.len()) {
+        if prefilters.is_empty() || (is_list && keywords.all && prefilters.len() < words.len()) {
             return Vec::new();
         }
         let subject = self.subject_of.get(&operand_key(operand)).copied();
         let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
-        let lens = is_list.then(|| self.lens(pred as u32, operand, mode.text));
+        let attribute = is_list.then(|| self.attribute(pred as u32, operand, mode.text));
         let mut found = Vec::new();
         let mut sets = Vec::new();
-        for (at, required) in required.iter().enumerate() {
+        for (at, prefilter) in prefilters.iter().enumerate() {
             let mut atoms = Vec::new();
             if let Some(at) = subject {
                 let subject = &mut self.subjects[at as usize];
                 let fold = subject.fold && literal_mode.form == Form::None;
-                for literal in &required.literals {
+                for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
                     let next = subject.literals.len() as u32;
                     let number = *subject.literals.entry(literal.into()).or_insert(next);
                     // Of several that are all needed, one with alternatives tells nothing by itself.
-                    if !all || required.literals.len() == 1 {
+                    if !all || prefilter.literals.len() == 1 {
                         found.push(number);
                     }
                     atoms.push(Atom::Literal(at, number));
                 }
             }
-            if let Some(lens) = lens {
+            if let Some(attribute) = attribute {
                 let all_words = mode.quantity == Some(Quantity::All) && words.len() > 1;
                 let words = if all_words { &words[at..=at] } else { &words[..] };
-                atoms.extend(words.iter().map(|word| Atom::Element(lens, word.clone())));
+                atoms.extend(words.iter().map(|word| Atom::Element(attribute, word.clone())));
             }
             sets.push(atoms);
         }
@@ -432,10 +444,10 @@ impl<'c> Atoms<'c> {
             let told = literal_mode.form != Form::None
                 || literal_mode.fold
                 || !subject.fold
-                || required.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));
+                || prefilters.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));
             let enough = match all {
-                true => required.len() == words.len(),
-                false => required.iter().all(|required| required.exact),
+                true => prefilters.len() == words.len(),
+                false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
             let exact = told && enough && keywords.search == Search::Contains && !keywords.word;
             found.sort_unstable();

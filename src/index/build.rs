@@ -6,14 +6,20 @@
 //! literal by the whole rule set instead of by its length is what keeps posting lists short.
 
 use super::atom::{Atom, Atoms, SetId};
-use super::block::Block;
-use super::estimate;
-use super::lens::Class;
-use super::limits::{Limiter, Limits};
+use super::attribute::Class;
+use super::bitmap::Bitmap;
+use super::cost;
+use super::ranges::{RangeAnalysis, ValueRanges};
 use super::scan::Scanner;
-use super::{Guard, Index, Key, LensIndex, Lists, Posted, Posting, SubjectIndex, TableIndex};
+use super::{
+    AttributeIndex, Guard, Index, Key, Lists, Posting, PostingList, SubjectIndex, TableIndex, TextForm,
+};
 use crate::bytecode::Chunk;
+use crate::bytecode::chunk::Operand;
+use crate::sema::hir::SlotId;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
+use crate::text::TextMode;
+use crate::text::prepared::UNKEPT;
 use hashbrown::HashMap;
 
 /// From how many routes on a posting list becomes a block with bits of its own.
@@ -34,7 +40,7 @@ pub(super) enum Access {
     /// By keys, of which a message must hold one.
     Keys(Way),
     /// By the bits of the values it looks at, those of each of its alternatives.
-    Bits(Vec<Limits>),
+    Bits(Vec<ValueRanges>),
     /// Nothing rules it out.
     Always,
 }
@@ -131,25 +137,25 @@ impl<'n> Builder<'n> {
             if likelihood <= COMMON {
                 return Access::Keys(best);
             }
-            let alternatives = self.limiter().alternatives(route.cond);
+            let alternatives = self.ranges().alternatives(route.cond);
             return match alternatives.is_empty() {
                 false => Access::Bits(alternatives),
                 true if likelihood < USELESS => Access::Keys(best),
                 true => Access::Always,
             };
         }
-        let alternatives = self.limiter().alternatives(route.cond);
+        let alternatives = self.ranges().alternatives(route.cond);
         if alternatives.is_empty() { Access::Always } else { Access::Bits(alternatives) }
     }
 
-    fn limiter(&self) -> Limiter<'n> {
-        Limiter::new(self.normal, self.atoms)
+    fn ranges(&self) -> RangeAnalysis<'n> {
+        RangeAnalysis::new(self.normal, self.atoms)
     }
 
     fn table(&self, table: u32, routes: &[NRoute], keys: &mut Keys) -> TableIndex {
         let mut postings: Vec<Vec<u32>> = Vec::new();
         let mut sets: Vec<SetId> = Vec::new();
-        let mut root = Vec::new();
+        let mut residual = Vec::new();
         let mut indexed = 0.0;
         for (rank, route) in routes.iter().enumerate() {
             let rank = rank as u32;
@@ -167,71 +173,77 @@ impl<'n> Builder<'n> {
                     }
                 }
                 Access::Bits(alternatives) => {
-                    indexed += 0.1 * estimate::condition(self.normal, route.cond);
-                    root.extend(alternatives.into_iter().map(|limits| (rank, limits)));
+                    indexed += 0.1 * cost::condition(self.normal, route.cond);
+                    residual.extend(alternatives.into_iter().map(|ranges| (rank, ranges)));
                 }
                 Access::Always => {
-                    indexed += estimate::condition(self.normal, route.cond);
-                    root.push((rank, Limits::new()));
+                    indexed += cost::condition(self.normal, route.cond);
+                    residual.push((rank, ValueRanges::new()));
                 }
             }
         }
         for (set, ranks) in sets.iter().zip(&postings) {
-            indexed += self.atoms.likelihood[*set as usize] * ranks.len() as f64 * estimate::TRY;
+            indexed += self.atoms.likelihood[*set as usize] * ranks.len() as f64 * cost::TRY;
         }
-        let root = Block::new(&root);
-        indexed += root.words() as f64 * root.columns.len() as f64 * estimate::WORD;
-        let linear = estimate::linear(self.normal, routes.iter().map(|route| route.cond));
-        let mut table = TableIndex { root, linear, indexed, ..TableIndex::default() };
+        let residual = Bitmap::new(&residual);
+        indexed += residual.words() as f64 * residual.columns.len() as f64 * cost::WORD;
+        let linear = cost::linear(self.normal, routes.iter().map(|route| route.cond));
+        let mut table = TableIndex { residual, linear, indexed, ..TableIndex::default() };
         for (ranks, set) in postings.into_iter().zip(sets) {
-            let posting = self.posting(ranks, set, routes, &mut table.posted);
-            table.postings.push(posting);
+            let posting = self.posting(ranks, set, routes, &mut table.postings);
+            table.lists.push(posting);
         }
         table
     }
 
-    /// The routes of one key, each with what limits it besides.
-    fn posting(&self, ranks: Vec<u32>, key: SetId, routes: &[NRoute], posted: &mut Vec<Posted>) -> Posting {
-        let mut limited: Vec<(u32, Limits)> = Vec::new();
+    /// The routes of one key, each with the value ranges that limit it besides.
+    fn posting(
+        &self,
+        ranks: Vec<u32>,
+        key: SetId,
+        routes: &[NRoute],
+        postings: &mut Vec<Posting>,
+    ) -> PostingList {
+        let mut limited: Vec<(u32, ValueRanges)> = Vec::new();
         for rank in ranks {
-            let mut alternatives = self.limiter().alternatives(routes[rank as usize].cond);
+            let mut alternatives = self.ranges().alternatives(routes[rank as usize].cond);
             if alternatives.is_empty() {
-                alternatives.push(Limits::new());
+                alternatives.push(ValueRanges::new());
             }
-            limited.extend(alternatives.into_iter().map(|limits| (rank, limits)));
+            limited.extend(alternatives.into_iter().map(|ranges| (rank, ranges)));
         }
         if limited.len() >= BLOCK_FROM {
-            let block = Block::new(&limited);
-            if !block.columns.is_empty() {
-                return Posting::Block(Box::new(block));
+            let bitmap = Bitmap::new(&limited);
+            if !bitmap.columns.is_empty() {
+                return PostingList::Bitmap(Box::new(bitmap));
             }
         }
-        let start = posted.len() as u32;
-        let told = self.lens_of(key);
-        posted.extend(
-            limited.into_iter().map(|(rank, limits)| Posted { rank, guards: self.guards(limits, told) }),
+        let start = postings.len() as u32;
+        let told = self.attribute_of(key);
+        postings.extend(
+            limited.into_iter().map(|(rank, ranges)| Posting { rank, guards: self.guards(ranges, told) }),
         );
-        Posting::List { start, end: posted.len() as u32 }
+        PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// The lens whose class is all that a key says.
-    fn lens_of(&self, key: SetId) -> Option<u32> {
+    /// The attribute whose class is all that a key says.
+    fn attribute_of(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
-            [Atom::Class(lens, _)] => Some(*lens),
+            [Atom::Class(attribute, _)] => Some(*attribute),
             _ => None,
         }
     }
 
-    /// The limits that rule a route out most often, but for those that the lens of its key tells.
-    fn guards(&self, limits: Limits, told: Option<u32>) -> [Guard; 2] {
+    /// The ranges that rule a route out most often, but for those that the attribute of its key tells.
+    fn guards(&self, ranges: ValueRanges, told: Option<u32>) -> [Guard; 2] {
         let mut best = [(1.0, Guard::NONE); 2];
-        for (lens, ranges) in limits.into_iter().filter(|(lens, _)| Some(*lens) != told) {
+        for (attribute, ranges) in ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != told) {
             let (Some((from, _)), Some((_, to))) = (ranges.first(), ranges.last()) else {
                 // It never holds.
-                return [Guard { lens, from: 0, to: 0 }, Guard::NONE];
+                return [Guard { attribute, from: 0, to: 0 }, Guard::NONE];
             };
-            let classes = &self.atoms.lenses[lens as usize].classes;
-            let mut next = (classes.share(*from, *to), Guard { lens, from: *from, to: *to });
+            let classes = &self.atoms.attributes[attribute as usize].classes;
+            let mut next = (classes.share(*from, *to), Guard { attribute, from: *from, to: *to });
             for kept in &mut best {
                 if next.0 < kept.0 {
                     std::mem::swap(kept, &mut next);
@@ -246,9 +258,9 @@ impl<'n> Builder<'n> {
 fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Index {
     let atoms = builder.atoms;
     let mut literal_keys: Vec<Vec<(u32, u32)>> = vec![Vec::new(); atoms.subjects.len()];
-    let mut class_keys: Vec<Vec<(Class, u32)>> = vec![Vec::new(); atoms.lenses.len()];
+    let mut class_keys: Vec<Vec<(Class, u32)>> = vec![Vec::new(); atoms.attributes.len()];
     let mut element_keys: Vec<HashMap<Box<str>, Vec<u32>, foldhash::fast::FixedState>> = Vec::new();
-    element_keys.resize_with(atoms.lenses.len(), HashMap::default);
+    element_keys.resize_with(atoms.attributes.len(), HashMap::default);
     for ((table, set), key) in &keys.numbers {
         let info = &mut tables[*table as usize];
         for atom in builder.sets[*set as usize] {
@@ -257,35 +269,34 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
                     literal_keys[*subject as usize].push((*literal, *key));
                     info.subjects.push(*subject);
                 }
-                Atom::Class(lens, class) => {
-                    class_keys[*lens as usize].push((*class, *key));
-                    info.lenses.push(*lens);
+                Atom::Class(attribute, class) => {
+                    class_keys[*attribute as usize].push((*class, *key));
+                    info.attributes.push(*attribute);
                 }
-                Atom::Element(lens, text) => {
-                    element_keys[*lens as usize].entry(text.clone()).or_default().push(*key);
-                    info.lenses.push(*lens);
+                Atom::Element(attribute, text) => {
+                    element_keys[*attribute as usize].entry(text.clone()).or_default().push(*key);
+                    info.attributes.push(*attribute);
                 }
             }
         }
     }
     for table in &mut tables {
-        for list in [&mut table.subjects, &mut table.lenses] {
+        for list in [&mut table.subjects, &mut table.attributes] {
             list.sort_unstable();
             list.dedup();
         }
-        let looks = table.lenses.len() + table.root.columns.len();
+        let values = table.attributes.len() + table.residual.columns.len();
         table.indexed +=
-            estimate::PROBE + table.subjects.len() as f64 * estimate::SCAN + looks as f64 * estimate::LOOK;
+            cost::LOOKUP + table.subjects.len() as f64 * cost::SCAN + values as f64 * cost::VALUE;
     }
+    let mut texts = Texts { chunk: &atoms.chunk.texts, own: Vec::new() };
     let mut first = 0;
     let subjects = atoms.subjects.iter().zip(literal_keys).map(|(subject, keys)| {
         let mut literals: Vec<(&Box<str>, &u32)> = subject.literals.iter().collect();
         literals.sort_unstable_by_key(|(_, number)| **number);
         let built = SubjectIndex {
             operand: subject.operand,
-            fold: subject.fold,
-            plain: subject.plain,
-            modes: subject.modes.clone(),
+            forms: subject.forms().map(|mode| texts.form(subject.operand, mode)).collect(),
             scanner: Scanner::from_literals(literals.iter().map(|(literal, _)| literal.as_bytes())),
             first,
             keys: Lists::new(literals.len(), keys),
@@ -293,23 +304,46 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         first += literals.len() as u32;
         built
     });
-    let subjects = subjects.collect();
-    let mut lenses = Vec::new();
-    for ((lens, keys), elements) in atoms.lenses.iter().zip(class_keys).zip(element_keys) {
-        lenses.push(LensIndex {
-            operand: lens.operand,
-            mode: lens.mode,
-            classes: lens.classes.clone(),
-            keys: Lists::new(lens.classes.end() as usize, keys),
+    let subjects: Vec<SubjectIndex> = subjects.collect();
+    let mut attributes = Vec::new();
+    for ((attribute, keys), elements) in atoms.attributes.iter().zip(class_keys).zip(element_keys) {
+        attributes.push(AttributeIndex {
+            operand: attribute.operand,
+            form: texts.form(attribute.operand, attribute.mode),
+            classes: attribute.classes.clone(),
+            keys: Lists::new(attribute.classes.end() as usize, keys),
             elements: elements.into_iter().map(|(text, keys)| (text, keys.into())).collect(),
         });
     }
     Index {
         subjects,
-        lenses,
+        attributes,
         tables,
         keys: keys.keys,
         literals: atoms.literals.clone(),
         literal_count: first,
+        texts: (texts.chunk.len() + texts.own.len()) as u32,
+    }
+}
+
+/// The texts that a decision keeps prepared: those of the bytecode, which the index shares, and more.
+struct Texts<'c> {
+    chunk: &'c [(SlotId, TextMode)],
+    own: Vec<(Operand, TextMode)>,
+}
+
+impl Texts<'_> {
+    /// A form in which an operand's texts are read.
+    fn form(&mut self, operand: Operand, mode: TextMode) -> TextForm {
+        if mode.is_plain() {
+            return TextForm { mode, text: UNKEPT };
+        }
+        let shared = self.chunk.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
+        let known = shared.chain(self.own.iter().copied()).position(|known| known == (operand, mode));
+        let text = known.unwrap_or_else(|| {
+            self.own.push((operand, mode));
+            self.chunk.len() + self.own.len() - 1
+        });
+        TextForm { mode, text: text as u32 }
     }
 }

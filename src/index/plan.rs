@@ -2,10 +2,10 @@
 //! for, so that nothing of it is kept while deciding.
 
 use super::atom::{Atom, Atoms};
-use super::block::MAX_COLUMNS;
+use super::attribute::Class;
+use super::bitmap::MAX_COLUMNS;
 use super::build::{Access, Builder};
-use super::estimate;
-use super::lens::Class;
+use super::cost;
 use crate::bytecode::Chunk;
 use crate::sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
 use hashbrown::HashMap;
@@ -98,8 +98,8 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
                 },
                 Access::Bits(alternatives) => {
                     let mut values: Vec<String> = Vec::new();
-                    for (lens, _) in alternatives.iter().flatten() {
-                        let value = writer.value_of(atoms.lenses[*lens as usize].pred);
+                    for (attribute, _) in alternatives.iter().flatten() {
+                        let value = writer.value_of(atoms.attributes[*attribute as usize].pred);
                         if !values.contains(&value) {
                             values.push(value);
                         }
@@ -166,12 +166,13 @@ impl Writer<'_> {
                 let literal = self.literals[*subject as usize][*number as usize];
                 format!("{} holds {literal:?}", self.value_of(self.atoms.subjects[*subject as usize].pred))
             }
-            Atom::Class(lens, class) => {
-                let name = self.classes[*lens as usize].get(class).map_or("another value", String::as_str);
-                format!("{} is {name}", self.value_of(self.atoms.lenses[*lens as usize].pred))
+            Atom::Class(attribute, class) => {
+                let name =
+                    self.classes[*attribute as usize].get(class).map_or("another value", String::as_str);
+                format!("{} is {name}", self.value_of(self.atoms.attributes[*attribute as usize].pred))
             }
-            Atom::Element(lens, text) => {
-                format!("{} has {text:?}", self.value_of(self.atoms.lenses[*lens as usize].pred))
+            Atom::Element(attribute, text) => {
+                format!("{} has {text:?}", self.value_of(self.atoms.attributes[*attribute as usize].pred))
             }
         }
     }
@@ -195,7 +196,7 @@ impl Writer<'_> {
             (_, _, true, _) => "it walks over the elements of a list",
             _ => "no part of it names a text or value that every message it holds for must have",
         };
-        let cost = estimate::condition(self.normal, route.cond);
+        let cost = cost::condition(self.normal, route.cond);
         format!("{reason}; about {cost:.0} ns a message")
     }
 }

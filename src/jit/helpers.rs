@@ -97,7 +97,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         cells: Cells<'a>,
         slots: *const Value<'a>,
     ) -> Machine<'a, M> {
-        let Begun { basis, message, workspace, home } = begun;
+        let Begun { basis, message, memory, home } = begun;
         Machine {
             slots,
             memo: basis.memo.cells.as_ptr(),
@@ -106,7 +106,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
             result: Value::Missing,
             code,
             basis,
-            vm: LateVm::new(message, workspace),
+            vm: LateVm::new(message, memory),
             cells,
             home,
             panic: None,

@@ -7,9 +7,10 @@ use crate::bytecode::instr::Instr;
 use crate::decision::Choice;
 use crate::host::Host;
 use crate::sema::hir::{RuleId, TableId};
-use crate::value::Value;
-use crate::vm::compiled::{Begun, End, follow};
+use crate::value::{Tri, Value};
+use crate::vm::compiled::{Begun, Memo};
 use crate::vm::{JsonMessage, Message, Record, Scratch};
+use crate::walk::{self, End, Searcher};
 use serde_json::Value as Json;
 
 impl JitCode {
@@ -59,9 +60,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Decides: the first route of the table that holds, or its default.
     #[inline]
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let (chunk, answers) = (self.code.bytecode().chunk(), self.answers());
         let end = self.begin(entry);
-        follow(self, chunk, &answers, end, |_, table| (table, 0), Machine::search)
+        walk::resolve(self, end)
     }
 
     /// Every route of the table whose condition holds, in the order they are tried.
@@ -104,17 +104,6 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Searches a table from a route on.
-    fn search(&mut self, (table, from): Place) -> End<Place> {
-        let segments = self.code.segments(table.index());
-        let at = segments.partition_point(|segment| segment.first <= from).saturating_sub(1);
-        let from = from - segments.get(at).map_or(from, |segment| segment.first);
-        match self.enter(at, table.index(), from as usize, false) {
-            Some(answer) => self.go_on(table, at, Answer::unpack(answer)),
-            None => End::Nothing,
-        }
-    }
-
     /// Where the answer of a segment leads: often into the next one.
     #[inline(never)]
     fn go_on(&mut self, table: TableId, mut segment: usize, mut answer: Answer) -> End<Place> {
@@ -142,5 +131,32 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
             }
             _ => End::Nothing,
         }
+    }
+}
+
+impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
+    type Place = Place;
+    type Rule = RuleId;
+
+    fn start(&self, table: TableId) -> Place {
+        (table, 0)
+    }
+
+    fn search(&mut self, (table, from): Place) -> End<Place> {
+        let segments = self.code.segments(table.index());
+        let at = segments.partition_point(|segment| segment.first <= from).saturating_sub(1);
+        let from = from - segments.get(at).map_or(from, |segment| segment.first);
+        match self.enter(at, table.index(), from as usize, false) {
+            Some(answer) => self.go_on(table, at, Answer::unpack(answer)),
+            None => End::Nothing,
+        }
+    }
+
+    fn is_exhausted(&self, table: TableId) -> bool {
+        self.answers().recall(Memo::table(self.code.bytecode().chunk(), table)).is_some()
+    }
+
+    fn exhaust(&mut self, table: TableId) {
+        self.answers().keep(Memo::table(self.code.bytecode().chunk(), table), Tri::False);
     }
 }

@@ -36,8 +36,8 @@ impl<'a> BoundVm<'a> {
         slots: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> BoundVm<'a> {
-        let Parts { epoch, last, memo, workspace, slots: cells, .. } = scratch.begin(code.chunk());
-        BoundVm { vm: Vm::new(code, hosts, slots, epoch, memo, workspace), epochs: Epochs::new(last, cells) }
+        let Parts { epoch, last, memo, memory, slots: cells, .. } = scratch.begin(code.chunk());
+        BoundVm { vm: Vm::new(code, hosts, slots, epoch, memo, memory), epochs: Epochs::new(last, cells) }
     }
 
     /// Gives a binding its value.
@@ -69,7 +69,7 @@ impl<'a> Vm<'a, Rooted<'a>> {
             Some(epoch) => epoch,
             None => {
                 epochs.slots.forget();
-                forget(self.memo, self.cached, self.texts, self.probe)
+                forget(self.memo, self.cached, self.texts, self.workspace.as_deref_mut())
             }
         };
         self.epoch = *epochs.last;

@@ -1,17 +1,16 @@
 //! The part of the machine that compiled code needs: the answers that both keep, a place for each slot, and the
 //! machine itself when something is asked that only it can answer.
 
-use super::scratch::{Parts, Scratch, grow, prepared, recycle_cells};
+use super::scratch::{Parts, Scratch, recycle_cells};
 use super::{JsonMessage, Message, Rooted, Vm};
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::Pred;
 use crate::host::{Host, HostCalls};
 use serde_json::Value as Json;
 
-pub(crate) use super::End;
 pub(crate) use super::bound::Epochs;
-pub(crate) use super::follow::{Memo, follow};
-pub(crate) use super::scratch::{Cells, Workspace};
+pub(crate) use super::memo::Memo;
+pub(crate) use super::scratch::{Cells, Memory};
 pub(crate) use super::test::has_element;
 
 /// A decision begun under a new number.
@@ -20,7 +19,7 @@ pub(crate) struct Begun<'a, M> {
     /// The source of the slots' values.
     pub message: M,
     /// The machine's working memory.
-    pub workspace: &'a mut Workspace,
+    pub memory: &'a mut Memory,
     /// The place that keeps the slots' places between decisions.
     pub home: &'a mut Cells<'static>,
 }
@@ -36,7 +35,7 @@ pub(crate) struct Basis<'a> {
 
 /// A machine that is made when first asked for: a decision that does not need it is spared its cost.
 pub(crate) struct LateVm<'a, M> {
-    seed: Option<(M, &'a mut Workspace)>,
+    seed: Option<(M, &'a mut Memory)>,
     made: Option<Vm<'a, M>>,
 }
 
@@ -49,10 +48,10 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Begun<'a, JsonMessage<'a>> {
-        let Parts { epoch, memo, workspace, slots, cells, .. } = scratch.begin(code.chunk());
+        let Parts { epoch, memo, memory, slots, cells, .. } = scratch.begin(code.chunk());
         let message = JsonMessage::new(code.chunk(), message, slots, epoch);
         let memo = Memo { cells: memo, epoch };
-        Begun { basis: Basis { code, hosts, memo }, message, workspace, home: cells }
+        Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
 
@@ -60,9 +59,9 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
     /// Over whatever gives the slots their values.
     #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
-        let Parts { epoch, memo, workspace, cells, .. } = scratch.begin(code.chunk());
+        let Parts { epoch, memo, memory, cells, .. } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
-        Begun { basis: Basis { code, hosts, memo }, message, workspace, home: cells }
+        Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
 
@@ -74,17 +73,17 @@ impl<'a> Begun<'a, Rooted<'a>> {
         message: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> (Begun<'a, Rooted<'a>>, Epochs<'a>) {
-        let Parts { epoch, last, memo, workspace, slots, cells } = scratch.begin(code.chunk());
+        let Parts { epoch, last, memo, memory, slots, cells } = scratch.begin(code.chunk());
         let memo = Memo { cells: memo, epoch };
-        let begun = Begun { basis: Basis { code, hosts, memo }, message, workspace, home: cells };
+        let begun = Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells };
         (begun, Epochs::new(last, slots))
     }
 }
 
 impl<'a, M: Message<'a>> LateVm<'a, M> {
     #[inline(always)]
-    pub fn new(message: M, workspace: &'a mut Workspace) -> LateVm<'a, M> {
-        LateVm { seed: Some((message, workspace)), made: None }
+    pub fn new(message: M, memory: &'a mut Memory) -> LateVm<'a, M> {
+        LateVm { seed: Some((message, memory)), made: None }
     }
 
     /// The machine; `None` only when making it panicked before.
@@ -98,20 +97,20 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
 
     #[inline(never)]
     fn make(&mut self, basis: &Basis<'a>) {
-        let Some((message, workspace)) = self.seed.take() else { return };
+        let Some((message, memory)) = self.seed.take() else { return };
         let Basis { code, hosts, memo: Memo { cells, epoch } } = *basis;
-        self.made = Some(Vm::new(code, hosts, message, epoch, cells, workspace));
+        self.made = Some(Vm::new(code, hosts, message, epoch, cells, memory));
     }
 
     /// A text as a predicate wants it prepared: the machine's own work, for which it need not be made.
     pub fn prepared<'t>(&'t mut self, basis: &Basis<'a>, pred: &Pred, text: &'t str) -> Option<&'t str> {
         let epoch = basis.memo.epoch;
         if let Some(vm) = &mut self.made {
-            return Some(prepared(vm.texts, vm.buffer, epoch, pred, text));
+            return Some(vm.texts.get(pred.text, epoch, pred.mode.text, text));
         }
-        let (_, workspace) = self.seed.as_mut()?;
-        grow(&mut workspace.texts, basis.code.chunk().texts.len());
-        Some(prepared(&mut workspace.texts, &mut workspace.buffer, epoch, pred, text))
+        let (_, memory) = self.seed.as_mut()?;
+        memory.texts.grow(basis.code.chunk().texts.len());
+        Some(memory.texts.get(pred.text, epoch, pred.mode.text, text))
     }
 
     /// The host functions' record; `None` when none can have been called.

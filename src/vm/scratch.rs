@@ -1,8 +1,8 @@
 //! The working memory that a thread keeps from decision to decision.
 
-use super::probe::Probe;
 use crate::bytecode::Chunk;
-use crate::bytecode::chunk::{NONE, Pred};
+use crate::index::lookup::Workspace;
+use crate::text::PreparedTexts;
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
 pub(super) use crate::value::recycle;
@@ -15,7 +15,7 @@ use std::cell::Cell;
 pub struct Scratch {
     epoch: u32,
     memo: Vec<u32>,
-    workspace: Workspace,
+    memory: Memory,
     slots: SlotCells,
     #[cfg(feature = "jit")]
     cells: Cells<'static>,
@@ -23,55 +23,18 @@ pub struct Scratch {
 
 /// The machine's working memory beside the memo cells.
 #[derive(Debug, Default)]
-pub(crate) struct Workspace {
+pub(crate) struct Memory {
     pub(super) bump: Bump,
-    pub(super) texts: Vec<Prepared>,
+    pub(super) texts: PreparedTexts,
     pub(super) cached: Vec<u32>,
-    pub(super) buffer: String,
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
-    pub(super) probe: Probe,
+    pub(super) workspace: Workspace,
 }
 
 /// A place for the value of each slot, empty until it is read.
 #[cfg(feature = "jit")]
 pub(crate) type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
-
-/// A text prepared under a mode, for the decision of that number.
-#[derive(Debug, Default)]
-pub(super) struct Prepared {
-    pub epoch: u32,
-    pub text: String,
-}
-
-/// A text under a predicate's mode: itself when the mode is plain, else made once a decision when it is a
-/// slot's.
-#[inline]
-pub(super) fn prepared<'t>(
-    texts: &'t mut [Prepared],
-    buffer: &'t mut String,
-    epoch: u32,
-    pred: &Pred,
-    text: &'t str,
-) -> &'t str {
-    let mode = pred.mode.text;
-    if mode.is_plain() {
-        return text;
-    }
-    if pred.text != NONE
-        && let Some(kept) = texts.get_mut(pred.text as usize)
-    {
-        if kept.epoch != epoch {
-            kept.epoch = epoch;
-            kept.text.clear();
-            mode.prepare_into(text, &mut kept.text);
-        }
-        return &kept.text;
-    }
-    buffer.clear();
-    mode.prepare_into(text, buffer);
-    buffer
-}
 
 /// The parts that a [`super::JsonMessage`] borrows: what was read of the message.
 #[derive(Debug, Default)]
@@ -103,7 +66,7 @@ pub(super) struct Parts<'a> {
     pub last: &'a mut u32,
     /// Shared with compiled code, which writes answers as well.
     pub memo: &'a [Cell<u32>],
-    pub workspace: &'a mut Workspace,
+    pub memory: &'a mut Memory,
     pub slots: &'a mut SlotCells,
     /// For compiled code: a place for each slot, empty until it is read.
     #[cfg(feature = "jit")]
@@ -128,7 +91,7 @@ impl Scratch {
             epoch: self.epoch,
             last: &mut self.epoch,
             memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
-            workspace: &mut self.workspace,
+            memory: &mut self.memory,
             slots: &mut self.slots,
             #[cfg(feature = "jit")]
             cells: &mut self.cells,
@@ -139,8 +102,8 @@ impl Scratch {
     #[cold]
     fn forget(&mut self) -> u32 {
         self.slots.forget();
-        let Workspace { cached, texts, probe, .. } = &mut self.workspace;
-        forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, probe)
+        let Memory { cached, texts, workspace, .. } = &mut self.memory;
+        forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(workspace))
     }
 
     /// Sets the decisions' number, to test what happens when it overflows.
@@ -152,7 +115,7 @@ impl Scratch {
     /// Returns where the registers lie and how many there is room for.
     #[cfg(test)]
     pub(super) fn registers(&self) -> (usize, usize) {
-        (self.workspace.values.as_ptr() as usize, self.workspace.values.capacity())
+        (self.memory.values.as_ptr() as usize, self.memory.values.capacity())
     }
 }
 
@@ -161,13 +124,15 @@ impl Scratch {
 pub(super) fn forget(
     memo: &[Cell<u32>],
     cached: &mut [u32],
-    texts: &mut [Prepared],
-    probe: &mut Probe,
+    texts: &mut PreparedTexts,
+    workspace: Option<&mut Workspace>,
 ) -> u32 {
     memo.iter().for_each(|cell| cell.set(0));
     cached.fill(0);
-    texts.iter_mut().for_each(|text| text.epoch = 0);
-    probe.forget();
+    texts.forget();
+    if let Some(workspace) = workspace {
+        workspace.forget();
+    }
     4
 }
 

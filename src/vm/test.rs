@@ -1,6 +1,5 @@
 //! Predicates: the fast checks, and the operators' own functions for the rest.
 
-use super::scratch::prepared;
 use super::{Message, Vm, order_float, order_int};
 use crate::builtins::Function;
 use crate::bytecode::chunk::{Check, Keywords, Pred, Search};
@@ -20,8 +19,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let left = self.operand(pred.left);
         match pred.check {
             Check::Keywords(id) => {
-                if let (Some(index), Value::Str(_)) = (self.index, left)
-                    && let Some(answer) = self.scanned(index, number)
+                if let (Some(lookup), Value::Str(_)) = (&self.lookup, left)
+                    && let Some(answer) = lookup.answer(number)
                 {
                     return answer;
                 }
@@ -89,10 +88,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Calls with a text [`prepared`] for a predicate.
+    /// Calls with a text prepared for a predicate.
     #[inline]
     fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
-        then(prepared(self.texts, self.buffer, self.epoch, pred, text))
+        then(self.texts.get(pred.text, self.epoch, pred.mode.text, text))
     }
 
     /// The operator's own function, over texts that were prepared without allocating.
@@ -155,9 +154,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     fn prepare(&mut self, text: &'a str, mode: TextMode) -> Value<'a> {
-        self.buffer.clear();
-        mode.prepare_into(text, self.buffer);
-        Value::Str(if self.buffer == text { text } else { self.bump.alloc_str(self.buffer) })
+        let prepared = self.texts.passing(mode, text);
+        Value::Str(if prepared == text { text } else { self.bump.alloc_str(prepared) })
     }
 
     /// A list with its texts prepared; anything else as it is.

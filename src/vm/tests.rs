@@ -9,9 +9,9 @@ pub(crate) mod values;
 
 use super::*;
 use crate::bytecode::{disasm::disassemble, lower, verify};
-use crate::decision::Chosen;
+use crate::decision::{Choice, Chosen};
 use crate::ops::{Op, Quantity, TestMode};
-use crate::sema::hir::{BindingId, Outcome, Program, Root, ValueId};
+use crate::sema::hir::{BindingId, Outcome, Program, Root, RuleId, TableId, ValueId};
 use crate::sema::normal::{CondId, NCond, NExpr, Normal};
 use crate::text::TextMode;
 use crate::ty::KindSet;

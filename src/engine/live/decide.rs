@@ -1,89 +1,113 @@
-//! Deciding by a base and what was edited since: in each table the base's index finds the first of its
-//! routes that holds and is still there, and of the routes that came later those are tried that stand
-//! before it.
+//! Deciding by segments: in each table the first route that holds is looked for in one segment after
+//! the other, each time among those before the best so far.
 
-use super::route::Route;
-use super::view::{Entry, Found, View};
-use crate::decision::Chosen;
+use super::segment::Key;
+use super::snapshot::Snapshot;
+use crate::decision::{self, Choice, Chosen};
 use crate::engine::backend::Calls;
-use crate::engine::decision::{Answer, Decision, Extras, Picked, Trail};
+use crate::engine::decision::{Answer, Decision, Extras, Trail};
 use crate::engine::input::Input;
 use crate::engine::workspace::{self, Workspace};
 use crate::json::{self, JsonError};
 use crate::sema::hir::{Outcome, RuleId, TableId, TableKind};
-use crate::vm::{Computed, JsonMessage, Scratch, Vm};
+use crate::vm::{JsonMessage, Vm};
+use crate::walk::{self, End, Searcher};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Whether routes can come and go in an entry, or in tables that it leads to.
-fn is_live(view: &View, entry: TableId) -> bool {
-    view.is_edited() && view.base.rules.program().tables[entry.index()].kind == TableKind::Routes
+/// Has work done with a machine for each segment, and the thread's number.
+fn with_machines<T>(
+    snapshot: &Snapshot,
+    message: &Json,
+    work: impl FnOnce(&mut Machines<'_>, usize) -> T,
+) -> T {
+    workspace::with_thread(|Workspace { segments, .. }, thread| {
+        if segments.len() < snapshot.segments.len() {
+            segments.resize_with(snapshot.segments.len(), Default::default);
+        }
+        let machines = snapshot.segments.iter().zip(segments).map(|(segment, scratch)| {
+            let rules = &segment.rules;
+            let set = rules.set();
+            let mut machine = Vm::json(&set.bytecode, &set.hosts, message, scratch);
+            set.lend_index(&mut machine, rules.how.indexing);
+            machine.leave_out(segment.tombstones(), snapshot.version);
+            machine
+        });
+        work(&mut machines.collect(), thread)
+    })
+}
+
+type Machines<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
+
+/// True when routes can come and go in an entry, or in tables that it leads to.
+fn is_live(snapshot: &Snapshot, entry: TableId) -> bool {
+    snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
 /// Decides by a table.
-pub(super) fn decide(view: &View, entry: TableId, message: &Json) -> Decision {
-    let rules = &view.base.rules;
-    if !is_live(view, entry) {
+pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
+    let rules = &snapshot.base.rules;
+    if !is_live(snapshot, entry) {
         return rules.table(entry).decide(message);
     }
-    workspace::with_thread(|Workspace { machine, later: (scratch, numbers), .. }, thread| {
-        let found = view.find(message, numbers);
-        let set = rules.set();
-        let mut base = Vm::json(&set.bytecode, &set.hosts, message, machine);
-        base.use_index(set.index(), true);
-        base.leave_out(view.removed(), found.version);
-        let mut search = Search { view, found: &found, message, base, scratch, calls: None, computed: None };
-        let (picked, tables) = search.decide(entry);
-        let (picked, computed) = match picked {
-            Pick::Later(route) => (Picked::Later(Arc::clone(&route.program), RuleId(0)), search.computed),
-            Pick::Base(chosen) => {
-                let outcome = chosen.outcome(&set.program);
-                (Picked::Base(chosen), outcome.and_then(|outcome| search.base.outcome(outcome)))
-            }
-            Pick::Nothing => (Picked::Nothing, None),
+    with_machines(snapshot, message, |machines, thread| {
+        let mut search = Search { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
+        let end = search.search(search.start(entry));
+        let choice = walk::resolve(&mut search, end);
+        let tables = tables(snapshot, entry, &choice);
+        let (number, chosen) = match choice.chosen {
+            Some(Chosen::Rule(hit)) => (hit.segment, Some(Chosen::Rule(hit.rule))),
+            Some(Chosen::Default(table)) => (0, Some(Chosen::Default(table))),
+            None => (0, None),
         };
-        let mut calls = Calls::of(search.base.hosts());
-        add(&mut calls, search.calls.take());
-        let extras = Extras::of(computed, calls, set.breaches(Input::Tree(message)));
+        let by = &snapshot.segments[number].rules;
+        let outcome = chosen.and_then(|chosen| chosen.outcome(by.program()));
+        let computed = outcome.and_then(|outcome| machines[number].outcome(outcome));
+        let mut calls = None;
+        machines.iter().for_each(|machine| add(&mut calls, Calls::of(machine.hosts())));
+        let extras = Extras::of(computed, calls, rules.set().breaches(Input::Tree(message)));
+        let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));
-        Decision { rules, entry, answer: Answer::Live(picked, tables), extras }
+        Decision { rules, entry, answer: Answer::Live { segment, chosen, tables }, extras }
     })
 }
 
 /// Decides by a table for a message as JSON text.
-pub(super) fn decide_line(view: &View, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {
-    if !is_live(view, entry) {
-        return view.base.rules.table(entry).decide_line(text);
+pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {
+    if !is_live(snapshot, entry) {
+        return snapshot.base.rules.table(entry).decide_line(text);
     }
-    Ok(decide(view, entry, &Json::Object(json::parse_object_bytes(text)?)))
+    Ok(decide(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
+}
+
+/// The tables from the entry to the one of the chosen statement.
+fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
+    let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
+    let last = choice.chosen.map(|chosen| match chosen {
+        Chosen::Rule(hit) => hit.table,
+        Chosen::Default(table) => table,
+    });
+    decision::trail(snapshot.base.rules.program(), entry, jumps, last).into()
 }
 
 /// The names of all routes of a table that hold, in the order they are tried.
-pub(super) fn matched(view: &View, entry: TableId, message: &Json) -> Vec<String> {
-    let rules = &view.base.rules;
-    if !is_live(view, entry) {
+pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
+    let rules = &snapshot.base.rules;
+    if !is_live(snapshot, entry) {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
-    workspace::with_thread(|Workspace { machine, later: (scratch, numbers), .. }, _| {
-        let found = view.find(message, numbers);
-        let set = rules.set();
-        let mut base = Vm::json(&set.bytecode, &set.hosts, message, machine);
-        base.use_index(set.index(), true);
-        base.leave_out(view.removed(), found.version);
-        let ids = base.matched(entry);
-        // Each with the number of base routes before it; a later route stands before the base route
-        // of that rank.
-        let base = ids.into_iter().filter_map(|id| {
-            Some((view.base.rank(id)?, true, set.program.rules[id.index()].name.to_string()))
-        });
-        let later = found.entries.iter().filter(|later| later.route.table == entry);
-        let later = later.filter(|later| later.route.holds(message, scratch));
-        let later = later.map(|later| (later.before, false, later.route.name().to_string()));
-        let mut all: Vec<(u32, bool, String)> = later.chain(base).collect();
-        all.sort_by_key(|(rank, base, _)| (*rank, *base));
-        all.into_iter().map(|(.., name)| name).collect()
-    })
+    let mut all: Vec<(Key, &str)> = Vec::new();
+    with_machines(snapshot, message, |machines, _| {
+        for (segment, machine) in snapshot.segments.iter().zip(machines) {
+            let Some(table) = segment.local(entry) else { continue };
+            let rules = &segment.rules.program().rules;
+            let hits = machine.hits(table).into_iter();
+            all.extend(hits.map(|hit| (segment.key(hit.route), &*rules[hit.route.index()].name)));
+        }
+    });
+    all.sort_unstable();
+    all.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Joins what host functions did.
@@ -102,125 +126,75 @@ fn add(calls: &mut Option<Calls>, more: Option<Calls>) {
     }
 }
 
-/// A decision in the making.
-struct Search<'s, 'v> {
-    view: &'v View,
-    found: &'s Found<'v>,
-    message: &'s Json,
-    base: Vm<'s, JsonMessage<'s>>,
-    /// For the machines of the routes that came later.
-    scratch: &'s mut Scratch,
-    calls: Option<Calls>,
-    /// The values of the later route that held last.
-    computed: Option<Computed>,
-}
-
-/// Where the search through a table goes on.
+/// A route that holds.
 #[derive(Clone, Copy)]
-struct Cursor {
+struct Hit {
+    /// The number of its segment.
+    segment: usize,
+    /// The route, by its number there.
+    rule: RuleId,
+    /// The table it stands in, and the one it jumps to, by their numbers in the base.
     table: TableId,
-    /// The rank among the base's routes.
-    rank: u32,
-    /// The place among those that came later.
-    next: usize,
+    goto: Option<TableId>,
 }
 
-/// A jump that was taken: where to go on when its table chooses nothing, and how many tables the way
-/// up to it has.
-struct Frame {
-    behind: Cursor,
-    tables: usize,
+/// A decision in the making.
+struct Search<'v, 's, 'm> {
+    snapshot: &'v Snapshot,
+    machines: &'m mut Machines<'s>,
+    /// The tables that chose nothing.
+    exhausted: SmallVec<[TableId; 8]>,
 }
 
-/// What is chosen.
-enum Pick<'v> {
-    Nothing,
-    Base(Chosen),
-    Later(&'v Route),
-}
-
-/// How the search through a table ends.
-enum End<'v> {
-    Pick(Pick<'v>),
-    Goto(TableId, Cursor),
-    Continue(TableId),
-    Nothing,
-}
-
-impl<'v> Search<'_, 'v> {
-    /// What is chosen, and the tables on the way there.
-    fn decide(&mut self, entry: TableId) -> (Pick<'v>, Trail) {
-        let mut tables = Trail::from_slice(&[entry]);
-        let mut frames = SmallVec::<[Frame; 8]>::new();
-        // A table that chose nothing once in a decision will choose nothing again.
-        let mut vain = SmallVec::<[TableId; 8]>::new();
-        let mut at = self.start(entry);
-        loop {
-            let next = match self.search(at) {
-                End::Pick(picked) => return (picked, tables),
-                End::Goto(inner, behind) => {
-                    frames.push(Frame { behind, tables: tables.len() });
-                    Some(inner)
-                }
-                End::Continue(inner) => Some(inner),
-                End::Nothing => None,
-            };
-            match next.filter(|next| !vain.contains(next)) {
-                Some(next) => {
-                    tables.push(next);
-                    at = self.start(next);
-                }
-                None => {
-                    let Some(frame) = frames.pop() else {
-                        return (Pick::Nothing, Trail::from_slice(&[entry]));
-                    };
-                    vain.extend(tables.drain(frame.tables..));
-                    at = frame.behind;
-                }
+impl Search<'_, '_, '_> {
+    /// The first route of a table that holds, behind a key.
+    fn first(&mut self, table: TableId, behind: Option<Key>) -> Option<(Key, Hit)> {
+        let mut best: Option<(Key, Hit)> = None;
+        let snapshot = self.snapshot;
+        for (number, segment) in snapshot.segments.iter().enumerate() {
+            let Some(local) = segment.local(table) else { continue };
+            let from = behind.map_or(0, |key| segment.up_to(local, key));
+            let to = best.map_or(u32::MAX, |(key, _)| segment.before(local, key));
+            if from >= to {
+                continue;
+            }
+            if let Some(hit) = self.machines[number].first(local, from..to) {
+                let goto = hit.goto.map(|inner| segment.global(inner));
+                best = Some((segment.key(hit.route), Hit { segment: number, rule: hit.route, table, goto }));
             }
         }
+        best
+    }
+}
+
+/// A place is the key of the route behind which the search through a table goes on.
+impl Searcher for Search<'_, '_, '_> {
+    type Place = (TableId, Option<Key>);
+    type Rule = Hit;
+
+    fn start(&self, table: TableId) -> (TableId, Option<Key>) {
+        (table, None)
     }
 
-    fn start(&self, table: TableId) -> Cursor {
-        let next = self.found.entries.partition_point(|entry| entry.route.table < table);
-        Cursor { table, rank: 0, next }
-    }
-
-    /// Searches a table from a cursor on.
-    fn search(&mut self, at: Cursor) -> End<'v> {
-        let base = self.base.first_from(at.table, at.rank);
-        let bound = base.map_or(u32::MAX, |found| found.rank);
-        let mut next = at.next;
-        while let Some(entry) = self.found.entries.get(next).filter(|entry| entry.route.table == at.table) {
-            if entry.before > bound {
-                break;
+    fn search(&mut self, (table, behind): Self::Place) -> End<Self::Place, Hit> {
+        match self.first(table, behind) {
+            Some((key, route @ Hit { goto: Some(inner), .. })) => {
+                End::Goto { route, table: inner, behind: (table, Some(key)) }
             }
-            next += 1;
-            if self.holds(entry) {
-                let behind = Cursor { rank: entry.before, next, ..at };
-                return match entry.route.goto {
-                    Some((inner, _)) => End::Goto(inner, behind),
-                    None => End::Pick(Pick::Later(&entry.route)),
-                };
-            }
-        }
-        match base {
-            Some(found) => match found.goto {
-                Some(inner) => End::Goto(inner, Cursor { rank: found.rank + 1, next, ..at }),
-                None => End::Pick(Pick::Base(Chosen::Rule(found.route))),
-            },
-            None => match &self.view.base.rules.program().tables[at.table.index()].default {
+            Some((_, route)) => End::Choose(route),
+            None => match &self.snapshot.base.rules.program().tables[table.index()].default {
                 Some(Outcome::Goto(inner)) => End::Continue(*inner),
-                Some(_) => End::Pick(Pick::Base(Chosen::Default(at.table))),
+                Some(_) => End::Default(table),
                 None => End::Nothing,
             },
         }
     }
 
-    fn holds(&mut self, entry: &Entry) -> bool {
-        let (holds, computed, calls) = entry.route.decide(self.message, self.scratch);
-        add(&mut self.calls, calls);
-        self.computed = computed;
-        holds
+    fn is_exhausted(&self, table: TableId) -> bool {
+        self.exhausted.contains(&table)
+    }
+
+    fn exhaust(&mut self, table: TableId) {
+        self.exhausted.push(table);
     }
 }

@@ -1,11 +1,13 @@
 //! Everything of a rule set but its routes and its input, kept as parsed, so that a route can be compiled alone: it
-//! is checked together with the declarations that it mentions, directly or by others.
+//! is checked together with the declarations that it mentions, directly or by others. Routes that were compiled alone
+//! are compiled together in the same way.
 
-use super::route::Route;
+use super::route::{Draft, Route};
 use crate::diag::{Code, Diagnostic};
-use crate::engine::compile::{fails, lower};
+use crate::engine::compile::{Parts, fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::host::Host;
+use crate::index::{self, Index};
 use crate::loader::{Loaded, Unit};
 use crate::sema::check::{Known, RouteUses, check_route};
 use crate::sema::hir::{Outcome, Program, TableId};
@@ -35,26 +37,6 @@ struct Kept {
     statement: Option<Statement>,
     /// The declarations it mentions.
     needs: Box<[u32]>,
-}
-
-/// A parsed route that is to be compiled.
-pub(super) struct Draft {
-    /// The statement.
-    pub statement: Statement,
-    /// Its text.
-    pub text: Arc<str>,
-    /// The file that the statement's places are in.
-    pub file: FileId,
-}
-
-impl Draft {
-    /// The statement as a route.
-    pub fn route(&self) -> Option<&ast::Route> {
-        match &self.statement.kind {
-            StatementKind::Route(route) => Some(route),
-            _ => None,
-        }
-    }
 }
 
 impl Declarations {
@@ -117,10 +99,10 @@ impl Declarations {
         names.iter().filter_map(|name| self.by_name.get(*name)).flatten().copied()
     }
 
-    /// The declarations that a route needs.
-    fn needed(&self, route: &ast::Route) -> Vec<u32> {
+    /// The declarations that routes need.
+    fn needed<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
         let mut names = Vec::new();
-        route_mentions(route, &mut names);
+        routes.for_each(|route| route_mentions(route, &mut names));
         if names.iter().any(|name| matches!(*name, "request" | "context_score")) {
             return (0..self.statements.len() as u32).collect();
         }
@@ -148,53 +130,72 @@ impl Declarations {
         }
     }
 
-    /// Checks a route with declarations, which are put back afterwards.
-    fn check(&mut self, draft: Draft, table: Option<&str>, needed: &[u32], known: Known) -> (Checked, Draft) {
-        let (head, home) = self.place(table);
+    /// The file that a table stands in, or the routes outside any.
+    pub fn home(&self, table: Option<&str>) -> usize {
+        self.place(table).1
+    }
+
+    /// Checks routes that stand in one file with declarations, which are put back afterwards.
+    fn check(&mut self, drafts: &Drafts<'_>, needed: &[u32], known: Known) -> Checked {
+        let Some((table, Draft { file, .. })) = drafts.first() else { return Checked::default() };
+        let home = self.home(*table);
+        let own = self.statements_of(drafts, needed, home, *file);
+        let is_head = |at: &&u32| drafts.iter().any(|(table, _)| self.place(*table).0 == Some(**at));
+        let needed: Vec<u32> = needed.iter().filter(|at| !is_head(at)).copied().collect();
         let mut loaded = Loaded { units: std::mem::take(&mut self.units), ..Loaded::default() };
-        let settings = needed.iter().find_map(|at| self.settings_for(*at, home, draft.file));
-        for at in needed.iter().filter(|at| Some(**at) != head) {
+        for at in &needed {
             let kept = &mut self.statements[*at as usize];
             if let (Some(statement), Some(unit)) = (kept.statement.take(), loaded.units.get_mut(kept.unit)) {
                 unit.statements.push(statement);
             }
         }
-        let Draft { statement, text, file } = draft;
-        let mut own: Vec<Statement> = settings.into_iter().collect();
-        match head.and_then(|at| self.statements[at as usize].statement.take()) {
-            Some(mut head) => {
-                if let StatementKind::Table { statements, .. } = &mut head.kind {
-                    statements.push(statement);
-                }
-                own.push(head);
-            }
-            None => own.push(statement),
-        }
         let imports = loaded.units.get(home).map(|unit| unit.file).into_iter().collect();
         let (broken, lists) = (Vec::new(), std::collections::HashMap::new());
-        loaded.units.push(Unit { file, imports, statements: own, broken, lists });
+        loaded.units.push(Unit { file: *file, imports, statements: own, broken, lists });
 
         let (program, diagnostics, uses) = check_route(&loaded, known);
 
-        let mut own = loaded.units.pop().map(|unit| unit.statements).unwrap_or_default();
-        let mut statement = own.pop();
-        if let Some(head) = head {
-            let inner = statement.as_mut().and_then(|head| match &mut head.kind {
-                StatementKind::Table { statements, .. } => statements.pop(),
-                _ => None,
-            });
-            self.statements[head as usize].statement = std::mem::replace(&mut statement, inner);
-        }
+        loaded.units.pop();
         let mut taken: Vec<_> =
             loaded.units.iter_mut().map(|unit| std::mem::take(&mut unit.statements).into_iter()).collect();
-        for at in needed.iter().filter(|at| Some(**at) != head) {
+        for at in &needed {
             let kept = &mut self.statements[*at as usize];
             kept.statement = taken.get_mut(kept.unit).and_then(Iterator::next);
         }
         self.units = loaded.units;
-        // The statement that went in came out.
-        let statement = statement.unwrap_or_else(|| empty(file));
-        (Checked { program, diagnostics, uses }, Draft { statement, text, file })
+        Checked { program, diagnostics, uses }
+    }
+
+    /// The statements of a file in which routes stand as they would in that of their tables.
+    fn statements_of(
+        &self,
+        drafts: &Drafts<'_>,
+        needed: &[u32],
+        home: usize,
+        file: FileId,
+    ) -> Vec<Statement> {
+        let settings = needed.iter().find_map(|at| self.settings_for(*at, home, file));
+        let mut own: Vec<Statement> = settings.into_iter().collect();
+        let mut tables: Vec<(u32, usize)> = Vec::new();
+        for (table, draft) in drafts {
+            let head = self.place(*table).0;
+            let known = tables.iter().find(|(known, _)| Some(*known) == head).map(|(_, at)| *at);
+            let kept = head.and_then(|at| self.statements[at as usize].statement.as_ref());
+            let inside = match (known, head.zip(kept)) {
+                (Some(at), _) => own.get_mut(at),
+                (None, Some((head, kept))) => {
+                    tables.push((head, own.len()));
+                    own.push(kept.clone());
+                    own.last_mut()
+                }
+                (None, None) => None,
+            };
+            match inside.map(|table| &mut table.kind) {
+                Some(StatementKind::Table { statements, .. }) => statements.push(draft.statement.clone()),
+                _ => own.push(draft.statement.clone()),
+            }
+        }
+        own
     }
 
     /// The settings of the file that a route is to stand in, for the file that its text is.
@@ -215,21 +216,27 @@ impl Declarations {
     }
 
     /// How a route of the base uses the fields of the message.
-    pub fn uses(&mut self, base: &Rules, table: TableId, draft: Draft, known: Known) -> RouteUses {
-        self.check_in(base, table, draft, known).0.uses
+    pub fn uses(&mut self, base: &Rules, table: TableId, draft: &Draft, known: Known) -> RouteUses {
+        self.check_in(&[(name_in(base, table), draft)], known).uses
     }
 
-    /// Checks a route that is to stand in a table, or outside any.
-    fn check_in(&mut self, base: &Rules, table: TableId, draft: Draft, known: Known) -> (Checked, Draft) {
-        let name = (table != TableId(0)).then(|| &*base.program().tables[table.index()].name);
-        let needed = draft.route().map(|route| self.needed(route)).unwrap_or_default();
-        let (checked, draft) = self.check(draft, name, &needed, known.clone());
+    /// Checks routes that are to stand in tables of one file, or outside any.
+    fn check_in(&mut self, drafts: &Drafts<'_>, known: Known) -> Checked {
+        let needed = self.needed(drafts.iter().filter_map(|(_, draft)| draft.route()));
+        let checked = self.check(drafts, &needed, known.clone());
         if !fails(&checked.diagnostics) {
-            return (checked, draft);
+            return checked;
         }
         // What was left out may be what the author meant.
         let all: Vec<u32> = (0..self.statements.len() as u32).collect();
-        self.check(draft, name, &all, known)
+        self.check(drafts, &all, known)
+    }
+
+    /// Checks routes that came later, to be compiled together.
+    pub fn check_all(&mut self, base: &Rules, routes: &[(Arc<Route>, u64)], known: Known) -> Checked {
+        let drafts = routes.iter().map(|(route, _)| (name_in(base, route.table), &route.draft));
+        let drafts: Vec<_> = drafts.collect();
+        self.check_in(&drafts, known)
     }
 
     /// Compiles a route alone, to stand in a table or outside any, given what is known of the fields of
@@ -244,64 +251,85 @@ impl Declarations {
         table: TableId,
         draft: Draft,
         known: Known,
-    ) -> Result<Route, CompileError> {
-        let (checked, draft) = self.check_in(base, table, draft, known);
-        let Checked { program, mut diagnostics, uses } = checked;
-        let mut compiled = None;
-        if !fails(&diagnostics) {
-            let hosts = hosts(compiler, base, &program, &mut diagnostics);
-            compiled = lower(&program, &mut diagnostics).map(|(normal, code)| (normal, code, hosts));
-        }
-        let fail = |mut diagnostics: Vec<Diagnostic>| {
-            diagnostics.retain(Diagnostic::is_error);
-            let sources = sources(base.sources(), &diagnostics, &draft.text);
-            CompileError::new(diagnostics, sources)
+    ) -> Result<(Route, Rules), CompileError> {
+        let mut checked = self.check_in(&[(name_in(base, table), &draft)], known);
+        let uses = std::mem::take(&mut checked.uses);
+        let refused = |diagnostics| Err(refusal(base, &draft.text, diagnostics));
+        let rules = match checked.finish(compiler, base) {
+            Ok(rules) if rules.program().rules.len() == 1 => rules,
+            Ok(_) => return refused(Vec::new()),
+            Err(diagnostics) => return refused(diagnostics),
         };
-        let compiled = compiled.filter(|_| !fails(&diagnostics) && program.rules.len() == 1);
-        let Some((normal, bytecode, hosts)) = compiled else {
-            return Err(fail(diagnostics));
-        };
-        let goto = match program.rules.first().map(|rule| &rule.outcome) {
-            Some(Outcome::Goto(inner)) => {
-                let name = &program.tables[inner.index()].name;
-                Some((base.program().table_named(name), draft.route().map(|route| &route.target)))
+        let program = rules.program();
+        let goto = match &program.rules[0].outcome {
+            Outcome::Goto(inner) => {
+                let to = base.program().table_named(&program.tables[inner.index()].name);
+                match (to, draft.route().map(|route| &route.target)) {
+                    (Some(to), Some(Target::Goto { span, .. })) => Some((to, *span)),
+                    _ => {
+                        let message = "the jump leads nowhere";
+                        let nowhere = Diagnostic::without_place(Code::UnknownTable, message);
+                        return refused(vec![nowhere]);
+                    }
+                }
             }
             _ => None,
         };
-        let goto = match goto {
-            None => None,
-            Some((Some(to), Some(Target::Goto { span, .. }))) => Some((to, *span)),
-            Some(_) => {
-                let message = "the jump leads nowhere";
-                return Err(fail(vec![Diagnostic::without_place(Code::UnknownTable, message)]));
-            }
-        };
-        Ok(Route::new(table, program, normal, bytecode, hosts, goto, uses, draft.text))
-    }
-
-    /// A mistake in a route that only shows when it is held against the others.
-    pub fn refusal(base: &Rules, text: &str, diagnostic: Diagnostic) -> CompileError {
-        let diagnostics = vec![diagnostic];
-        let sources = sources(base.sources(), &diagnostics, text);
-        CompileError::new(diagnostics, sources)
+        let name = program.rules[0].name.clone();
+        Ok((Route { name, table, goto, uses, draft }, rules))
     }
 }
 
-/// What checking a route came to.
-struct Checked {
+/// Routes to be checked together, each with the name of its table.
+type Drafts<'d> = [(Option<&'d str>, &'d Draft)];
+
+/// The name of a table; the routes outside any stand in none.
+pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
+    (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
+}
+
+/// What is wrong with a route.
+pub(super) fn refusal(base: &Rules, text: &str, mut diagnostics: Vec<Diagnostic>) -> CompileError {
+    diagnostics.retain(Diagnostic::is_error);
+    let sources = sources(base.sources(), &diagnostics, text);
+    CompileError::new(diagnostics, sources)
+}
+
+/// What checking routes came to.
+#[derive(Default)]
+pub(super) struct Checked {
     program: Program,
     diagnostics: Vec<Diagnostic>,
     uses: RouteUses,
 }
 
-/// What stands where a statement should; nothing is compiled from it.
-fn empty(file: FileId) -> Statement {
-    let span = crate::span::Span::new(file, 0, 0);
-    Statement {
-        kind: StatementKind::Settings { entries: Vec::new() },
-        span,
-        docs: String::new(),
-        allows: Vec::new(),
+impl Checked {
+    /// Compiles what was checked, to be decided by beside a base.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
+        let Checked { program, mut diagnostics, .. } = self;
+        let mut compiled = None;
+        if !fails(&diagnostics) {
+            let hosts = hosts(compiler, base, &program, &mut diagnostics);
+            compiled = lower(&program, &mut diagnostics).map(|(normal, code)| (normal, code, hosts));
+        }
+        match compiled.filter(|_| !fails(&diagnostics)) {
+            Some((normal, bytecode, hosts)) => {
+                let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
+                Ok(compiler.assemble(Parts {
+                    program,
+                    sources: SourceMap::new(),
+                    warnings: Vec::new(),
+                    bytecode,
+                    hosts,
+                    index,
+                    machine_code: false,
+                }))
+            }
+            None => Err(diagnostics),
+        }
     }
 }
 

@@ -1,87 +1,75 @@
-//! A route that was compiled alone: a rule set of one, with its own fields, normal form and bytecode.
+//! Routes that come later, as they were written.
 
-use crate::bytecode::Bytecode;
-use crate::engine::backend::Calls;
-use crate::host::Host;
-use crate::index::single::{self, Wanted};
+use super::error::EditError;
+use crate::diag::Diagnostic;
+use crate::engine::CompileError;
+use crate::engine::compile::fails;
 use crate::sema::check::RouteUses;
-use crate::sema::hir::{Outcome, Program, Slot, TableId};
-use crate::sema::normal::Normal;
-use crate::span::Span;
-use crate::vm::{Computed, Scratch, Vm};
-use serde_json::Value as Json;
+use crate::sema::hir::TableId;
+use crate::source::SourceMap;
+use crate::span::{FileId, Span};
+use crate::syntax::ast::{self, Statement, StatementKind};
+use crate::syntax::parse;
 use std::sync::Arc;
 
-/// A compiled route.
+/// A route that came later, as it was written.
 pub(super) struct Route {
-    /// The table it stands in, by its number in the rules it joins.
+    pub name: Arc<str>,
+    /// The table it stands in, by its number in the base.
     pub table: TableId,
     /// Where it jumps to, by that number, and the words that say so.
     pub goto: Option<(TableId, Span)>,
-    /// The one-route program; it has a table of its own number for the route's.
-    pub program: Arc<Program>,
-    local: TableId,
-    bytecode: Bytecode,
-    /// The functions it calls.
-    pub hosts: Vec<Host>,
     /// How it uses the fields of the message, where they are not declared.
     pub uses: RouteUses,
-    /// What a message must hold one of; `None` when it must be tried for all.
-    pub keys: Option<Vec<(Slot, Wanted)>>,
-    /// Whether it can ever hold.
-    pub can_hold: bool,
-    /// Its text.
-    pub text: Arc<str>,
+    pub draft: Draft,
 }
 
-impl Route {
-    #[expect(clippy::too_many_arguments, reason = "it is put together in one place")]
-    pub fn new(
-        table: TableId,
-        program: Program,
-        normal: Normal,
-        bytecode: Bytecode,
-        hosts: Vec<Host>,
-        goto: Option<(TableId, Span)>,
-        uses: RouteUses,
-        text: Arc<str>,
-    ) -> Route {
-        let local = program.rules.first().map_or(TableId(0), |rule| rule.table);
-        let only = normal.tables.get(local.index()).and_then(|routes| routes.first());
-        let keys = only.and_then(|route| single::keys(&normal, bytecode.chunk(), route));
-        let keys = keys.map(|keys| {
-            let with_slot = |key: single::FieldKey| (program.slots[key.slot.index()].clone(), key.wanted);
-            keys.into_iter().map(with_slot).collect()
-        });
-        let can_hold = only.is_some();
-        Route { table, goto, program: Arc::new(program), local, bytecode, hosts, uses, keys, can_hold, text }
+/// A parsed route.
+pub(super) struct Draft {
+    /// The statement.
+    pub statement: Statement,
+    /// Its text.
+    pub text: Arc<str>,
+    /// The file that the statement's places are in.
+    pub file: FileId,
+}
+
+impl Draft {
+    /// The statement as a route.
+    pub fn route(&self) -> Option<&ast::Route> {
+        match &self.statement.kind {
+            StatementKind::Route(route) => Some(route),
+            _ => None,
+        }
     }
 
-    /// Its name.
-    pub fn name(&self) -> &Arc<str> {
-        &self.program.rules[0].name
+    /// The name of the route.
+    pub fn name(&self) -> &str {
+        self.route().map_or("", |route| &route.name.node)
     }
+}
 
-    /// Greater is tried earlier.
-    pub fn priority(&self) -> i64 {
-        self.program.rules[0].priority
+/// Parses a route; its file comes behind those of the rules.
+pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let file = FileId(sources.iter().count() as u32);
+    let mut parsed = parse(file, text);
+    if fails(&parsed.diagnostics) {
+        parsed.diagnostics.retain(Diagnostic::is_error);
+        let mut shown = SourceMap::new();
+        for (_, file) in sources.iter() {
+            shown.add(file.name.as_str(), "");
+        }
+        shown.add("<route>", text);
+        return Err(CompileError::new(parsed.diagnostics, shown).into());
     }
-
-    /// Where it leads.
-    pub fn outcome(&self) -> &Outcome {
-        &self.program.rules[0].outcome
-    }
-
-    /// Whether its condition holds.
-    pub fn holds(&self, message: &Json, scratch: &mut Scratch) -> bool {
-        Vm::json(&self.bytecode, &self.hosts, message, scratch).run_route(self.local, 0)
-    }
-
-    /// Whether its condition holds, the values of its outcome when it does, and what its functions did.
-    pub fn decide(&self, message: &Json, scratch: &mut Scratch) -> (bool, Option<Computed>, Option<Calls>) {
-        let mut machine = Vm::json(&self.bytecode, &self.hosts, message, scratch);
-        let holds = machine.run_route(self.local, 0);
-        let computed = if holds { machine.outcome(self.outcome()) } else { None };
-        (holds, computed, Calls::of(machine.hosts()))
+    let wrong = |what: &str| Err(EditError::NotOneRoute(what.to_owned()));
+    match parsed.statements.pop() {
+        Some(_) if !parsed.statements.is_empty() => wrong("more than one statement"),
+        Some(statement) if matches!(statement.kind, StatementKind::Route(_)) => {
+            Ok(Draft { statement, text: text.into(), file })
+        }
+        Some(_) => wrong("another statement"),
+        None => wrong("none"),
     }
 }

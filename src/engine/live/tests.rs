@@ -117,6 +117,42 @@ fn jumps_go_both_ways() {
 }
 
 #[test]
+fn young_segments_are_compacted_and_stay_editable() {
+    let rules = live("route base when n == 1 -> b\ntable t {\n  default -> dt\n}");
+    for n in 0..60 {
+        rules.insert(&format!("route r{n} priority {} when n == {n} -> h{n}", n % 3)).expect("it fits");
+        rules.insert_into("t", &format!("route s{n} when n == {n} -> s{n}")).expect("it fits");
+    }
+    rules.wait_for_merge();
+    assert!(rules.shared.snapshot.load().segments.len() <= 4, "the base and few others");
+    let check = |seven: &str, eight: &str| {
+        for n in 0..60 {
+            let expected = match n {
+                7 => seven.to_owned(),
+                8 => eight.to_owned(),
+                n => format!("h{n}"),
+            };
+            let message = json!({"n": n});
+            assert_eq!(target(&rules, &message), expected);
+            let inside = rules.decide_in("t", &message).expect("the table is there");
+            assert_eq!((inside.target(), inside.path()), (Some(&*format!("s{n}")), vec!["t"]));
+        }
+    };
+    check("h7", "h8");
+    rules.remove("r7").expect("it is there");
+    rules.replace("route r8 when n == 8 -> other").expect("it is there");
+    check("-", "other");
+    for n in 60..70 {
+        rules.insert(&format!("route r{n} when n == {n} -> h{n}")).expect("it fits");
+    }
+    rules.wait_for_merge();
+    check("-", "other");
+    rules.merge().expect("it compiles");
+    assert_eq!((rules.pending(), rules.shared.snapshot.load().segments.len()), (0, 1));
+    check("-", "other");
+}
+
+#[test]
 fn routes_use_what_is_declared() {
     let rules = LiveRules::from_text(
         Compiler::new().function("long", |text: String| text.len() > 3),

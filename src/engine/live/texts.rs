@@ -1,6 +1,7 @@
 //! The texts behind live rules, which are the truth: routes are taken out of them, put in another's
 //! place, and appended, as an author would edit the files.
 
+use crate::engine::Rules;
 use crate::loader::{LoadError, Loader, MemoryLoader, Unit};
 use crate::sema::hir::{RuleId, TableId};
 use crate::source::SourceMap;
@@ -101,13 +102,13 @@ type Edit = (std::ops::Range<usize>, String);
 
 impl Changes {
     /// The files as they are with the changes: name and text, in the order of the base.
-    pub fn apply(&self, base: &super::view::Base) -> Vec<(String, String)> {
-        let sources = base.rules.sources();
+    pub fn apply(&self, base: &Rules, places: &Places) -> Vec<(String, String)> {
+        let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Edit>> = HashMap::new();
-        let rules = &base.rules.program().rules;
+        let rules = &base.program().rules;
         let replaced = self.replaced.iter().map(|(id, text)| (*id, Some(&**text)));
         for (id, text) in self.removed.iter().map(|id| (*id, None)).chain(replaced) {
-            let (Some(rule), Some(lead)) = (rules.get(id.index()), base.places.leads.get(id.index())) else {
+            let (Some(rule), Some(lead)) = (rules.get(id.index()), places.leads.get(id.index())) else {
                 continue;
             };
             let file = edits.entry(rule.span.file).or_default();
@@ -121,9 +122,9 @@ impl Changes {
             let text = text.map_or_else(String::new, |text| in_place(source, &statement, &text));
             file.push((statement, text));
         }
-        let main = base.places.main;
+        let main = places.main;
         for (table, text) in &self.appended {
-            let place = match base.places.ends.get(table.index()).copied().flatten() {
+            let place = match places.ends.get(table.index()).copied().flatten() {
                 Some(brace) => Some((brace.file, brace.start as usize)),
                 None => main.map(|file| (file, sources.file(file).text.len())),
             };

@@ -1,21 +1,18 @@
 //! The state that edits change. One thread at a time edits; what decisions look at changes in one
 //! step at the end.
 
-use super::declarations::{Declarations, Draft};
+use super::base::Compiled;
+use super::declarations::{Declarations, name_in, refusal};
 use super::error::{EditError, UnknownRoute};
-use super::merge::Compiled;
-use super::route::Route;
+use super::jumps::{Jump, Jumps};
+use super::route::{Draft, Route, draft};
+use super::segment::{INSERTED, Place, Segment};
+use super::snapshot::{Base, Snapshot};
 use super::texts::Changes;
-use super::view::{Entry, Gone, INSERTED, Place, View};
-use crate::diag::{Code, Diagnostic};
-use crate::engine::compile::fails;
+use crate::diag::Diagnostic;
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::sema::check::{FieldUses, Known, RouteUses};
-use crate::sema::hir::{MAX_JUMPS, Outcome, Program, RuleId, TableId, TableKind};
-use crate::source::SourceMap;
-use crate::span::FileId;
-use crate::syntax::ast::StatementKind;
-use crate::syntax::parse;
+use crate::sema::hir::{Outcome, RuleId, TableId};
 use crate::text;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
@@ -49,96 +46,111 @@ impl<'t> Edit<'t> {
     }
 }
 
-/// Parses a route; its file comes behind those of the rules.
-fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let file = FileId(sources.iter().count() as u32);
-    let mut parsed = parse(file, text);
-    if fails(&parsed.diagnostics) {
-        parsed.diagnostics.retain(Diagnostic::is_error);
-        let mut shown = SourceMap::new();
-        for (_, file) in sources.iter() {
-            shown.add(file.name.as_str(), "");
-        }
-        shown.add("<route>", text);
-        return Err(CompileError::new(parsed.diagnostics, shown).into());
-    }
-    let wrong = |what: &str| Err(EditError::NotOneRoute(what.to_owned()));
-    match parsed.statements.pop() {
-        Some(_) if !parsed.statements.is_empty() => wrong("more than one statement"),
-        Some(statement) if matches!(statement.kind, StatementKind::Route(_)) => {
-            Ok(Draft { statement, text: text.into(), file })
-        }
-        Some(_) => wrong("another statement"),
-        None => wrong("none"),
-    }
+/// A route that came later, and where it is found.
+#[derive(Clone)]
+pub(super) struct Young {
+    pub route: Arc<Route>,
+    segment: Arc<Segment>,
+    rule: RuleId,
 }
 
 /// Where a route is found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone)]
 pub(super) enum Where {
     Base(RuleId),
-    Entry(u32),
+    Young(Young),
 }
 
-/// The state behind a view.
+/// The state behind a snapshot.
 pub(super) struct Writer {
-    pub view: Arc<View>,
-    declarations: Declarations,
+    pub base: Arc<Base>,
+    /// The segments that came later, oldest first.
+    pub young: Vec<Arc<Segment>>,
+    pub declarations: Declarations,
     /// The fields of the message, as the base and all edits have them.
-    known: Known,
-    /// How many jumps lead from a table to another.
-    jumps: HashMap<(TableId, TableId), u32>,
-    /// The entries that are there, by table and name.
-    names: HashMap<(TableId, Arc<str>), u32>,
-    /// The base routes that are gone, each with the version from which on.
-    pub gone: Vec<(RuleId, u32)>,
+    pub known: Known,
+    jumps: Jumps,
+    /// The later routes that are there, by table and name.
+    names: HashMap<(TableId, Arc<str>), Young>,
+    /// The base routes that are gone.
+    gone: Vec<RuleId>,
     is_gone: HashSet<RuleId>,
     /// The place of the next route that is inserted.
-    pub next_place: Place,
-    /// The number of the last edit.
-    pub version: u32,
-    /// How many entries are tried for every message.
-    pub always: usize,
+    next_place: Place,
+    /// The number of the last change.
+    version: u64,
+    /// How many edits have not been merged.
+    pub edits: usize,
     /// Whether a merge runs.
     pub merging: bool,
+    /// So many of the young segments are being merged.
+    pub sealed: usize,
+    /// Whether young segments are being compacted.
+    pub compacting: bool,
+    /// Whether young segments were found not to compile together.
+    pub incompatible: bool,
     /// Why the last merge failed.
     pub error: Option<CompileError>,
-    /// After a merge that failed none starts by itself before this version.
-    pub retry_at: u32,
+    /// After a merge that failed none starts by itself before so many edits.
+    pub retry_at: usize,
+}
+
+/// What a merge takes in.
+pub(super) struct Merged {
+    pub changes: Changes,
+    edits: usize,
+    gone: usize,
+    next_place: Place,
+    young: Vec<Arc<Route>>,
 }
 
 impl Writer {
     /// The state of rules that have just been compiled.
-    pub fn new(compiled: Compiled) -> (Arc<View>, Writer) {
+    pub fn new(compiled: Compiled) -> Writer {
         let Compiled { base, declarations, known } = compiled;
-        let jumps = jumps(base.rules.program());
-        let view = Arc::new(View::new(base));
-        let writer = Writer {
-            view: Arc::clone(&view),
+        Writer {
+            jumps: Jumps::of(base.rules.program()),
+            base: Arc::new(base),
+            young: Vec::new(),
             declarations,
             known,
-            jumps,
             names: HashMap::new(),
             gone: Vec::new(),
             is_gone: HashSet::new(),
             next_place: INSERTED,
             version: 0,
-            always: 0,
+            edits: 0,
             merging: false,
+            sealed: 0,
+            compacting: false,
+            incompatible: false,
             error: None,
             retry_at: 0,
-        };
-        (view, writer)
+        }
+    }
+
+    /// What decisions are to look at from now on.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        let mut segments = Vec::with_capacity(1 + self.young.len());
+        segments.push(Arc::clone(&self.base.segment));
+        segments.extend(self.young.iter().cloned());
+        let edited = !self.young.is_empty() || !self.gone.is_empty();
+        Arc::new(Snapshot { base: Arc::clone(&self.base), segments, version: self.version, edited })
     }
 
     /// The route of that name.
     pub fn find(&self, table: TableId, name: &str) -> Option<Where> {
-        if let Some(at) = self.names.get(&(table, Arc::from(name))) {
-            return Some(Where::Entry(*at));
+        if let Some(young) = self.names.get(&(table, Arc::from(name))) {
+            return Some(Where::Young(young.clone()));
         }
-        let id = *self.view.base.names.get(table.index())?.get(name)?;
+        let id = self.base.named(table, name)?;
         (!self.is_gone.contains(&id)).then_some(Where::Base(id))
+    }
+
+    /// Whether a route that came later is still there.
+    fn is_there(&self, route: &Arc<Route>) -> bool {
+        let young = self.names.get(&(route.table, Arc::clone(&route.name)));
+        young.is_some_and(|young| Arc::ptr_eq(&young.route, route))
     }
 
     /// Makes an edit. What is returned has to be compiled anew instead: the edit changes how other
@@ -155,11 +167,11 @@ impl Writer {
         let (draft, old) = match edit {
             Prepared::Remove(name) => (None, Some(self.existing(table, name)?)),
             Prepared::Replace(draft) => {
-                let old = self.existing(table, name_of(&draft))?;
+                let old = self.existing(table, draft.name())?;
                 (Some(draft), Some(old))
             }
             Prepared::Insert(draft) => {
-                let name = name_of(&draft);
+                let name = draft.name();
                 if self.find(table, name).is_some() {
                     return Err(EditError::Duplicate(name.to_owned()));
                 }
@@ -167,24 +179,24 @@ impl Writer {
             }
         };
         // What the rules are without the old route.
-        let used = match old {
+        let used = match &old {
             Some(old) if matches!(self.known, Known::Uses(_)) => self.uses_of(old)?,
             _ => RouteUses::default(),
         };
         let same = self.uses().is_none_or(|uses| uses.remove(&used));
-        let old_jump = old.and_then(|old| Some((table, self.jump_of(old)?)));
+        let old_jump = old.as_ref().and_then(|old| Some((table, self.jump_of(old)?)));
         let refused = match draft {
             _ if !same => {
                 // Compiled with all the others, which tells what is wrong with it too.
-                Ok(Some(self.changes_with(table, old, draft.map(|draft| draft.text))))
+                Ok(Some(self.changes_with(table, old.as_ref(), draft.map(|draft| draft.text))))
             }
             None => {
                 self.publish(table, old, old_jump, None);
                 return Ok(None);
             }
             Some(draft) => match self.compile(compiler, table, draft, old_jump) {
-                Ok(route) => {
-                    self.publish(table, old, old_jump, Some(route));
+                Ok(new) => {
+                    self.publish(table, old, old_jump, Some(new));
                     return Ok(None);
                 }
                 Err(error) => Err(error.into()),
@@ -206,11 +218,10 @@ impl Writer {
 
     fn existing(&self, table: TableId, name: &str) -> Result<Where, UnknownRoute> {
         self.find(table, name).ok_or_else(|| {
-            let base = self.view.base.names.get(table.index()).into_iter().flatten();
+            let base = self.base.names.get(table.index()).into_iter().flatten();
             let base = base.filter(|(_, id)| !self.is_gone.contains(*id)).map(|(name, _)| &**name);
             let later = self.names.keys().filter(|(other, _)| *other == table).map(|(_, name)| &**name);
-            let inside = &self.view.base.rules.program().tables[table.index()].name;
-            UnknownRoute::new(name, (table != TableId(0)).then_some(inside), base.chain(later))
+            UnknownRoute::new(name, name_in(&self.base.rules, table), base.chain(later))
         })
     }
 
@@ -220,148 +231,195 @@ impl Writer {
         compiler: &Compiler,
         table: TableId,
         draft: Draft,
-        old_jump: Option<(TableId, TableId)>,
-    ) -> Result<Route, CompileError> {
-        let base = &self.view.base.rules;
+        old_jump: Option<Jump>,
+    ) -> Result<(Route, Rules), CompileError> {
+        let base = &self.base.rules;
         let (declarations, known) = (&mut self.declarations, self.known.clone());
-        let route = text::keeping_parsed(|| declarations.compile(compiler, base, table, draft, known))?;
+        let (route, rules) =
+            text::keeping_parsed(|| declarations.compile(compiler, base, table, draft, known))?;
         if let Some((to, span)) = route.goto
-            && let Some(wrong) = self.jump_fault(table, to, old_jump)
+            && let Some(wrong) = self.jumps.fault(table, to, old_jump)
         {
-            return Err(Declarations::refusal(
-                base,
-                &route.text,
-                Diagnostic::new(wrong.0, span, wrong.1)
-                    .help("let tables jump to their goal directly, and never back"),
-            ));
+            let wrong = Diagnostic::new(wrong.0, span, wrong.1)
+                .help("let tables jump to their goal directly, and never back");
+            return Err(refusal(base, &route.draft.text, vec![wrong]));
         }
-        Ok(route)
+        Ok((route, rules))
     }
 
     /// How a route uses the fields of the message. One of the base is checked as if it came now.
-    fn uses_of(&mut self, route: Where) -> Result<RouteUses, EditError> {
+    fn uses_of(&mut self, route: &Where) -> Result<RouteUses, EditError> {
         match route {
-            Where::Entry(at) => {
-                Ok(self.view.entry(at).map(|entry| entry.route.uses.clone()).unwrap_or_default())
-            }
+            Where::Young(young) => Ok(young.route.uses.clone()),
             Where::Base(id) => {
-                let base = &self.view.base.rules;
+                let base = &self.base.rules;
                 let rule = &base.program().rules[id.index()];
                 let draft = draft(base.sources().slice(rule.span), base.sources())?;
-                Ok(self.declarations.uses(base, rule.table, draft, self.known.clone()))
+                Ok(self.declarations.uses(base, rule.table, &draft, self.known.clone()))
             }
         }
     }
 
-    fn jump_of(&self, route: Where) -> Option<TableId> {
+    fn jump_of(&self, route: &Where) -> Option<TableId> {
         match route {
-            Where::Entry(at) => Some(self.view.entry(at)?.route.goto?.0),
-            Where::Base(id) => match self.view.base.rules.program().rules.get(id.index())?.outcome {
+            Where::Young(young) => Some(young.route.goto?.0),
+            Where::Base(id) => match self.base.rules.program().rules.get(id.index())?.outcome {
                 Outcome::Goto(to) => Some(to),
                 _ => None,
             },
         }
     }
 
-    /// Why a jump from a table to another may not be, `without` another.
-    fn jump_fault(
-        &self,
-        from: TableId,
-        to: TableId,
-        without: Option<(TableId, TableId)>,
-    ) -> Option<(Code, String)> {
-        let count = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
-        let edges: Vec<(TableId, TableId)> =
-            self.jumps.iter().filter(|(edge, n)| count(edge, **n)).map(|(edge, _)| *edge).collect();
-        if edges.contains(&(from, to)) {
-            return None;
-        }
-        // The longest ways that begin, or end, at a table: there are no circles yet.
-        let longest = |start: TableId, forward: bool| {
-            let mut depth: HashMap<TableId, usize> = HashMap::from([(start, 0)]);
-            let mut open = vec![start];
-            while let Some(at) = open.pop() {
-                let next = depth[&at] + 1;
-                for (a, b) in &edges {
-                    let (here, there) = if forward { (*a, *b) } else { (*b, *a) };
-                    if here == at && depth.get(&there).is_none_or(|known| *known < next) {
-                        depth.insert(there, next);
-                        open.push(there);
-                    }
-                }
-            }
-            depth
-        };
-        let (behind, ahead) = (longest(to, true), longest(from, false));
-        if behind.contains_key(&from) {
-            return Some((Code::JumpCycle, "these jumps go round in a circle".to_owned()));
-        }
-        let deepest = |depths: &HashMap<TableId, usize>| depths.values().copied().max().unwrap_or(0);
-        (deepest(&behind) + deepest(&ahead) + 1 > MAX_JUMPS)
-            .then(|| (Code::JumpsTooDeep, format!("jumps lead through more than {MAX_JUMPS} tables")))
-    }
-
-    /// Makes an edit seen.
+    /// Makes an edit, to be seen with the next snapshot.
     fn publish(
         &mut self,
         table: TableId,
         old: Option<Where>,
-        old_jump: Option<(TableId, TableId)>,
-        new: Option<Route>,
+        old_jump: Option<Jump>,
+        new: Option<(Route, Rules)>,
     ) {
-        let version = self.version + 1;
+        self.version += 1;
+        self.edits += 1;
         let mut place = None;
-        let mut gone = None;
         match old {
             Some(Where::Base(id)) => {
-                place = Some(Place::from(id.0));
-                gone = self.view.base.rank(id).map(|rank| Gone::Base(table, rank));
-                self.gone.push((id, version));
+                place = Some(self.base.segment.place(id));
+                self.base.segment.remove(id, self.version);
+                self.gone.push(id);
                 self.is_gone.insert(id);
             }
-            Some(Where::Entry(at)) => {
-                gone = Some(Gone::Entry(at));
-                if let Some(entry) = self.view.entry(at) {
-                    place = Some(entry.place);
-                    self.always -= usize::from(is_always(&entry.route));
-                    self.names.remove(&(table, entry.route.name().clone()));
+            Some(Where::Young(Young { route, segment, rule })) => {
+                place = Some(segment.place(rule));
+                segment.remove(rule, self.version);
+                self.names.remove(&(table, route.name.clone()));
+                if segment.routes.len() == 1 {
+                    self.drop_segments(&[segment]);
                 }
             }
             None => {}
         }
-        if let Some(edge) = old_jump
-            && let Some(count) = self.jumps.get_mut(&edge)
-        {
-            *count -= 1;
-        }
-        let new = new.map(Arc::new);
-        let come = new.as_ref().map(|route| {
-            let place = place.unwrap_or_else(|| {
-                self.next_place += 1;
-                self.next_place - 1
-            });
-            let before = self.view.base.before(table, route.priority(), place);
-            Entry::new(Arc::clone(route), place, before, version)
+        old_jump.into_iter().for_each(|jump| self.jumps.remove(jump));
+        let Some((route, rules)) = new else { return };
+        let place = place.unwrap_or_else(|| {
+            self.next_place += 1;
+            self.next_place - 1
         });
-        if let Some(route) = &new {
-            self.count(route);
-        }
-        let numbers = self.view.edit(version, gone.as_slice(), come.into_iter().collect());
-        if let (Some(route), Some(at)) = (new, numbers.first()) {
-            self.names.insert((table, route.name().clone()), *at);
-        }
-        self.version = version;
-    }
-
-    /// Counts what a route that comes brings along.
-    fn count(&mut self, route: &Route) {
-        if let Some((to, _)) = route.goto {
-            *self.jumps.entry((route.table, to)).or_default() += 1;
-        }
+        route.goto.into_iter().for_each(|(to, _)| self.jumps.add((table, to)));
         if let Some(uses) = self.uses() {
             uses.add(&route.uses);
         }
-        self.always += usize::from(is_always(route));
+        let segment = Arc::new(Segment::young(rules, &self.base.rules, vec![(Arc::new(route), place)]));
+        self.enter(&segment, 0);
+        self.young.push(segment);
+    }
+
+    /// Takes young segments out, and tells where the first stood.
+    fn drop_segments(&mut self, old: &[Arc<Segment>]) -> usize {
+        let is_old = |young: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, young));
+        let first = self.young.iter().position(is_old).unwrap_or(self.young.len());
+        self.sealed -= self.young.iter().take(self.sealed).filter(|young| is_old(young)).count();
+        self.young.retain(|young| !is_old(young));
+        first
+    }
+
+    /// Enters a route of a segment under its name.
+    fn enter(&mut self, segment: &Arc<Segment>, at: usize) {
+        let Some(route) = segment.routes.get(at).cloned() else { return };
+        let name = (route.table, route.name.clone());
+        self.names.insert(name, Young { route, segment: Arc::clone(segment), rule: RuleId(at as u32) });
+    }
+
+    /// Puts a segment in the place of those that it was compiled of. What was removed meanwhile is
+    /// removed from it too.
+    pub fn replace(&mut self, old: &[Arc<Segment>], segment: Option<Segment>) {
+        let sealed = self.sealed;
+        let first = self.drop_segments(old);
+        let Some(segment) = segment.map(Arc::new) else { return };
+        let living: Vec<bool> = segment.routes.iter().map(|route| self.is_there(route)).collect();
+        if !living.contains(&true) {
+            return;
+        }
+        self.young.insert(first, Arc::clone(&segment));
+        self.sealed += usize::from(first < sealed);
+        for (at, lives) in living.into_iter().enumerate() {
+            match lives {
+                true => self.enter(&segment, at),
+                // No decision has seen it in this segment.
+                false => segment.remove(RuleId(at as u32), 1),
+            }
+        }
+    }
+
+    /// What a merge that begins now takes in.
+    pub fn seal(&mut self) -> Merged {
+        self.sealed = self.young.len();
+        Merged {
+            changes: self.changes(),
+            edits: self.edits,
+            gone: self.gone.len(),
+            next_place: self.next_place,
+            young: self.living().map(|(route, _)| Arc::clone(route)).collect(),
+        }
+    }
+
+    /// Takes over a base in which edits were merged. Those that came after stay beside it.
+    pub fn carry_over(&mut self, compiled: Compiled, merged: &Merged) {
+        let Compiled { base, declarations, known } = compiled;
+        // Uses are counted with every edit; where an input stands changes with the texts.
+        if let Known::Input(_) = known {
+            self.known = known;
+        }
+        self.declarations = declarations;
+        let old = std::mem::replace(&mut self.base, Arc::new(base));
+        let base = Arc::clone(&self.base);
+        // What the base has and was removed meanwhile.
+        let rules = &old.rules.program().rules;
+        let of_base = self.gone.iter().skip(merged.gone).map(|id| &rules[id.index()]);
+        let of_base = of_base.filter_map(|rule| base.named(rule.table, &rule.name));
+        let of_young = merged.young.iter().filter(|route| !self.is_there(route));
+        let of_young = of_young.filter_map(|route| base.named(route.table, &route.name));
+        let gone: Vec<RuleId> = of_base.chain(of_young).collect();
+        self.version += 1;
+        gone.iter().for_each(|id| base.segment.remove(*id, self.version));
+        self.is_gone = gone.iter().copied().collect();
+        self.gone = gone;
+        // What came after: a replacement stands where the base now has what it replaces.
+        let later = self.young.split_off(self.sealed);
+        let living = std::mem::take(&mut self.names);
+        (self.young, self.sealed) = (Vec::new(), 0);
+        for segment in later {
+            let place = |(at, route): (usize, &Arc<Route>)| {
+                let place = segment.place(RuleId(at as u32));
+                let known = base.named(route.table, &route.name).filter(|_| place < merged.next_place);
+                known.map_or(place, |id| base.segment.place(id))
+            };
+            let places = segment.routes.iter().enumerate().map(place).collect();
+            let segment = Arc::new(segment.moved(places));
+            for (at, route) in segment.routes.iter().enumerate() {
+                let young = living.get(&(route.table, Arc::clone(&route.name)));
+                if young.is_some_and(|young| Arc::ptr_eq(&young.route, route)) {
+                    self.enter(&segment, at);
+                }
+            }
+            self.young.push(segment);
+        }
+        self.edits -= merged.edits;
+        (self.error, self.retry_at, self.incompatible) = (None, 0, false);
+    }
+
+    /// The later routes that are there, with their places.
+    fn living(&self) -> impl Iterator<Item = (&Arc<Route>, Place)> {
+        self.names.values().map(|young| (&young.route, young.segment.place(young.rule)))
+    }
+
+    /// Those of some segments, by their places.
+    pub fn living_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, Place)> {
+        let young = self.names.values();
+        let inside = young.filter(|young| segments.iter().any(|other| Arc::ptr_eq(other, &young.segment)));
+        let mut routes: Vec<(Arc<Route>, Place)> =
+            inside.map(|young| (Arc::clone(&young.route), young.segment.place(young.rule))).collect();
+        routes.sort_by_key(|(_, place)| *place);
+        routes
     }
 
     /// What has been edited since the base was compiled.
@@ -371,22 +429,23 @@ impl Writer {
 
     /// The same with one more edit in it: a route of a table, the old one gone and this text in its
     /// place.
-    fn changes_with(&self, table: TableId, old: Option<Where>, new: Option<Arc<str>>) -> Changes {
-        let mut texts: Vec<(TableId, Place, Arc<str>)> = Vec::new();
-        for (at, entry) in self.view.entries().filter(|(_, entry)| entry.is_there(self.version)) {
-            if old != Some(Where::Entry(at)) {
-                texts.push((entry.route.table, entry.place, Arc::clone(&entry.route.text)));
-            }
-        }
+    fn changes_with(&self, table: TableId, old: Option<&Where>, new: Option<Arc<str>>) -> Changes {
         let mut gone: HashSet<RuleId> = self.is_gone.clone();
-        let place = match old {
-            Some(Where::Entry(at)) => self.view.entry(at).map(|entry| entry.place),
-            Some(Where::Base(id)) => {
-                gone.insert(id);
-                Some(Place::from(id.0))
+        let (mut place, mut without) = (None, None);
+        match old {
+            Some(Where::Young(young)) => {
+                place = Some(young.segment.place(young.rule));
+                without = Some(&young.route);
             }
-            None => None,
-        };
+            Some(Where::Base(id)) => {
+                gone.insert(*id);
+                place = Some(self.base.segment.place(*id));
+            }
+            None => {}
+        }
+        let living = self.living().filter(|(route, _)| without.is_none_or(|old| !Arc::ptr_eq(old, route)));
+        let mut texts: Vec<(TableId, Place, Arc<str>)> =
+            living.map(|(route, place)| (route.table, place, Arc::clone(&route.draft.text))).collect();
         if let Some(text) = new {
             texts.push((table, place.unwrap_or(self.next_place), text));
         }
@@ -404,88 +463,4 @@ impl Writer {
         changes.removed = gone.into_iter().collect();
         changes
     }
-
-    /// Takes over a base that was compiled of the texts as of a version, and makes the edits on it
-    /// that came after.
-    pub fn carry_over(&mut self, compiled: Compiled, version: u32, next_place: Place) -> Arc<View> {
-        let old = Arc::clone(&self.view);
-        let Compiled { base, declarations, known } = compiled;
-        // Uses are counted with every edit; where an input stands changes with the texts.
-        if let Known::Input(_) = known {
-            self.known = known;
-        }
-        let view = Arc::new(View::new(base));
-        let base = &view.base;
-        self.declarations = declarations;
-        let named = |table: TableId, name: &str| base.names.get(table.index())?.get(name).copied();
-        // What was there as of that version and is not now.
-        let rules = &old.base.rules.program().rules;
-        let of_base = self.gone.iter().filter(|(_, since)| *since > version).filter_map(|(id, _)| {
-            let rule = &rules[id.index()];
-            named(rule.table, &rule.name)
-        });
-        let of_entries =
-            old.entries().filter(|(_, entry)| entry.is_there(version) && !entry.is_there(self.version));
-        let of_entries = of_entries.filter_map(|(_, entry)| named(entry.route.table, entry.route.name()));
-        let gone: Vec<RuleId> = of_base.chain(of_entries).collect();
-        // What came after that version and is there now, in order.
-        let mut later: Vec<&Entry> = old
-            .entries()
-            .map(|(_, entry)| entry)
-            .filter(|entry| entry.born > version && entry.is_there(self.version))
-            .collect();
-        later.sort_by_key(|entry| entry.place);
-        (self.names, self.always, self.next_place) = (HashMap::new(), 0, INSERTED);
-        let edited = !gone.is_empty() || !later.is_empty();
-        let mut come = Vec::new();
-        for entry in later {
-            let route = &entry.route;
-            let place = if entry.place < next_place { named(route.table, route.name()) } else { None };
-            let place = place.map_or(self.next_place, |id| Place::from(id.0));
-            self.next_place += u64::from(place == self.next_place);
-            self.always += usize::from(is_always(route));
-            let before = base.before(route.table, route.priority(), place);
-            come.push(Entry::new(Arc::clone(route), place, before, 1));
-        }
-        let hidden: Vec<Gone> = gone
-            .iter()
-            .filter_map(|id| Some(Gone::Base(base.rules.program().rules[id.index()].table, base.rank(*id)?)))
-            .collect();
-        self.gone = gone.iter().map(|id| (*id, 1)).collect();
-        self.is_gone = gone.into_iter().collect();
-        self.version = u32::from(edited);
-        if edited {
-            for at in view.edit(1, &hidden, come) {
-                if let Some(entry) = view.entry(at) {
-                    self.names.insert((entry.route.table, entry.route.name().clone()), at);
-                }
-            }
-        }
-        self.view = Arc::clone(&view);
-        view
-    }
-}
-
-fn name_of(draft: &Draft) -> &str {
-    draft.route().map_or("", |route| &route.name.node)
-}
-
-fn is_always(route: &Route) -> bool {
-    route.can_hold && route.keys.is_none()
-}
-
-/// The jumps between tables of routes.
-fn jumps(program: &Program) -> HashMap<(TableId, TableId), u32> {
-    let mut jumps = HashMap::new();
-    let of_rules = program.rules.iter().map(|rule| (rule.table, &rule.outcome));
-    let defaults = program.tables.iter().enumerate();
-    let defaults = defaults.filter_map(|(at, table)| Some((TableId(at as u32), table.default.as_ref()?)));
-    for (from, outcome) in of_rules.chain(defaults) {
-        if let Outcome::Goto(to) = outcome
-            && program.tables[from.index()].kind == TableKind::Routes
-        {
-            *jumps.entry((from, *to)).or_default() += 1;
-        }
-    }
-    jumps
 }

@@ -273,13 +273,7 @@ impl<'a> Checker<'a> {
         let block = std::mem::replace(&mut builder.block, outer);
         required?;
         let elements = self.computed(list.object);
-        builder.block.each.push(Each {
-            list: elements,
-            place: Some(list.place),
-            key: None,
-            element,
-            block,
-        });
+        builder.block.each.push(Each { list: elements, place: Some(list.place), key: None, element, block });
         Ok(())
     }
 

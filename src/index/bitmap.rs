@@ -1,28 +1,28 @@
-//! Many routes at once: for each lens that enough of them look through, one bit a route and class of
+//! Many routes at once: for each attribute that enough of them test, one bit a route and equivalence class of
 //! values, set unless the class rules the route out. The bits of a message's classes, joined by
 //! `and`, leave the routes that only their whole conditions can decide.
 //!
 //! The contract: a route whose condition holds is never ruled out. Letting one pass that does not
 //! hold is always right.
 
-use super::lens::Class;
-use super::limits::Limits;
+use super::attribute::Class;
+use super::ranges::ValueRanges;
 use crate::codec::{Fault, Reader, Stored, Writer, stored};
 
 /// Routes in the order they are tried.
 #[derive(Clone, Debug, Default)]
-pub struct Block {
+pub struct Bitmap {
     /// Their ranks in the table, ascending; one with alternatives stands there for each of them.
     pub ranks: Vec<u32>,
-    /// What the lenses say about them.
+    /// What the attributes say about them.
     pub columns: Vec<Column>,
 }
 
-/// What one lens says about the routes of a block.
+/// What one attribute says about the routes of a bitmap.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The lens.
-    pub lens: u32,
+    /// The attribute.
+    pub attribute: u32,
     /// The first class of each row; the first row's is 0.
     starts: Vec<Class>,
     /// The row of each class, where they are few enough to be listed.
@@ -33,29 +33,30 @@ pub struct Column {
 
 /// More rows would cost more memory than their sharpness is worth; neighbours are joined.
 const MAX_ROWS: usize = 256;
-/// A lens that fewer than one in so many routes of a block look through is left to the routes.
+/// An attribute that fewer than one in so many routes of a bitmap test is left to the routes.
 const MIN_SHARE: usize = 50;
 /// More columns than these would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
-impl Block {
-    /// A block of routes with what the lenses say about each.
-    pub fn new(routes: &[(u32, Limits)]) -> Block {
+impl Bitmap {
+    /// A block of routes with what the attributes say about each.
+    pub fn new(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let ranks: Vec<u32> = routes.iter().map(|(rank, _)| *rank).collect();
         let mut uses: Vec<(u32, usize)> = Vec::new();
-        for (lens, _) in routes.iter().flat_map(|(_, limits)| limits) {
-            match uses.iter_mut().find(|(known, _)| known == lens) {
+        for (attribute, _) in routes.iter().flat_map(|(_, ranges)| ranges) {
+            match uses.iter_mut().find(|(known, _)| known == attribute) {
                 Some((_, count)) => *count += 1,
-                None => uses.push((*lens, 1)),
+                None => uses.push((*attribute, 1)),
             }
         }
         uses.retain(|(_, count)| count * MIN_SHARE >= ranks.len());
-        uses.sort_by_key(|(lens, count)| (std::cmp::Reverse(*count), *lens));
+        uses.sort_by_key(|(attribute, count)| (std::cmp::Reverse(*count), *attribute));
         uses.truncate(MAX_COLUMNS);
-        let mut columns: Vec<Column> = uses.iter().map(|(lens, _)| Column::new(*lens, routes)).collect();
+        let mut columns: Vec<Column> =
+            uses.iter().map(|(attribute, _)| Column::new(*attribute, routes)).collect();
         // Those that rule out most come first, since what they leave may be few enough to be tried.
         columns.sort_by_key(|column| column.passing() / column.rows());
-        Block { ranks, columns }
+        Bitmap { ranks, columns }
     }
 
     /// How many words a row has: of the last ones no bit is set.
@@ -74,14 +75,15 @@ fn words_for(routes: usize) -> usize {
 }
 
 impl Column {
-    fn new(lens: u32, routes: &[(u32, Limits)]) -> Column {
+    fn new(attribute: u32, routes: &[(u32, ValueRanges)]) -> Column {
         let words = words_for(routes.len());
-        let limits = || {
-            let own = |(_, limits): &'_ &'_ (u32, Limits)| limits.iter().any(|(other, _)| *other == lens);
-            routes.iter().filter(own).flat_map(|(_, limits)| limits).filter(|(other, _)| *other == lens)
+        let ranges = || {
+            let own =
+                |(_, ranges): &'_ &'_ (u32, ValueRanges)| ranges.iter().any(|(other, _)| *other == attribute);
+            routes.iter().filter(own).flat_map(|(_, ranges)| ranges).filter(|(other, _)| *other == attribute)
         };
         let mut starts: Vec<Class> = vec![0];
-        starts.extend(limits().flat_map(|(_, ranges)| ranges.iter().flat_map(|(from, to)| [*from, *to])));
+        starts.extend(ranges().flat_map(|(_, ranges)| ranges.iter().flat_map(|(from, to)| [*from, *to])));
         starts.sort_unstable();
         // The likeliest places to draw the lines are those that most routes draw.
         let mut counted: Vec<(Class, usize)> = Vec::new();
@@ -93,7 +95,7 @@ impl Column {
         }
         if counted.len() > MAX_ROWS {
             // The fixed classes stay apart; the others are thinned evenly.
-            let fixed = counted.iter().take_while(|(class, _)| *class <= super::lens::OTHER + 1).count();
+            let fixed = counted.iter().take_while(|(class, _)| *class <= super::attribute::OTHER + 1).count();
             let step = (counted.len() - fixed).div_ceil(MAX_ROWS - fixed);
             counted = counted
                 .iter()
@@ -104,14 +106,14 @@ impl Column {
         }
         let starts: Vec<Class> = counted.into_iter().map(|(start, _)| start).collect();
         let mut bits = vec![0_u64; starts.len() * words];
-        for (at, (_, limits)) in routes.iter().enumerate() {
+        for (at, (_, ranges)) in routes.iter().enumerate() {
             let (word, bit) = (at / 64, 1_u64 << (at % 64));
             let mut set = |from: usize, to: usize| {
                 for row in from..to {
                     bits[row * words + word] |= bit;
                 }
             };
-            match limits.iter().find(|(other, _)| *other == lens) {
+            match ranges.iter().find(|(other, _)| *other == attribute) {
                 None => set(0, starts.len()),
                 Some((_, ranges)) => {
                     for (from, to) in ranges {
@@ -123,7 +125,7 @@ impl Column {
             }
         }
         let row_of = row_of(&starts, words);
-        Column { lens, starts, row_of, bits }
+        Column { attribute, starts, row_of, bits }
     }
 
     /// The bits of a class, one a route.
@@ -159,12 +161,12 @@ fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
     rows.into()
 }
 
-stored!(struct Block { ranks, columns });
+stored!(struct Bitmap { ranks, columns });
 
 impl Stored for Column {
     fn write(&self, to: &mut Writer) {
-        let Column { lens, starts, row_of, bits } = self;
-        lens.write(to);
+        let Column { attribute, starts, row_of, bits } = self;
+        attribute.write(to);
         starts.write(to);
         row_of.write(to);
         to.words(bits);
@@ -172,7 +174,7 @@ impl Stored for Column {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
         Ok(Column {
-            lens: Stored::read(from)?,
+            attribute: Stored::read(from)?,
             starts: Stored::read(from)?,
             row_of: Stored::read(from)?,
             bits: from.words()?,
@@ -186,27 +188,27 @@ mod tests {
 
     #[test]
     fn a_route_passes_where_its_ranges_say() {
-        // 200 routes, each limited to a range of its own through one lens, every third through two.
-        let routes: Vec<(u32, Limits)> = (0..200_u32)
+        // 200 routes, each limited to a range of its own through one attribute, every third through two.
+        let routes: Vec<(u32, ValueRanges)> = (0..200_u32)
             .map(|n| {
-                let mut limits = vec![(7, vec![(n, n + 5), (n + 9, n + 10)])];
+                let mut ranges = vec![(7, vec![(n, n + 5), (n + 9, n + 10)])];
                 if n % 3 == 0 {
-                    limits.push((8, vec![(0, 1)]));
+                    ranges.push((8, vec![(0, 1)]));
                 }
-                (n * 2, limits)
+                (n * 2, ranges)
             })
             .collect();
         for routes in [&routes[..], &routes[..5], &routes[..64]] {
-            let block = Block::new(routes);
+            let block = Bitmap::new(routes);
             let words = block.words();
             assert_eq!(block.columns.len(), 2);
             let sharp = routes.len() * 4 < MAX_ROWS;
             for class in 0..260 {
                 for column in &block.columns {
                     let row = column.row(class, words);
-                    for (at, (_, limits)) in routes.iter().enumerate() {
+                    for (at, (_, ranges)) in routes.iter().enumerate() {
                         let passes = row[at / 64] & (1 << (at % 64)) != 0;
-                        let limit = limits.iter().find(|(lens, _)| *lens == column.lens);
+                        let limit = ranges.iter().find(|(attribute, _)| *attribute == column.attribute);
                         let may = limit.is_none_or(|(_, ranges)| {
                             ranges.iter().any(|(from, to)| (*from..*to).contains(&class))
                         });

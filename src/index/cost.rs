@@ -1,5 +1,5 @@
-//! What deciding by a table costs, with and without the index: a guess in nanoseconds, from which
-//! the compiler chooses. The constants were measured by `benches/peers` on one machine; what matters
+//! The cost model: what deciding by a table costs, with and without the index, as a guess in
+//! nanoseconds, from which the compiler chooses. The constants were measured by `benches/peers` on one machine; what matters
 //! is their ratio.
 
 use crate::builtins::Function;
@@ -7,11 +7,11 @@ use crate::ops::Cost;
 use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 
 /// Looking up what a table needs, whatever it is.
-pub const PROBE: f64 = 30.0;
+pub const LOOKUP: f64 = 30.0;
 /// Scanning a text of a hundred bytes.
 pub const SCAN: f64 = 60.0;
-/// Looking a value up through a lens.
-pub const LOOK: f64 = 12.0;
+/// Looking a value up through an attribute.
+pub const VALUE: f64 = 12.0;
 /// Trying a route that was found.
 pub const TRY: f64 = 14.0;
 /// Joining a word of bits.
@@ -40,7 +40,7 @@ pub fn condition(normal: &Normal, cond: CondId) -> f64 {
             }
             cost
         }
-        NCond::Each { .. } => of(Cost::Loop),
+        NCond::Each { .. } => nanoseconds(Cost::Loop),
     }
 }
 
@@ -49,20 +49,20 @@ fn predicate(normal: &Normal, pred: &NPred) -> f64 {
         Ask::Truth => Cost::Scalar,
         Ask::Op(op) => op.info().cost,
     };
-    of(own) + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
+    nanoseconds(own) + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
 }
 
 fn operand(normal: &Normal, expr: ExprId) -> f64 {
     match normal.expr(expr) {
         NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => 0.0,
-        NExpr::Call(Function::Len, _) => of(Cost::Lookup),
-        NExpr::Call(function, _) => of(function.info().cost.max(Cost::Lookup)),
-        NExpr::Extern(..) => of(Cost::Host),
-        _ => of(Cost::Lookup),
+        NExpr::Call(Function::Len, _) => nanoseconds(Cost::Lookup),
+        NExpr::Call(function, _) => nanoseconds(function.info().cost.max(Cost::Lookup)),
+        NExpr::Extern(..) => nanoseconds(Cost::Host),
+        _ => nanoseconds(Cost::Lookup),
     }
 }
 
-fn of(cost: Cost) -> f64 {
+fn nanoseconds(cost: Cost) -> f64 {
     match cost {
         Cost::Scalar => 4.0,
         Cost::Lookup => 9.0,

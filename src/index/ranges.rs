@@ -1,54 +1,54 @@
-//! What single values say about a condition: for each lens, the classes in which it may hold.
+//! What single values say about a condition: for each attribute, the classes in which it may hold.
 //!
 //! The contract: a condition never holds for a message of which some value's class lies outside. So
 //! what limits a route may rule it out before it is tried, never in.
 
 use super::atom::Atoms;
-use super::lens::{Class, MISSING};
+use super::attribute::{Class, MISSING};
 use crate::sema::normal::{CondId, NCond, Normal};
 use crate::value::Tri;
 
 /// The ranges of classes in which a condition may hold, in order.
 pub type Ranges = Vec<(Class, Class)>;
 
-/// What the lenses say about one condition: each at most once.
-pub type Limits = Vec<(u32, Ranges)>;
+/// What the attributes say about one condition: each at most once.
+pub type ValueRanges = Vec<(u32, Ranges)>;
 
 /// A condition with more alternatives than these is not taken apart.
 const MAX_ALTERNATIVES: usize = 4;
 /// A longer list has more classes than bits can tell apart.
 const LONG_LIST: usize = 32;
 
-/// Finds the limits of conditions.
+/// Finds the ranges of conditions.
 #[derive(Clone, Copy, Debug)]
-pub struct Limiter<'n> {
+pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
 }
 
-impl<'n> Limiter<'n> {
+impl<'n> RangeAnalysis<'n> {
     /// For the conditions of a program.
-    pub fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> Limiter<'n> {
-        Limiter { normal, atoms }
+    pub fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> RangeAnalysis<'n> {
+        RangeAnalysis { normal, atoms }
     }
 
-    /// The limits of the alternatives of a condition: it holds only within those of one of them. Most
+    /// The ranges of the alternatives of a condition: it holds only within those of one of them. Most
     /// have one; one that asks for this of one value or that of another has more. None where nothing
-    /// limits it.
-    pub fn alternatives(&self, cond: CondId) -> Vec<Limits> {
+    /// ranges it.
+    pub fn alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let parts = self.parts(cond);
         let split = parts.iter().enumerate().find_map(|(at, part)| Some((at, self.disjuncts(*part)?)));
-        let found: Vec<Limits> = match split {
+        let found: Vec<ValueRanges> = match split {
             Some((at, disjuncts)) => {
                 let alternative = |disjunct: &CondId| {
                     let others = parts.iter().enumerate().filter(|(other, _)| *other != at);
                     let mut all: Vec<CondId> = others.map(|(_, part)| *part).collect();
                     all.extend(self.parts(*disjunct));
-                    self.limits(&all)
+                    self.value_ranges(&all)
                 };
                 disjuncts.iter().map(alternative).collect()
             }
-            None => vec![self.limits(&parts)],
+            None => vec![self.value_ranges(&parts)],
         };
         if found.iter().any(Vec::is_empty) { Vec::new() } else { found }
     }
@@ -64,54 +64,58 @@ impl<'n> Limiter<'n> {
     /// The alternatives of a part that looks at several values, where each is limited.
     fn disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
-        let limited = |part: &CondId| self.parts(*part).iter().any(|part| self.only_lens(*part).is_some());
+        let limited =
+            |part: &CondId| self.parts(*part).iter().any(|part| self.only_attribute(*part).is_some());
         let splits = disjuncts.len() <= MAX_ALTERNATIVES
-            && self.only_lens(part).is_none()
+            && self.only_attribute(part).is_none()
             && disjuncts.iter().all(limited);
         splits.then_some(disjuncts)
     }
 
-    /// The limits of parts that must all hold.
-    fn limits(&self, all: &[CondId]) -> Limits {
-        let mut by_lens: Vec<(u32, Vec<CondId>)> = Vec::new();
+    /// The ranges of parts that must all hold.
+    fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
+        let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
         for part in all {
-            if let Some(lens) = self.only_lens(*part) {
-                match by_lens.iter_mut().find(|(known, _)| *known == lens) {
+            if let Some(attribute) = self.only_attribute(*part) {
+                match by_attribute.iter_mut().find(|(known, _)| *known == attribute) {
                     Some((_, parts)) => parts.push(*part),
-                    None => by_lens.push((lens, vec![*part])),
+                    None => by_attribute.push((attribute, vec![*part])),
                 }
             }
         }
-        by_lens.into_iter().map(|(lens, parts)| (lens, self.ranges(lens, &parts))).collect()
+        by_attribute
+            .into_iter()
+            .map(|(attribute, parts)| (attribute, self.ranges(attribute, &parts)))
+            .collect()
     }
 
-    /// The one lens that all tests of a condition look through.
-    fn only_lens(&self, cond: CondId) -> Option<u32> {
+    /// The one attribute that all tests of a condition look through.
+    fn only_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => match self.atoms.simple(pred.0) {
-                Some((simple, lens)) if simple.texts().count() <= LONG_LIST => Some(*lens),
+                Some((simple, attribute)) if simple.texts().count() <= LONG_LIST => Some(*attribute),
                 _ => None,
             },
             NCond::And(parts) | NCond::Or(parts) => {
-                let mut lenses = parts.iter().map(|part| self.only_lens(*part));
-                let first = lenses.next()??;
-                lenses.all(|lens| lens == Some(first)).then_some(first)
+                let mut attributes = parts.iter().map(|part| self.only_attribute(*part));
+                let first = attributes.next()??;
+                attributes.all(|attribute| attribute == Some(first)).then_some(first)
             }
             _ => None,
         }
     }
 
-    fn ranges(&self, lens: u32, parts: &[CondId]) -> Ranges {
+    fn ranges(&self, attribute: u32, parts: &[CondId]) -> Ranges {
         let mut changes = vec![MISSING];
         parts.iter().for_each(|part| self.changes(*part, &mut changes));
         changes.sort_unstable();
         changes.dedup();
-        let classes = &self.atoms.lenses[lens as usize].classes;
+        let classes = &self.atoms.attributes[attribute as usize].classes;
         let end = classes.end();
         let mut ranges = Ranges::new();
         for (at, from) in changes.iter().enumerate() {
             let to = changes.get(at + 1).copied().unwrap_or(end);
-            if *from >= to || parts.iter().any(|part| self.holds(lens, *part, *from) == Some(false)) {
+            if *from >= to || parts.iter().any(|part| self.holds(attribute, *part, *from) == Some(false)) {
                 continue;
             }
             match ranges.last_mut() {
@@ -125,8 +129,8 @@ impl<'n> Limiter<'n> {
     fn changes(&self, cond: CondId, into: &mut Vec<Class>) {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => {
-                if let Some((simple, lens)) = self.atoms.simple(pred.0) {
-                    self.atoms.lenses[*lens as usize].classes.changes(simple, into);
+                if let Some((simple, attribute)) = self.atoms.simple(pred.0) {
+                    self.atoms.attributes[*attribute as usize].classes.changes(simple, into);
                 }
             }
             NCond::And(parts) | NCond::Or(parts) => parts.iter().for_each(|part| self.changes(*part, into)),
@@ -134,13 +138,13 @@ impl<'n> Limiter<'n> {
         }
     }
 
-    /// Whether a condition that looks through one lens holds for a class; `None` when that depends on
+    /// Whether a condition that looks through one attribute holds for a class; `None` when that depends on
     /// more than the class.
-    fn holds(&self, lens: u32, cond: CondId, class: Class) -> Option<bool> {
+    fn holds(&self, attribute: u32, cond: CondId, class: Class) -> Option<bool> {
         let all = |parts: &[CondId], short: bool| {
             let mut known = Some(!short);
             for part in parts {
-                match self.holds(lens, *part, class) {
+                match self.holds(attribute, *part, class) {
                     Some(holds) if holds == short => return Some(short),
                     Some(_) => {}
                     None => known = None,
@@ -151,7 +155,7 @@ impl<'n> Limiter<'n> {
         match self.normal.cond(cond) {
             NCond::Test { pred, want } => {
                 let (simple, _) = self.atoms.simple(pred.0)?;
-                let answer = self.atoms.lenses[lens as usize].classes.answer(simple, class)?;
+                let answer = self.atoms.attributes[attribute as usize].classes.answer(simple, class)?;
                 Some(answer == Tri::from(*want))
             }
             NCond::And(parts) => all(parts, false),

@@ -10,7 +10,7 @@ use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
 
 /// Alternatives of which a text must hold one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Required {
+pub struct Prefilter {
     /// The alternatives: none empty, none within another, sorted. In the predicate's own mode.
     pub literals: Vec<String>,
     /// Whether the text must be folded for them to be found, beyond what the predicate's mode does.
@@ -28,18 +28,18 @@ const MAX_CLASS: usize = 6;
 
 /// The ways to require literals of a predicate's texts, any one of which will do: several for
 /// `contains all`, none where nothing is required.
-pub fn required(keywords: &Keywords) -> Vec<Required> {
+pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, word, all, mode, words } = keywords;
     let prepared = |word: &str| mode.prepare(word).into_owned();
     let alternatives = |literals: Vec<String>, exact: bool| {
         let literals = minimal(literals)?;
-        Some(Required { literals, folded: false, exact })
+        Some(Prefilter { literals, folded: false, exact })
     };
-    let each = |one: &dyn Fn(&str) -> Option<Required>| -> Vec<Required> {
+    let each = |one: &dyn Fn(&str) -> Option<Prefilter>| -> Vec<Prefilter> {
         if *all {
             return words.iter().filter_map(|word| one(word)).collect();
         }
-        let parts: Option<Vec<Required>> = words.iter().map(|word| one(word)).collect();
+        let parts: Option<Vec<Prefilter>> = words.iter().map(|word| one(word)).collect();
         parts.and_then(union).into_iter().collect()
     };
     match search {
@@ -62,11 +62,11 @@ pub fn required(keywords: &Keywords) -> Vec<Required> {
 }
 
 /// What either of several predicates requires.
-fn union(parts: Vec<Required>) -> Option<Required> {
+fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
     let literals = literals.map(|literal| if folded { text::fold(&literal) } else { literal }).collect();
-    Some(Required { literals: minimal(literals)?, folded, exact: false })
+    Some(Prefilter { literals: minimal(literals)?, folded, exact: false })
 }
 
 /// The literals without those that hold another; `None` when one is empty, or there is none.
@@ -91,11 +91,11 @@ fn minimal(mut literals: Vec<String>) -> Option<Vec<String>> {
 }
 
 /// What an expression requires. Expressions that ignore case are read in folded texts.
-fn of_regex(pattern: &str, ignore_case: bool) -> Option<Required> {
+fn of_regex(pattern: &str, ignore_case: bool) -> Option<Prefilter> {
     let hir = text::parsed(pattern, ignore_case).ok()?;
     let find = |folded: bool| {
         let literals = minimal(Reader { folded }.read(&hir).required()?)?;
-        Some(Required { literals, folded, exact: false })
+        Some(Prefilter { literals, folded, exact: false })
     };
     let plain = find(false);
     if !ignore_case && !pattern.contains("(?") {
@@ -269,7 +269,7 @@ mod tests {
     fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
         let mode = TextMode { fold, ..TextMode::PLAIN };
         let words: Box<[_]> = words.iter().map(|word| (*word).into()).collect();
-        let found = required(&Keywords { search, word: false, all, mode, words: words.clone() });
+        let found = prefilters(&Keywords { search, word: false, all, mode, words: words.clone() });
         let found: Vec<(Vec<&str>, bool)> = found
             .iter()
             .map(|required| (required.literals.iter().map(String::as_str).collect(), required.folded))

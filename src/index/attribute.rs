@@ -1,5 +1,5 @@
-//! What conditions look at, and the classes its values fall into. A lens is an operand read in one
-//! way; two values of one class answer every simple test through the lens alike. So a message's
+//! Attributes: what conditions look at, and the equivalence classes its values fall into. An attribute is
+//! an operand read in one way; two values of one class answer every simple test of it alike. So a message's
 //! value has to be looked up once, whatever the number of tests.
 
 use super::texts::Texts;
@@ -54,7 +54,7 @@ pub enum Simple {
     Compare(Cmp, Number),
     /// Equality with a bool.
     Bool(bool),
-    /// Equality with a text, prepared in the lens's mode.
+    /// Equality with a text, prepared in the attribute's mode.
     Text(Box<str>),
     /// Membership in a list.
     In(Members),
@@ -63,7 +63,7 @@ pub enum Simple {
 /// The elements of a list that a value is looked up in.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
-    /// The texts, prepared in the lens's mode.
+    /// The texts, prepared in the attribute's mode.
     pub texts: Vec<Box<str>>,
     /// The numbers.
     pub numbers: Vec<Number>,
@@ -129,7 +129,7 @@ impl Simple {
     }
 }
 
-/// A class of values of one lens: the first are fixed, then come texts, then numbers.
+/// A class of values of one attribute: the first are fixed, then come texts, then numbers.
 pub type Class = u32;
 
 /// No value.
@@ -144,13 +144,13 @@ const TEXT: Class = 4;
 /// A value that a test names.
 #[derive(Clone, Copy, Debug)]
 pub enum Named<'c> {
-    /// A text, prepared in the lens's mode.
+    /// A text, prepared in the attribute's mode.
     Text(&'c str),
     /// A number.
     Number(Number),
 }
 
-/// The classes of a lens. Between two neighbouring numbers of the tests, and before and behind all,
+/// The classes of an attribute. Between two neighbouring numbers of the tests, and before and behind all,
 /// lies a class of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
@@ -319,6 +319,27 @@ impl Stored for Classes {
 mod tests {
     use super::*;
 
+    /// What the operators answer.
+    fn expected(test: &Simple, value: Value<'_>) -> Tri {
+        match test {
+            Simple::Truth => crate::meaning::truth(value),
+            Simple::Missing => value.is_missing().into(),
+            Simple::Bool(wanted) => crate::value::equal(value, Value::Bool(*wanted)),
+            Simple::Text(wanted) => crate::value::equal(value, Value::Str(wanted)),
+            Simple::Compare(cmp, number) => {
+                compare(value, number.value()).map_or(Tri::Unknown, |order| cmp.holds(order).into())
+            }
+            Simple::In(_) if value.is_missing() => Tri::Unknown,
+            Simple::In(members) => {
+                let texts = members.texts.iter().map(|text| Value::Str(text));
+                let bools = [false, true].into_iter().filter(|bool| members.bools[usize::from(*bool)]);
+                let all =
+                    texts.chain(members.numbers.iter().map(|n| n.value())).chain(bools.map(Value::Bool));
+                Tri::from(all.into_iter().any(|element| crate::value::identical(value, element)))
+            }
+        }
+    }
+
     /// What a class says of a test is what the operators say of every value in it.
     #[test]
     fn a_class_answers_like_its_values() {
@@ -360,23 +381,6 @@ mod tests {
             Value::Float(huge as f64),
             Value::Float(-0.0),
         ];
-        let expected = |test: &Simple, value: Value<'_>| match test {
-            Simple::Truth => crate::meaning::truth(value),
-            Simple::Missing => value.is_missing().into(),
-            Simple::Bool(wanted) => crate::value::equal(value, Value::Bool(*wanted)),
-            Simple::Text(wanted) => crate::value::equal(value, Value::Str(wanted)),
-            Simple::Compare(cmp, number) => {
-                compare(value, number.value()).map_or(Tri::Unknown, |order| cmp.holds(order).into())
-            }
-            Simple::In(_) if value.is_missing() => Tri::Unknown,
-            Simple::In(members) => {
-                let texts = members.texts.iter().map(|text| Value::Str(text));
-                let bools = [false, true].into_iter().filter(|bool| members.bools[usize::from(*bool)]);
-                let all =
-                    texts.chain(members.numbers.iter().map(|n| n.value())).chain(bools.map(Value::Bool));
-                Tri::from(all.into_iter().any(|element| crate::value::identical(value, element)))
-            }
-        };
         // With the large integer the numbers are compared as they are, without it as floats.
         for tests in
             [&tests[..], &tests.iter().filter(|t| t.numbers().all(exact_number)).cloned().collect::<Vec<_>>()]

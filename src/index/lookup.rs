@@ -1,0 +1,361 @@
+//! Looking routes up for one message: what the message holds is looked up once, the routes of the keys
+//! found are verified below the best so far, then those that the residual's bits leave over.
+//!
+//! The lookup knows keys, postings and bitmaps; whoever decides knows the message's values and the
+//! conditions. Each asks the other through [`Verifier`].
+
+mod keys;
+
+use super::bitmap::{Bitmap, CHUNK, MAX_COLUMNS};
+use super::{Guard, Index, Posting, PostingList, TableIndex};
+use crate::bytecode::chunk::Operand;
+use crate::sema::hir::{RuleId, TableId};
+use crate::text::PreparedTexts;
+use crate::value::{Tri, Value};
+use smallvec::SmallVec;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+
+/// Whoever decides with the help of a lookup.
+pub trait Verifier<'a> {
+    /// Returns the value of an operand.
+    fn operand(&mut self, operand: Operand) -> Value<'a>;
+
+    /// Returns the decision's prepared texts.
+    fn texts(&mut self) -> &mut PreparedTexts;
+
+    /// Tests the condition of the route at a rank of a table.
+    fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit>;
+
+    /// Tests the routes at several ranks of a table, one after the other up to the first that holds.
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit>;
+}
+
+/// A route that holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    /// Its place in its table.
+    pub rank: u32,
+    /// Which it is.
+    pub route: RuleId,
+    /// The table that it jumps to.
+    pub goto: Option<TableId>,
+}
+
+/// The memory a lookup works in, kept from decision to decision. Every cell is stamped with the number
+/// of the decision that wrote it, so that none needs clearing.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    /// For each literal of all subjects when it was last found.
+    literals: Vec<Cell<u32>>,
+    /// For each key when the message last held it.
+    keys: Vec<Cell<u32>>,
+    /// For each subject when it was last scanned, and how.
+    subjects: Vec<Cell<u32>>,
+    /// For each attribute when its equivalence class was last looked up, and the class.
+    classes: Vec<Cell<(u32, u32)>>,
+    /// For each attribute when its keys were last looked up.
+    attributes: Vec<Cell<u32>>,
+    /// The keys that the message holds.
+    hits: RefCell<Vec<u32>>,
+    /// The decision that they belong to.
+    epoch: Cell<u32>,
+    /// How often lately one of a table's first routes was chosen: beyond [`HOT`] they are verified
+    /// before anything is looked up.
+    hotness: Cell<u8>,
+}
+
+/// Beside a subject's stamp: the text that was scanned is the message's own.
+const OWN_TEXT: u32 = 1;
+/// Beside a subject's stamp: it was scanned in one form only.
+const ONE_FORM: u32 = 2;
+
+/// So many of a table's routes count as its first.
+const FIRST: u32 = 10;
+/// See [`Workspace::hotness`].
+const HOT: u8 = 8;
+const HOTTEST: u8 = 12;
+
+fn grow<T: Default>(cells: &mut Vec<T>, count: usize) {
+    if cells.len() < count {
+        cells.resize_with(count, T::default);
+    }
+}
+
+impl Workspace {
+    /// Begins to look up in an index for the decision of that number, a multiple of four.
+    #[inline]
+    pub fn begin<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
+        grow(&mut self.literals, index.literal_count as usize);
+        grow(&mut self.keys, index.keys.len());
+        grow(&mut self.subjects, index.subjects.len());
+        grow(&mut self.classes, index.attributes.len());
+        grow(&mut self.attributes, index.attributes.len());
+        Lookup { index, work: self, epoch }
+    }
+
+    /// Forgets all stamps.
+    pub fn forget(&mut self) {
+        for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
+            stamps.iter_mut().for_each(|stamp| stamp.set(0));
+        }
+        self.classes.iter_mut().for_each(|cell| cell.set((0, 0)));
+        self.epoch.set(0);
+    }
+}
+
+/// The lookups of one decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    index: &'a Index,
+    work: &'a Workspace,
+    epoch: u32,
+}
+
+impl<'a> Lookup<'a> {
+    /// Returns whether a table is decided faster with the index than without.
+    #[inline]
+    pub fn serves(&self, table: TableId) -> bool {
+        self.index.serves(table)
+    }
+
+    /// Returns the first route of a table that holds, among those of a range of ranks.
+    pub fn first<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table: TableId,
+        mut ranks: Range<u32>,
+    ) -> Option<Hit> {
+        let table_index = self.index.tables.get(table.index())?;
+        let hotness = self.work.hotness.get();
+        let mut hit = None;
+        if ranks.start == 0 && hotness >= HOT {
+            ranks.start = FIRST.min(ranks.end);
+            hit = verifier.verify_in_order(table, 0..ranks.start);
+        }
+        if hit.is_none() {
+            hit = self.first_of_table(verifier, table_index, table, ranks);
+        }
+        self.work.hotness.set(match hit {
+            Some(Hit { rank, .. }) if rank < FIRST => (hotness + 1).min(HOTTEST),
+            _ => hotness.saturating_sub(2),
+        });
+        hit
+    }
+
+    fn first_of_table<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table_index: &'a TableIndex,
+        table: TableId,
+        mut ranks: Range<u32>,
+    ) -> Option<Hit> {
+        self.look_up_keys(verifier, table_index);
+        let mut best: Option<Hit> = None;
+        let keys = self.work.hits.take();
+        for list in self.lists(&keys, table_index, table) {
+            let hit = match list {
+                PostingList::Range { start, end } => {
+                    let postings = table_index.postings(*start, *end);
+                    self.first_of_postings(verifier, table, postings, ranks.clone())
+                }
+                PostingList::Bitmap(bitmap) => self.first_of_bitmap(verifier, table, bitmap, ranks.clone()),
+            };
+            if let Some(hit) = hit {
+                ranks.end = hit.rank;
+                best = Some(hit);
+            }
+        }
+        self.work.hits.replace(keys);
+        self.first_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
+    }
+
+    /// The posting lists of a table to which the keys found lead.
+    #[inline]
+    fn lists<'k>(
+        &self,
+        keys: &'k [u32],
+        table_index: &'a TableIndex,
+        table: TableId,
+    ) -> impl Iterator<Item = &'a PostingList> + use<'a, 'k> {
+        let index = self.index;
+        keys.iter().filter_map(move |key| {
+            let key = index.keys.get(*key as usize).filter(|key| key.table == table.0)?;
+            table_index.lists.get(key.posting as usize)
+        })
+    }
+
+    fn first_of_postings<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table: TableId,
+        postings: &[Posting],
+        ranks: Range<u32>,
+    ) -> Option<Hit> {
+        for posting in postings {
+            if posting.rank >= ranks.end {
+                return None;
+            }
+            if posting.rank >= ranks.start
+                && self.passes(verifier, posting)
+                && let Some(hit) = verifier.verify(table, posting.rank)
+            {
+                return Some(hit);
+            }
+        }
+        None
+    }
+
+    /// Returns whether no guard rules a route out.
+    #[inline]
+    fn passes<V: Verifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
+        posting.guards.iter().all(|guard| {
+            guard.attribute == Guard::NONE.attribute
+                || (guard.from..guard.to).contains(&self.class(verifier, guard.attribute))
+        })
+    }
+
+    fn first_of_bitmap<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table: TableId,
+        bitmap: &'a Bitmap,
+        ranks: Range<u32>,
+    ) -> Option<Hit> {
+        let mut hit = None;
+        self.each_of_bitmap(verifier, bitmap, ranks, |verifier, rank| {
+            hit = verifier.verify(table, rank);
+            hit.is_some()
+        });
+        hit
+    }
+
+    /// Calls with the ranks of a range that the bits leave over, in order, until told to stop.
+    #[inline]
+    fn each_of_bitmap<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        bitmap: &'a Bitmap,
+        ranks: Range<u32>,
+        stop: impl FnMut(&mut V, u32) -> bool,
+    ) {
+        if bitmap.ranks.first().is_none_or(|first| *first >= ranks.end) {
+            return;
+        }
+        match bitmap.words() {
+            1 => self.each_of_chunks::<1, V>(verifier, bitmap, ranks, stop),
+            2 => self.each_of_chunks::<2, V>(verifier, bitmap, ranks, stop),
+            4 => self.each_of_chunks::<4, V>(verifier, bitmap, ranks, stop),
+            _ => self.each_of_chunks::<CHUNK, V>(verifier, bitmap, ranks, stop),
+        }
+    }
+
+    /// The same for a bitmap whose rows are a multiple of so many words.
+    #[inline]
+    fn each_of_chunks<const N: usize, V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        bitmap: &'a Bitmap,
+        Range { start: from, end: bound }: Range<u32>,
+        mut stop: impl FnMut(&mut V, u32) -> bool,
+    ) {
+        let (ranks, words) = (&bitmap.ranks[..], bitmap.words());
+        let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
+        let mut rows = SmallVec::<[&[[u64; N]]; MAX_COLUMNS]>::new();
+        for chunk in first / (64 * N)..words / N {
+            let start = chunk * 64 * N;
+            match ranks.get(start) {
+                Some(rank) if *rank < bound => {}
+                _ => return,
+            }
+            let mut bits = [!0_u64; N];
+            for row in &rows {
+                intersect(&mut bits, row, chunk);
+            }
+            // A value is looked at once there is a route left for it to rule out.
+            while let Some(column) = bitmap.columns.get(rows.len())
+                && bits != [0; N]
+            {
+                let row = column.row(self.class(verifier, column.attribute), words).as_chunks().0;
+                intersect(&mut bits, row, chunk);
+                rows.push(row);
+            }
+            for (word, mut bits) in bits.into_iter().enumerate() {
+                while bits != 0 {
+                    let at = start + word * 64 + bits.trailing_zeros() as usize;
+                    // Behind the last route lies none, where there is no column to say so.
+                    let Some(rank) = ranks.get(at) else { return };
+                    if *rank >= bound || (at >= first && stop(verifier, *rank)) {
+                        return;
+                    }
+                    bits &= bits - 1;
+                }
+            }
+        }
+    }
+
+    /// Returns every route of a table that holds.
+    pub fn all<V: Verifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<Hit> {
+        let Some(table_index) = self.index.tables.get(table.index()) else { return Vec::new() };
+        self.look_up_keys(verifier, table_index);
+        let mut candidates = Vec::new();
+        let keys = self.work.hits.take();
+        for list in self.lists(&keys, table_index, table) {
+            match list {
+                PostingList::Range { start, end } => {
+                    let passing = table_index.postings(*start, *end).iter();
+                    let passing = passing.filter(|posting| self.passes(verifier, posting));
+                    candidates.extend(passing.map(|posting| posting.rank));
+                }
+                PostingList::Bitmap(bitmap) => self.collect(verifier, bitmap, &mut candidates),
+            }
+        }
+        self.work.hits.replace(keys);
+        self.collect(verifier, &table_index.residual, &mut candidates);
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates.into_iter().filter_map(|rank| verifier.verify(table, rank)).collect()
+    }
+
+    fn collect<V: Verifier<'a>>(&self, verifier: &mut V, bitmap: &'a Bitmap, into: &mut Vec<u32>) {
+        self.each_of_bitmap(verifier, bitmap, 0..u32::MAX, |_, rank| {
+            into.push(rank);
+            false
+        });
+    }
+
+    /// Returns the answer of a text predicate over a text that has been scanned; `None` when the scan
+    /// does not tell.
+    #[inline]
+    pub fn answer(&self, pred: usize) -> Option<Tri> {
+        let literals = self.index.literals.get(pred)?.as_ref()?;
+        let state = self.work.subjects.get(literals.subject as usize)?.get();
+        if state & !3 != self.epoch {
+            return None;
+        }
+        let first = self.index.subjects.get(literals.subject as usize)?.first;
+        let is_there = |literal: &u32| {
+            self.work.literals.get((first + literal) as usize).is_some_and(|stamp| stamp.get() == self.epoch)
+        };
+        let holds = if literals.all {
+            literals.numbers.iter().all(is_there)
+        } else {
+            literals.numbers.iter().any(is_there)
+        };
+        let told = state & ONE_FORM != 0 && (!literals.plain || state & OWN_TEXT != 0);
+        match holds {
+            false => Some(Tri::False),
+            true if literals.exact && told => Some(Tri::True),
+            true => None,
+        }
+    }
+}
+
+/// Leaves the bits that a chunk of a row has too.
+#[inline(always)]
+fn intersect<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
+    match row.get(chunk) {
+        Some(row) => bits.iter_mut().zip(row).for_each(|(bits, row)| *bits &= row),
+        None => *bits = [0; N],
+    }
+}

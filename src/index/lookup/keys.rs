@@ -1,0 +1,142 @@
+//! The keys that a message holds: literals in its texts, the equivalence classes of its values, the
+//! elements of its lists. Each text is scanned, and each value classified, at most once a decision.
+
+use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
+use crate::index::attribute::OTHER;
+use crate::index::{AttributeIndex, TableIndex, TextForm};
+use crate::text::Form;
+use crate::value::Value;
+use std::cell::Cell;
+
+impl<'a> Lookup<'a> {
+    /// Looks up the keys of a table.
+    pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) {
+        let mut hits = self.work.hits.take();
+        if self.work.epoch.replace(self.epoch) != self.epoch {
+            hits.clear();
+        }
+        for subject in &table.subjects {
+            if self.work.subjects.get(*subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
+                self.scan(verifier, *subject, &mut hits);
+            }
+        }
+        for attribute in &table.attributes {
+            if let Some(stamp) = self.work.attributes.get(*attribute as usize)
+                && stamp.replace(self.epoch) != self.epoch
+            {
+                self.look_up_attribute(verifier, *attribute, &mut hits);
+            }
+        }
+        self.work.hits.replace(hits);
+    }
+
+    #[inline]
+    fn hit(&self, key: u32, hits: &mut Vec<u32>) {
+        hit(&self.work.keys, self.epoch, key, hits);
+    }
+
+    /// Scans a subject for literals.
+    fn scan<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
+        let Some(subject) = self.index.subjects.get(number as usize) else { return };
+        let Value::Str(text) = verifier.operand(subject.operand) else { return };
+        let (epoch, literals, keys) = (self.epoch, &self.work.literals[..], &self.work.keys[..]);
+        let mut scanned: Option<&TextForm> = None;
+        let mut state = epoch | ONE_FORM;
+        for form in &subject.forms {
+            let texts = verifier.texts();
+            texts.get(form.text, epoch, form.mode, text);
+            let prepared = texts.kept(form.text, text);
+            if form.mode.form == Form::None && prepared == text {
+                state |= OWN_TEXT;
+            }
+            match scanned {
+                Some(first) if texts.kept(first.text, text) == prepared => continue,
+                Some(_) => state &= !ONE_FORM,
+                None => scanned = Some(form),
+            }
+            subject.scanner.scan(prepared.as_bytes(), |literal, _| {
+                if let Some(stamp) = literals.get((subject.first + literal) as usize)
+                    && stamp.get() != epoch
+                {
+                    stamp.set(epoch);
+                    for key in subject.keys.get(literal) {
+                        hit(keys, epoch, *key, hits);
+                    }
+                }
+            });
+        }
+        if let Some(stamp) = self.work.subjects.get(number as usize) {
+            stamp.set(state);
+        }
+    }
+
+    /// Looks up the keys of an attribute.
+    fn look_up_attribute<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
+        let Some(attribute) = self.index.attributes.get(number as usize) else { return };
+        if !attribute.elements.is_empty()
+            && let Some(elements) = verifier.operand(attribute.operand).elements()
+        {
+            elements.for_each(|element| self.look_up_element(verifier, attribute, element, hits));
+        } else if !attribute.keys.is_empty() {
+            let class = self.class(verifier, number);
+            attribute.keys.get(class).iter().for_each(|key| self.hit(*key, hits));
+        }
+    }
+
+    fn look_up_element<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        attribute: &AttributeIndex,
+        element: Value<'a>,
+        hits: &mut Vec<u32>,
+    ) {
+        match element {
+            Value::Str(text) => {
+                let text = verifier.texts().passing(attribute.form.mode, text);
+                let keys = attribute.elements.get(text).into_iter().flatten();
+                keys.for_each(|key| self.hit(*key, hits));
+            }
+            // A time equals texts that write it in many ways.
+            Value::DateTime(_) => {
+                attribute.elements.values().flatten().for_each(|key| self.hit(*key, hits));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the equivalence class of an attribute's value.
+    #[inline]
+    pub(super) fn class<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
+        match self.work.classes.get(number as usize).map(Cell::get) {
+            Some((stamp, class)) if stamp == self.epoch => class,
+            _ => self.classify(verifier, number),
+        }
+    }
+
+    #[inline(never)]
+    fn classify<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
+        let Some(attribute) = self.index.attributes.get(number as usize) else { return OTHER };
+        let TextForm { mode, text: kept } = attribute.form;
+        let class = match verifier.operand(attribute.operand) {
+            Value::Str(text) => {
+                attribute.classes.of(Value::Str(verifier.texts().get(kept, self.epoch, mode, text)))
+            }
+            other => attribute.classes.of(other),
+        };
+        if let Some(cell) = self.work.classes.get(number as usize) {
+            cell.set((self.epoch, class));
+        }
+        class
+    }
+}
+
+/// Notes that the message holds a key.
+#[inline]
+fn hit(keys: &[Cell<u32>], epoch: u32, key: u32, hits: &mut Vec<u32>) {
+    if let Some(stamp) = keys.get(key as usize)
+        && stamp.get() != epoch
+    {
+        stamp.set(epoch);
+        hits.push(key);
+    }
+}
