@@ -15,7 +15,7 @@
 //! Equal rules give equal bytes.
 
 use crate::bytecode::Chunk;
-use crate::codec::{Counts, Fault, Numbered, Parts, Reader, Stored, Writer};
+use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::diag::Diagnostic;
 use crate::index::Index;
 use crate::sema::hir::Program;
@@ -47,7 +47,7 @@ pub enum ArtifactError {
     Damaged,
     /// Its content makes no sense.
     #[error("its content makes no sense: {0}")]
-    Malformed(#[from] Fault),
+    Malformed(#[from] DecodeError),
 }
 
 /// The contents of an artifact.
@@ -153,7 +153,7 @@ pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError
     let warnings = Vec::read(&mut reader)?;
     let program = Program::read(&mut reader)?;
     if program.counts(sources.len()) != counts {
-        return Err(Fault("the program is not as large as its conditions say").into());
+        return Err(DecodeError("the program is not as large as its conditions say").into());
     }
     let (chunk, index) = (Chunk::read(&mut reader)?, Option::<Index>::read(&mut reader)?);
     reader.end()?;
@@ -163,7 +163,7 @@ pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError
         && chunk.values.len() == program.values.len()
         && index.as_ref().is_none_or(|index| index.fits(&chunk));
     if !fits {
-        return Err(Fault("the program and its bytecode do not belong together").into());
+        return Err(DecodeError("the program and its bytecode do not belong together").into());
     }
     Ok(Contents { program, sources, warnings, chunk, index })
 }

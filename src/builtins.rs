@@ -5,7 +5,7 @@ mod graph;
 mod shape;
 mod words;
 
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::meaning::finite;
 use crate::ops::Cost;
 use crate::text;
@@ -378,7 +378,7 @@ fn bucket<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     }
 }
 
-stored!(byte Function, |function: Function| function as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.function));
+impl_codec!(byte Function, |function: Function| function as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.function));
 
 #[cfg(test)]
 mod tests {

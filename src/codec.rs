@@ -3,7 +3,7 @@
 //! against what it numbers, nesting against a limit; so reading gives an error or something that
 //! is safe to use, whatever the bytes.
 //!
-//! Each type says beside its definition what is written of it, by one line of `stored!`; a field
+//! Each type says beside its definition what is written of it, by one line of `impl_codec!`; a field
 //! that is forgotten there does not compile.
 
 use std::collections::HashMap;
@@ -13,17 +13,17 @@ use thiserror::Error;
 /// A mistake in bytes that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct Fault(pub &'static str);
+pub struct DecodeError(pub &'static str);
 
 /// A value that can be written and read again. Equal values give equal bytes.
-pub trait Stored: Sized {
+pub trait Codec: Sized {
     /// Appends it.
     fn write(&self, to: &mut Writer);
-    /// Reads what [`write`](Stored::write) wrote.
+    /// Reads what [`write`](Codec::write) wrote.
     ///
     /// # Errors
     /// When the bytes are no such thing.
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault>;
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
 /// The things that numbers may refer to while reading.
@@ -83,8 +83,8 @@ impl Parts {
     ///
     /// # Errors
     /// When it is no such thing.
-    pub fn part<T: Stored>(&self, at: u32) -> Result<T, Fault> {
-        let bytes = self.bytes.get(at as usize..).ok_or(Fault("a part begins behind the end"))?;
+    pub fn part<T: Codec>(&self, at: u32) -> Result<T, DecodeError> {
+        let bytes = self.bytes.get(at as usize..).ok_or(DecodeError("a part begins behind the end"))?;
         let mut reader = Reader::new(bytes, self.counts);
         reader.shares = false;
         T::read(&mut reader)
@@ -120,7 +120,7 @@ impl Writer {
     }
 
     /// Puts something aside, to be read by itself; where it begins.
-    pub fn put_aside(&mut self, part: &impl Stored) -> u32 {
+    pub fn put_aside(&mut self, part: &impl Codec) -> u32 {
         let at = self.parts.len();
         let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
         part.write(&mut writer);
@@ -201,7 +201,7 @@ pub struct Reader<'b> {
     parts: Arc<Parts>,
 }
 
-const SHORT: Fault = Fault("it ends too early");
+const SHORT: DecodeError = DecodeError("it ends too early");
 
 impl<'b> Reader<'b> {
     /// Begins to read.
@@ -242,15 +242,15 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// When something is left.
-    pub fn end(&self) -> Result<(), Fault> {
-        if self.rest.is_empty() { Ok(()) } else { Err(Fault("something follows the end")) }
+    pub fn end(&self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
     /// A byte.
     ///
     /// # Errors
     /// At the end.
-    pub fn byte(&mut self) -> Result<u8, Fault> {
+    pub fn byte(&mut self) -> Result<u8, DecodeError> {
         let (first, rest) = self.rest.split_first().ok_or(SHORT)?;
         self.rest = rest;
         Ok(*first)
@@ -260,12 +260,12 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// At the end, or when it has more than 64 bits.
-    pub fn number(&mut self) -> Result<u64, Fault> {
+    pub fn number(&mut self) -> Result<u64, DecodeError> {
         let (mut number, mut shift) = (0, 0);
         loop {
             let byte = self.byte()?;
             if shift == 63 && byte > 1 {
-                return Err(Fault("a number is too large"));
+                return Err(DecodeError("a number is too large"));
             }
             number |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
@@ -279,7 +279,7 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// As for [`Reader::number`].
-    pub fn signed(&mut self) -> Result<i64, Fault> {
+    pub fn signed(&mut self) -> Result<i64, DecodeError> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
@@ -288,7 +288,7 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// When there are not so many.
-    pub fn raw(&mut self, count: usize) -> Result<&'b [u8], Fault> {
+    pub fn raw(&mut self, count: usize) -> Result<&'b [u8], DecodeError> {
         let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
         self.rest = rest;
         Ok(bytes)
@@ -298,7 +298,7 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// When there cannot be so many.
-    pub fn count(&mut self) -> Result<usize, Fault> {
+    pub fn count(&mut self) -> Result<usize, DecodeError> {
         let count = self.number()?;
         usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
     }
@@ -307,7 +307,7 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// When there are not so many.
-    pub fn words(&mut self) -> Result<Vec<u64>, Fault> {
+    pub fn words(&mut self) -> Result<Vec<u64>, DecodeError> {
         let count = self.count()?;
         let bytes = self.raw(count.checked_mul(8).ok_or(SHORT)?)?;
         let words =
@@ -319,14 +319,14 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// When it is no UTF-8, or one that was not written before is referred to.
-    pub fn text(&mut self) -> Result<Arc<str>, Fault> {
+    pub fn text(&mut self) -> Result<Arc<str>, DecodeError> {
         let head = self.number()?;
         if head & 1 != 0 {
             let known = usize::try_from(head >> 1).ok().and_then(|known| self.texts.get(known));
-            return known.cloned().ok_or(Fault("a text is referred to that is not there"));
+            return known.cloned().ok_or(DecodeError("a text is referred to that is not there"));
         }
         let length = usize::try_from(head >> 1).map_err(|_| SHORT)?;
-        let text = std::str::from_utf8(self.raw(length)?).map_err(|_| Fault("a text is not UTF-8"))?;
+        let text = std::str::from_utf8(self.raw(length)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
         let text: Arc<str> = text.into();
         if self.shares {
             self.texts.push(text.clone());
@@ -338,20 +338,20 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// When it is not.
-    pub fn id(&mut self, what: Numbered) -> Result<u32, Fault> {
+    pub fn id(&mut self, what: Numbered) -> Result<u32, DecodeError> {
         let number = self.number()?;
         u32::try_from(number)
             .ok()
             .filter(|number| (*number as usize) < self.counts.of(what))
-            .ok_or(Fault("something is numbered that is not there"))
+            .ok_or(DecodeError("something is numbered that is not there"))
     }
 
     /// A place in a file: the file, the start and the end.
     ///
     /// # Errors
     /// When there is no such file, or no file is so long.
-    pub fn place(&mut self) -> Result<(u32, u32, u32), Fault> {
-        let far = Fault("a place lies outside its file");
+    pub fn place(&mut self) -> Result<(u32, u32, u32), DecodeError> {
+        let far = DecodeError("a place lies outside its file");
         let head = self.number()?;
         let (mut file, last) = self.place;
         if head & 1 != 0 {
@@ -371,9 +371,12 @@ impl<'b> Reader<'b> {
     ///
     /// # Errors
     /// That of reading, or when it is too deep.
-    pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
         if self.depth >= MAX_DEPTH {
-            return Err(Fault("it is nested too deep"));
+            return Err(DecodeError("it is nested too deep"));
         }
         self.depth += 1;
         let result = read(self);
@@ -384,15 +387,15 @@ impl<'b> Reader<'b> {
 
 /// Says what is written of a type: the fields of a struct in their order, or the variants of an enum
 /// with a number that stays theirs.
-macro_rules! stored {
+macro_rules! impl_codec {
     (struct $name:ident { $($field:ident),* $(,)? }) => {
-        impl $crate::codec::Stored for $name {
+        impl $crate::codec::Codec for $name {
             fn write(&self, to: &mut $crate::codec::Writer) {
                 let $name { $($field),* } = self;
-                $($crate::codec::Stored::write($field, to);)*
+                $($crate::codec::Codec::write($field, to);)*
             }
-            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::Fault> {
-                $(let $field = $crate::codec::Stored::read(from)?;)*
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                $(let $field = $crate::codec::Codec::read(from)?;)*
                 Ok($name { $($field),* })
             }
         }
@@ -400,42 +403,42 @@ macro_rules! stored {
     (enum $name:ident {
         $($tag:literal $variant:ident $(($($item:ident),*))? $({ $($field:ident),* $(,)? })?),* $(,)?
     }) => {
-        impl $crate::codec::Stored for $name {
+        impl $crate::codec::Codec for $name {
             fn write(&self, to: &mut $crate::codec::Writer) {
                 match self {
                     $($name::$variant $(($($item),*))? $({ $($field),* })? => {
                         to.byte($tag);
-                        $($($crate::codec::Stored::write($item, to);)*)?
-                        $($($crate::codec::Stored::write($field, to);)*)?
+                        $($($crate::codec::Codec::write($item, to);)*)?
+                        $($($crate::codec::Codec::write($field, to);)*)?
                     })*
                 }
             }
-            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::Fault> {
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
                 match from.byte()? {
                     $($tag => {
-                        $($(let $item = $crate::codec::Stored::read(from)?;)*)?
-                        $($(let $field = $crate::codec::Stored::read(from)?;)*)?
+                        $($(let $item = $crate::codec::Codec::read(from)?;)*)?
+                        $($(let $field = $crate::codec::Codec::read(from)?;)*)?
                         Ok($name::$variant $(($($item),*))? $({ $($field),* })?)
                     })*
-                    _ => Err($crate::codec::Fault(concat!("there is no such form of ", stringify!($name)))),
+                    _ => Err($crate::codec::DecodeError(concat!("there is no such form of ", stringify!($name)))),
                 }
             }
         }
     };
     // What one small number tells, with the functions there and back.
     (byte $name:ident, $to:expr, $from:expr) => {
-        impl $crate::codec::Stored for $name {
+        impl $crate::codec::Codec for $name {
             fn write(&self, to: &mut $crate::codec::Writer) {
                 to.byte($to(*self));
             }
-            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::Fault> {
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
                 let known: Option<Self> = $from(from.byte()?);
-                known.ok_or($crate::codec::Fault(concat!("there is no such ", stringify!($name))))
+                known.ok_or($crate::codec::DecodeError(concat!("there is no such ", stringify!($name))))
             }
         }
     };
 }
-pub(crate) use stored;
+pub(crate) use impl_codec;
 
 mod json;
 mod values;

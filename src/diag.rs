@@ -9,7 +9,7 @@ pub use codes::{Code, Severity};
 pub use render::Renderer;
 pub use snippet::visible;
 
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::source::SourceMap;
 use crate::span::Span;
 
@@ -152,10 +152,10 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-stored!(struct Diagnostic { code, message, labels, help, fixes });
-stored!(struct Label { span, text });
-stored!(struct Fix { span, replacement, applicability });
-stored!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
+impl_codec!(struct Diagnostic { code, message, labels, help, fixes });
+impl_codec!(struct Label { span, text });
+impl_codec!(struct Fix { span, replacement, applicability });
+impl_codec!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {

@@ -40,7 +40,7 @@ pub(crate) mod tombstones;
 
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
-use crate::codec::{Fault, Reader, Stored, Writer, stored};
+use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
@@ -246,27 +246,27 @@ impl Lists {
     }
 }
 
-stored!(struct SubjectIndex { operand, forms, scanner, first, keys });
-stored!(struct TextForm { mode, text });
-stored!(struct Key { table, posting });
-stored!(struct TableIndex { lists, postings, residual, subjects, attributes, linear, indexed });
-stored!(enum PostingList { 0 Range { start, end }, 1 Bitmap(bitmap) });
+impl_codec!(struct SubjectIndex { operand, forms, scanner, first, keys });
+impl_codec!(struct TextForm { mode, text });
+impl_codec!(struct Key { table, posting });
+impl_codec!(struct TableIndex { lists, postings, residual, subjects, attributes, linear, indexed });
+impl_codec!(enum PostingList { 0 Range { start, end }, 1 Bitmap(bitmap) });
 
-impl Stored for Posting {
+impl Codec for Posting {
     fn write(&self, to: &mut Writer) {
         self.rank.write(to);
         self.guards.iter().for_each(|guard| guard.write(to));
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Posting { rank: u32::read(from)?, guards: [Guard::read(from)?, Guard::read(from)?] })
     }
 }
 
-stored!(struct Guard { attribute, from, to });
-stored!(struct Lists { ends, items });
+impl_codec!(struct Guard { attribute, from, to });
+impl_codec!(struct Lists { ends, items });
 
-impl Stored for AttributeIndex {
+impl Codec for AttributeIndex {
     fn write(&self, to: &mut Writer) {
         let AttributeIndex { operand, form, classes, keys, elements } = self;
         operand.write(to);
@@ -282,18 +282,18 @@ impl Stored for AttributeIndex {
         }
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(AttributeIndex {
-            operand: Stored::read(from)?,
-            form: Stored::read(from)?,
-            classes: Stored::read(from)?,
-            keys: Stored::read(from)?,
+            operand: Codec::read(from)?,
+            form: Codec::read(from)?,
+            classes: Codec::read(from)?,
+            keys: Codec::read(from)?,
             elements: Vec::<(Box<str>, Box<[u32]>)>::read(from)?.into_iter().collect(),
         })
     }
 }
 
-impl Stored for Index {
+impl Codec for Index {
     fn write(&self, to: &mut Writer) {
         let Index { subjects, attributes, tables, keys, literals, literal_count: _, texts } = self;
         subjects.write(to);
@@ -304,20 +304,20 @@ impl Stored for Index {
         texts.write(to);
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut index = Index {
-            subjects: Stored::read(from)?,
-            attributes: Stored::read(from)?,
-            tables: Stored::read(from)?,
-            keys: Stored::read(from)?,
-            literals: Stored::read(from)?,
+            subjects: Codec::read(from)?,
+            attributes: Codec::read(from)?,
+            tables: Codec::read(from)?,
+            keys: Codec::read(from)?,
+            literals: Codec::read(from)?,
             literal_count: 0,
-            texts: Stored::read(from)?,
+            texts: Codec::read(from)?,
         };
         // A decision keeps a cell for each literal, so their number is counted, not believed.
         for subject in &index.subjects {
             if subject.first != index.literal_count {
-                return Err(Fault("the literals of the index are numbered wrongly"));
+                return Err(DecodeError("the literals of the index are numbered wrongly"));
             }
             index.literal_count += subject.scanner.len() as u32;
         }
@@ -328,7 +328,7 @@ impl Stored for Index {
             })
         };
         if !index.literals.iter().flatten().all(is_there) {
-            return Err(Fault("a predicate looks for a literal that is not in the index"));
+            return Err(DecodeError("a predicate looks for a literal that is not in the index"));
         }
         Ok(index)
     }

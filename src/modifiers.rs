@@ -1,7 +1,7 @@
 //! The words that may stand beside an operator: `word`, `any`, `all`, `none`, `ignoring case`. As written,
 //! and with the file's settings applied.
 
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::text::TextMode;
 
 /// The modifiers as written.
@@ -57,5 +57,5 @@ impl Quantity {
     }
 }
 
-stored!(enum Quantity { 0 Any, 1 All, 2 None });
-stored!(struct TestMode { word, quantity, text });
+impl_codec!(enum Quantity { 0 Any, 1 All, 2 None });
+impl_codec!(struct TestMode { word, quantity, text });

@@ -3,7 +3,7 @@
 //! tested example. The parser, the checker, both evaluators, the reference page and the tests read
 //! it; to add an operator, add a row, the function it names in `meaning.rs`, and a test.
 
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::meaning;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
@@ -145,7 +145,7 @@ impl Search {
     }
 }
 
-stored!(enum Search { 0 Contains, 1 Starts, 2 Ends, 3 Like, 4 Matches });
+impl_codec!(enum Search { 0 Contains, 1 Starts, 2 Ends, 3 Like, 4 Matches });
 
 /// The search of a row, where it names one.
 const fn named(search: &[Search]) -> Option<Search> {
@@ -382,7 +382,7 @@ pub fn is_reserved_word(word: &str) -> bool {
     WORDS.contains(word)
 }
 
-stored!(byte Op, |op: Op| op as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.op));
+impl_codec!(byte Op, |op: Op| op as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.op));
 
 #[cfg(test)]
 mod tests {

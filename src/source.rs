@@ -1,7 +1,7 @@
 //! The files of a compilation and the way from a byte offset to a line and column. Text arrives
 //! here already read; reading files is the command line's business.
 
-use crate::codec::{Fault, Reader, Stored, Writer};
+use crate::codec::{Codec, DecodeError, Reader, Writer};
 use crate::span::{FileId, Span};
 
 /// The files of one compilation.
@@ -88,7 +88,7 @@ impl SourceMap {
     }
 
     /// Reads what [`write`](SourceMap::write) wrote.
-    pub(crate) fn read(from: &mut Reader<'_>) -> Result<SourceMap, Fault> {
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
         let count = from.count()?;
         let mut files = Vec::new();
         for _ in 0..count {
@@ -105,7 +105,7 @@ impl SourceMap {
             });
             let line_starts =
                 starts.collect::<Option<Vec<u32>>>().filter(|starts| starts.first() == Some(&0));
-            let line_starts = line_starts.ok_or(Fault("the lines of a file are not in order"))?;
+            let line_starts = line_starts.ok_or(DecodeError("the lines of a file are not in order"))?;
             files.push(SourceFile { name, text: String::new(), line_starts });
         }
         Ok(SourceMap { files })

@@ -1,6 +1,6 @@
 //! Places in the author's text, which every diagnostic and explanation points to.
 
-use crate::codec::{Fault, Reader, Stored, Writer};
+use crate::codec::{Codec, DecodeError, Reader, Writer};
 use serde::Serialize;
 
 /// The number of a source file in a [`crate::source::SourceMap`].
@@ -65,11 +65,11 @@ impl<T> Spanned<T> {
     }
 }
 
-impl Stored for Span {
+impl Codec for Span {
     fn write(&self, to: &mut Writer) {
         to.place(self.file.0, self.start, self.end);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (file, start, end) = from.place()?;
         Ok(Span { file: FileId(file), start, end })
     }

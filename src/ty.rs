@@ -2,7 +2,7 @@
 //! set holds a list, dict or record. One shape serves declared types (`int` is one kind, `number`
 //! two, `any` all) and the types inferred from a field's uses ("string or list").
 
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -302,11 +302,11 @@ impl fmt::Display for Ty {
     }
 }
 
-stored!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)).filter(|kinds| kinds.is_subset(KindSet::ALL)));
-stored!(struct Ty { kinds, inner });
-stored!(enum Inner { 0 Unknown, 1 Element(ty), 2 Fields(record) });
-stored!(struct Record { fields });
-stored!(struct Field { name, ty, optional, private });
+impl_codec!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)).filter(|kinds| kinds.is_subset(KindSet::ALL)));
+impl_codec!(struct Ty { kinds, inner });
+impl_codec!(enum Inner { 0 Unknown, 1 Element(ty), 2 Fields(record) });
+impl_codec!(struct Record { fields });
+impl_codec!(struct Field { name, ty, optional, private });
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 //! once for each element of a list.
 
 use crate::builtins::Function;
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::ops::Op;
 use crate::sema::hir::{RuleId, TableId};
 use crate::ty::KindSet;
@@ -337,7 +337,7 @@ impl Instr {
 
 const _: () = assert!(size_of::<Instr>() <= 16);
 
-stored!(enum Instr {
+impl_codec!(enum Instr {
     0 Int { how, slot, to, value },
     1 Float { how, slot, to, value },
     2 Truth { on, slot, to },

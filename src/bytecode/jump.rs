@@ -1,6 +1,6 @@
 //! When a test jumps: questions with three answers, and comparisons as sets of orders.
 
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::ops::Op;
 use crate::value::Tri;
 use std::cmp::Ordering;
@@ -149,9 +149,9 @@ impl CmpJump {
     }
 }
 
-stored!(byte On, |on: On| on.0, |bits| Some(On(bits)).filter(|on| on.is_valid()));
-stored!(byte Cmp, |cmp: Cmp| cmp.0, |bits| Some(Cmp(bits)).filter(|cmp| cmp.spelling() != "?"));
-stored!(byte CmpJump, |jump: CmpJump| jump.0, |bits| Some(CmpJump(bits)).filter(|jump| jump.is_valid()));
+impl_codec!(byte On, |on: On| on.0, |bits| Some(On(bits)).filter(|on| on.is_valid()));
+impl_codec!(byte Cmp, |cmp: Cmp| cmp.0, |bits| Some(Cmp(bits)).filter(|cmp| cmp.spelling() != "?"));
+impl_codec!(byte CmpJump, |jump: CmpJump| jump.0, |bits| Some(CmpJump(bits)).filter(|jump| jump.is_valid()));
 
 #[cfg(test)]
 mod tests {

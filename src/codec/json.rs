@@ -1,10 +1,10 @@
 //! Values from outside this crate: JSON and points in time.
 
-use super::{Fault, Reader, Stored, Writer};
+use super::{Codec, DecodeError, Reader, Writer};
 use serde_json::{Map, Number, Value as Json};
 use time::{OffsetDateTime, UtcOffset};
 
-impl Stored for Json {
+impl Codec for Json {
     fn write(&self, to: &mut Writer) {
         match self {
             Json::Null => to.byte(0),
@@ -39,23 +39,25 @@ impl Stored for Json {
         }
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(match from.byte()? {
             0 => Json::Null,
             1 => Json::Bool(false),
             2 => Json::Bool(true),
             3 => from.signed()?.into(),
             4 => from.number()?.into(),
-            5 => Json::Number(Number::from_f64(f64::read(from)?).ok_or(Fault("a number is not finite"))?),
+            5 => {
+                Json::Number(Number::from_f64(f64::read(from)?).ok_or(DecodeError("a number is not finite"))?)
+            }
             6 => Json::String((*from.text()?).to_owned()),
             7 => Json::Array(Vec::read(from)?),
             8 => Json::Object(Map::read(from)?),
-            _ => return Err(Fault("there is no such JSON value")),
+            _ => return Err(DecodeError("there is no such JSON value")),
         })
     }
 }
 
-impl Stored for Map<String, Json> {
+impl Codec for Map<String, Json> {
     fn write(&self, to: &mut Writer) {
         to.number(self.len() as u64);
         for (key, value) in self {
@@ -64,21 +66,21 @@ impl Stored for Map<String, Json> {
         }
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let count = from.count()?;
         from.nested(|from| (0..count).map(|_| Ok(((*from.text()?).to_owned(), Json::read(from)?))).collect())
     }
 }
 
-impl Stored for OffsetDateTime {
+impl Codec for OffsetDateTime {
     fn write(&self, to: &mut Writer) {
         to.signed(self.unix_timestamp());
         to.number(self.nanosecond().into());
         to.signed(self.offset().whole_seconds().into());
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let fault = Fault("there is no such time");
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let fault = DecodeError("there is no such time");
         let at = OffsetDateTime::from_unix_timestamp(from.signed()?).map_err(|_| fault)?;
         let nanoseconds = u32::read(from)?;
         let at = at.replace_nanosecond(nanoseconds).map_err(|_| fault)?;

@@ -4,7 +4,7 @@ use super::*;
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
 
-fn round<T: Stored + PartialEq + std::fmt::Debug>(value: T) {
+fn round<T: Codec + PartialEq + std::fmt::Debug>(value: T) {
     let mut writer = Writer::new();
     value.write(&mut writer);
     let bytes = writer.into_bytes();
@@ -52,7 +52,7 @@ fn absurd_counts_and_depths_are_refused() {
     // Lists of one list, without end.
     let deep: Vec<u8> = [7, 1].repeat(100_000);
     let read = Json::read(&mut Reader::new(&deep, Counts::default()));
-    assert_eq!(read, Err(Fault("it is nested too deep")));
+    assert_eq!(read, Err(DecodeError("it is nested too deep")));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The codec of numbers, texts and collections.
 
-use super::{Fault, Reader, Stored, Writer};
+use super::{Codec, DecodeError, Reader, Writer};
 use std::sync::Arc;
 
 /// At most these bytes are set aside before what a count promises has been seen.
@@ -8,107 +8,107 @@ const TRUST: usize = 1 << 20;
 
 macro_rules! numbers {
     ($($ty:ty)*) => {$(
-        impl Stored for $ty {
+        impl Codec for $ty {
             fn write(&self, to: &mut Writer) {
                 to.number(*self as u64);
             }
-            fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-                <$ty>::try_from(from.number()?).map_err(|_| Fault("a number is too large"))
+            fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                <$ty>::try_from(from.number()?).map_err(|_| DecodeError("a number is too large"))
             }
         }
     )*};
 }
 numbers!(u16 u32 u64 usize);
 
-impl Stored for u8 {
+impl Codec for u8 {
     fn write(&self, to: &mut Writer) {
         to.byte(*self);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         from.byte()
     }
 }
 
-impl Stored for bool {
+impl Codec for bool {
     fn write(&self, to: &mut Writer) {
         to.byte(u8::from(*self));
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match from.byte()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(Fault("a bool is neither true nor false")),
+            _ => Err(DecodeError("a bool is neither true nor false")),
         }
     }
 }
 
-impl Stored for i64 {
+impl Codec for i64 {
     fn write(&self, to: &mut Writer) {
         to.signed(*self);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         from.signed()
     }
 }
 
-impl Stored for f64 {
+impl Codec for f64 {
     fn write(&self, to: &mut Writer) {
         to.raw(&self.to_bits().to_le_bytes());
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let bytes = from.raw(8)?.first_chunk().copied().unwrap_or_default();
         Ok(f64::from_bits(u64::from_le_bytes(bytes)))
     }
 }
 
-impl Stored for Arc<str> {
+impl Codec for Arc<str> {
     fn write(&self, to: &mut Writer) {
         to.text(self);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         from.text()
     }
 }
 
-impl Stored for Box<str> {
+impl Codec for Box<str> {
     fn write(&self, to: &mut Writer) {
         to.text(self);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok((&*from.text()?).into())
     }
 }
 
-impl Stored for String {
+impl Codec for String {
     fn write(&self, to: &mut Writer) {
         to.number(self.len() as u64);
         to.raw(self.as_bytes());
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let length = from.count()?;
-        let text = std::str::from_utf8(from.raw(length)?).map_err(|_| Fault("a text is not UTF-8"))?;
+        let text = std::str::from_utf8(from.raw(length)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
         Ok(text.to_owned())
     }
 }
 
-impl<T: Stored> Stored for Option<T> {
+impl<T: Codec> Codec for Option<T> {
     fn write(&self, to: &mut Writer) {
         to.byte(u8::from(self.is_some()));
         if let Some(item) = self {
             item.write(to);
         }
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(if bool::read(from)? { Some(T::read(from)?) } else { None })
     }
 }
 
-impl<T: Stored> Stored for Vec<T> {
+impl<T: Codec> Codec for Vec<T> {
     fn write(&self, to: &mut Writer) {
         to.number(self.len() as u64);
         self.iter().for_each(|item| item.write(to));
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let count = from.count()?;
         // A count may promise more than the bytes hold, so room is made for what has come.
         let room = count.min(TRUST.max(from.rest.len()) / size_of::<T>().max(1));
@@ -124,40 +124,40 @@ impl<T: Stored> Stored for Vec<T> {
     }
 }
 
-impl<T: Stored> Stored for Box<[T]> {
+impl<T: Codec> Codec for Box<[T]> {
     fn write(&self, to: &mut Writer) {
         to.number(self.len() as u64);
         self.iter().for_each(|item| item.write(to));
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Vec::read(from)?.into())
     }
 }
 
-impl<T: Stored> Stored for Box<T> {
+impl<T: Codec> Codec for Box<T> {
     fn write(&self, to: &mut Writer) {
         (**self).write(to);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Box::new(from.nested(T::read)?))
     }
 }
 
-impl<T: Stored> Stored for Arc<T> {
+impl<T: Codec> Codec for Arc<T> {
     fn write(&self, to: &mut Writer) {
         (**self).write(to);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Arc::new(from.nested(T::read)?))
     }
 }
 
-impl<A: Stored, B: Stored> Stored for (A, B) {
+impl<A: Codec, B: Codec> Codec for (A, B) {
     fn write(&self, to: &mut Writer) {
         self.0.write(to);
         self.1.write(to);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok((A::read(from)?, B::read(from)?))
     }
 }

@@ -6,7 +6,7 @@
 //! `E07xx` payloads · `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that
 //! do nothing · `W03xx` values · `W04xx` choices and flows · `W06xx` request analysis.
 
-use crate::codec::{Fault, Reader, Stored, Writer};
+use crate::codec::{Codec, DecodeError, Reader, Writer};
 use serde::{Serialize, Serializer};
 
 /// The weight of a finding: an error stops the compilation.
@@ -193,12 +193,12 @@ impl Serialize for Code {
     }
 }
 
-impl Stored for Code {
+impl Codec for Code {
     fn write(&self, to: &mut Writer) {
         to.text(self.as_str());
     }
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Code::parse(&from.text()?).ok_or(Fault("there is no such diagnostic"))
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Code::parse(&from.text()?).ok_or(DecodeError("there is no such diagnostic"))
     }
 }
 

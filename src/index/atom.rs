@@ -6,7 +6,7 @@ use super::attribute::{Class, Classes, Named, Simple};
 use super::prefilter::{Prefilter, prefilters};
 use crate::bytecode::chunk::{Check, Chunk, Operand, Search};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::ops::{Cost, Op, Quantity};
 use crate::sema::normal::Ask;
 use crate::text::{self, Form, TextMode};
@@ -479,4 +479,4 @@ fn literal_likelihood(literal: &str) -> f64 {
     }
 }
 
-stored!(struct Literals { subject, numbers, all, exact, plain });
+impl_codec!(struct Literals { subject, numbers, all, exact, plain });

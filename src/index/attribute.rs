@@ -5,7 +5,7 @@
 use super::texts::Texts;
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
-use crate::codec::{Fault, Reader, Stored, Writer, stored};
+use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 use crate::ops::Op;
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
@@ -301,15 +301,15 @@ impl Classes {
     }
 }
 
-stored!(enum Number { 0 Int(int), 1 Float(float) });
+impl_codec!(enum Number { 0 Int(int), 1 Float(float) });
 
-impl Stored for Classes {
+impl Codec for Classes {
     fn write(&self, to: &mut Writer) {
         self.texts.write(to);
         self.numbers.write(to);
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (texts, numbers) = (Texts::read(from)?, Vec::read(from)?);
         Ok(Classes { texts, floats: Classes::floats(&numbers), numbers })
     }

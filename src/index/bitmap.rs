@@ -7,7 +7,7 @@
 
 use super::attribute::Class;
 use super::ranges::ValueRanges;
-use crate::codec::{Fault, Reader, Stored, Writer, stored};
+use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 
 /// Routes in the order they are tried.
 #[derive(Clone, Debug, Default)]
@@ -161,9 +161,9 @@ fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
     rows.into()
 }
 
-stored!(struct Bitmap { ranks, columns });
+impl_codec!(struct Bitmap { ranks, columns });
 
-impl Stored for Column {
+impl Codec for Column {
     fn write(&self, to: &mut Writer) {
         let Column { attribute, starts, row_of, bits } = self;
         attribute.write(to);
@@ -172,11 +172,11 @@ impl Stored for Column {
         to.words(bits);
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Column {
-            attribute: Stored::read(from)?,
-            starts: Stored::read(from)?,
-            row_of: Stored::read(from)?,
+            attribute: Codec::read(from)?,
+            starts: Codec::read(from)?,
+            row_of: Codec::read(from)?,
             bits: from.words()?,
         })
     }

@@ -27,7 +27,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::{Fault, Reader, Stored, Writer};
+use crate::codec::{Codec, DecodeError, Reader, Writer};
 use choice::{choose, is_inner};
 use frequency::Frequency;
 use gram::{BASES, Level, load, second};
@@ -256,7 +256,7 @@ impl Scanner {
     }
 }
 
-impl Stored for Scanner {
+impl Codec for Scanner {
     fn write(&self, to: &mut Writer) {
         // What the filter holds besides its bits follows from the table; how often bytes come is
         // of use only to literals that are added, and then a guess does.
@@ -268,14 +268,14 @@ impl Stored for Scanner {
         aligned.write(to);
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut scanner = Scanner::with_capacity(0);
         scanner.pairs = Pairs::read(from)?;
         scanner.table = Table::read(from)?;
         scanner.clear_filter();
         let filter = from.words()?;
         if filter.len() != scanner.filter.len() {
-            return Err(Fault("the filter of a scanner is of another size"));
+            return Err(DecodeError("the filter of a scanner is of another size"));
         }
         scanner.filter = filter;
         scanner.sparse = bool::read(from)?;

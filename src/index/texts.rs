@@ -1,7 +1,7 @@
 //! A map from texts to numbers, made for the short texts that rules compare with: one of up to sixteen
 //! bytes is a pair of words, which are hashed and compared as such.
 
-use crate::codec::{Fault, Reader, Stored, Writer};
+use crate::codec::{Codec, DecodeError, Reader, Writer};
 use hashbrown::HashMap;
 
 /// Texts and their numbers.
@@ -107,7 +107,7 @@ impl Texts {
     }
 }
 
-impl Stored for Texts {
+impl Codec for Texts {
     fn write(&self, to: &mut Writer) {
         to.number(self.short as u64);
         for slot in self.slots.iter().filter(|slot| slot.length != EMPTY) {
@@ -125,14 +125,14 @@ impl Stored for Texts {
         }
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let short = from.count()?;
         let mut texts = Texts { slots: vec![VACANT; slots_for(short)].into(), short, ..Texts::default() };
         for _ in 0..short {
             let (length, number) = (u32::read(from)?, u32::read(from)?);
             let key = (from.number()?, from.number()?);
             if length as usize > SHORT {
-                return Err(Fault("a short text is long"));
+                return Err(DecodeError("a short text is long"));
             }
             texts.put(Slot { key, length, number });
         }

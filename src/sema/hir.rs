@@ -2,10 +2,10 @@
 //! reference evaluator and the explanations walk it; [`super::normal`] turns it into what the
 //! engines run.
 
+mod codec;
 mod condition;
 mod parts;
 mod payload;
-mod stored;
 mod tree;
 
 pub use condition::Condition;

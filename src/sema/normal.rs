@@ -11,7 +11,7 @@ mod cost;
 pub use build::build;
 
 use crate::builtins::Function;
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Const, ExternId, RuleId, SlotId, TableId, ids};
 use crate::ty::KindSet;
@@ -240,4 +240,4 @@ impl Normal {
     }
 }
 
-stored!(enum Ask { 0 Truth, 1 Op(op) });
+impl_codec!(enum Ask { 0 Truth, 1 Op(op) });

@@ -2,7 +2,7 @@
 //! statements with every name resolved, and the settings that belong to them.
 
 use crate::classifier::Options;
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::span::Span;
 use std::sync::Arc;
 
@@ -110,8 +110,8 @@ pub const SCORE: &str = "score";
 /// The field of an entity with all that was matched, where its expression names no group.
 pub const MATCH: &str = "match";
 
-stored!(struct Analysis { intents, entities, lexicons, stop_words, threshold, margin });
-stored!(struct Intent { name, description, keywords, examples, span });
-stored!(struct Entity { name, patterns, fields, ignore_case, span });
-stored!(struct Lexicon { name, entries });
-stored!(enum Feature { 0 Intent, 1 Entity(number), 2 Keywords, 3 Lexicon(number) });
+impl_codec!(struct Analysis { intents, entities, lexicons, stop_words, threshold, margin });
+impl_codec!(struct Intent { name, description, keywords, examples, span });
+impl_codec!(struct Entity { name, patterns, fields, ignore_case, span });
+impl_codec!(struct Lexicon { name, entries });
+impl_codec!(enum Feature { 0 Intent, 1 Entity(number), 2 Keywords, 3 Lexicon(number) });

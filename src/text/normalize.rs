@@ -3,7 +3,7 @@
 //! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`]. Constants are prepared
 //! once, when rules are compiled; a message's text once for each mode that some rule reads it in.
 
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
@@ -115,8 +115,8 @@ fn is_inert(c: char) -> bool {
     )
 }
 
-stored!(enum Form { 0 None, 1 Nfc, 2 Nfkc });
-stored!(struct TextMode { fold, form });
+impl_codec!(enum Form { 0 None, 1 Nfc, 2 Nfkc });
+impl_codec!(struct TextMode { fold, form });
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 //! literals' bytes, so that a candidate costs one cache line for the slot and one for the record.
 
 use super::gram::{Level, load};
-use crate::codec::{Fault, Reader, Stored, Writer};
+use crate::codec::{Codec, DecodeError, Reader, Writer};
 
 /// No record.
 const NONE: u32 = u32::MAX;
@@ -231,7 +231,7 @@ fn slots_for(literals: usize) -> usize {
     (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64)
 }
 
-impl Stored for Table {
+impl Codec for Table {
     fn write(&self, to: &mut Writer) {
         let Table { slots, used: _, records, count } = self;
         let slots: Vec<u64> =
@@ -243,16 +243,16 @@ impl Stored for Table {
 
     /// A look-up ends at an empty slot, and a chain of records leads to ever earlier ones: both are
     /// made sure of, since nothing else makes them end.
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let slots = from.words()?;
         let unpack_slot = |word: u64| Slot { state: (word >> 32) as u32, record: word as u32 };
         let slots: Vec<Slot> = slots.into_iter().map(unpack_slot).collect();
         let (records, count) = (from.words()?, u32::read(from)?);
         let used = slots.iter().filter(|slot| slot.record != NONE).count();
         if !slots.len().is_power_of_two() || slots.len() < 64 || used == slots.len() {
-            return Err(Fault("the table of literals has no room"));
+            return Err(DecodeError("the table of literals has no room"));
         }
-        let fault = Fault("the records of the literals are not in order");
+        let fault = DecodeError("the records of the literals are not in order");
         let mut begins = vec![false; records.len()];
         let mut at = 0;
         for number in 0..count {

@@ -2,7 +2,7 @@
 //! of them, and as trees they would be most of what a large rule set takes.
 
 use super::{Cond, CondKind, Program};
-use crate::codec::{Counts, Fault, Numbered, Parts, Reader, Stored, Writer};
+use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::span::{FileId, Span};
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -49,7 +49,7 @@ impl Deref for Condition {
 }
 
 /// Among what the writer puts aside, so that it can be read alone.
-impl Stored for Condition {
+impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
         let at = match (&self.packed, self.tree.get()) {
             // What nobody has asked for is not kept as a tree for this.
@@ -59,10 +59,10 @@ impl Stored for Condition {
         at.write(to);
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (at, parts) = (u32::read(from)?, from.parts());
         if at as usize >= parts.bytes().len() {
-            return Err(Fault("a condition begins behind the end"));
+            return Err(DecodeError("a condition begins behind the end"));
         }
         let packed = Packed { parts: parts.clone(), at };
         Ok(Condition { tree: OnceLock::new(), packed: Some(packed) })

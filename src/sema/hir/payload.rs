@@ -3,7 +3,7 @@
 //! reported, and what is done about it.
 
 use super::{Program, RuleId, TableId, ValueId, ids};
-use crate::codec::stored;
+use crate::codec::impl_codec;
 use crate::span::Span;
 use crate::ty::Ty;
 use serde_json::Value as Json;
@@ -225,18 +225,18 @@ pub enum Limits {
     },
 }
 
-stored!(struct Root { id, name });
-stored!(struct Payload {
+impl_codec!(struct Root { id, name });
+impl_codec!(struct Payload {
     name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs,
 });
-stored!(struct Block { lets, table, each });
-stored!(struct Each { list, place, key, element, block });
-stored!(struct Place { root, steps, dotted });
-stored!(struct Dotted { prefix, steps });
-stored!(enum Step { 0 Key(key), 1 At(at) });
-stored!(struct Requirement { rule, place, message, repair, shows_value, correction });
-stored!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
-stored!(struct Object { fields, closed });
-stored!(struct Field { name, optional, nullable, shape, not_blank, limits, default, docs });
-stored!(enum Shape { 0 Plain(ty), 1 Object(object), 2 Objects(object) });
-stored!(enum Limits { 0 OneOf(values), 1 Range { least, most, inclusive } });
+impl_codec!(struct Block { lets, table, each });
+impl_codec!(struct Each { list, place, key, element, block });
+impl_codec!(struct Place { root, steps, dotted });
+impl_codec!(struct Dotted { prefix, steps });
+impl_codec!(enum Step { 0 Key(key), 1 At(at) });
+impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction });
+impl_codec!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
+impl_codec!(struct Object { fields, closed });
+impl_codec!(struct Field { name, optional, nullable, shape, not_blank, limits, default, docs });
+impl_codec!(enum Shape { 0 Plain(ty), 1 Object(object), 2 Objects(object) });
+impl_codec!(enum Limits { 0 OneOf(values), 1 Range { least, most, inclusive } });

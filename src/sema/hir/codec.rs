@@ -2,15 +2,15 @@
 //! read, so that whoever follows one finds what it numbers.
 
 use super::*;
-use crate::codec::{Fault, Numbered, Reader, Stored, Writer, stored};
+use crate::codec::{Codec, DecodeError, Numbered, Reader, Writer, impl_codec};
 
 macro_rules! ids {
     ($($name:ident $numbered:expr;)*) => {$(
-        impl Stored for $name {
+        impl Codec for $name {
             fn write(&self, to: &mut Writer) {
                 to.number(self.0.into());
             }
-            fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+            fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.id($numbered).map($name)
             }
         }
@@ -29,11 +29,11 @@ ids! {
 macro_rules! names {
     ($($name:ident)*) => {$(
         /// Compared only with others, so that any number does.
-        impl Stored for $name {
+        impl Codec for $name {
             fn write(&self, to: &mut Writer) {
                 self.0.write(to);
             }
-            fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+            fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 u32::read(from).map($name)
             }
         }
@@ -41,7 +41,7 @@ macro_rules! names {
 }
 names!(VarId BindingId);
 
-impl Stored for Program {
+impl Codec for Program {
     fn write(&self, to: &mut Writer) {
         let Program {
             slots,
@@ -81,31 +81,31 @@ impl Stored for Program {
         analysis.write(to);
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Fault> {
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut counts = from.counts();
         for numbered in NUMBERED {
             counts = counts.with(numbered, from.count()?);
         }
         from.set_counts(counts);
         let program = Program {
-            slots: Stored::read(from)?,
+            slots: Codec::read(from)?,
             lets: read_lets(from)?,
-            externs: Stored::read(from)?,
-            tables: Stored::read(from)?,
-            rules: Stored::read(from)?,
-            values: Stored::read(from)?,
-            flows: Stored::read(from)?,
-            questions: Stored::read(from)?,
-            handlers: Stored::read(from)?,
-            input: Stored::read(from)?,
-            tests: Stored::read(from)?,
-            payloads: Stored::read(from)?,
-            requirements: Stored::read(from)?,
+            externs: Codec::read(from)?,
+            tables: Codec::read(from)?,
+            rules: Codec::read(from)?,
+            values: Codec::read(from)?,
+            flows: Codec::read(from)?,
+            questions: Codec::read(from)?,
+            handlers: Codec::read(from)?,
+            input: Codec::read(from)?,
+            tests: Codec::read(from)?,
+            payloads: Codec::read(from)?,
+            requirements: Codec::read(from)?,
             patterns: HashMap::new(),
-            analysis: Stored::read(from)?,
+            analysis: Codec::read(from)?,
         };
         if program.counts(counts.of(Numbered::File)) != counts {
-            return Err(Fault("the program is not as large as it says"));
+            return Err(DecodeError("the program is not as large as it says"));
         }
         program.check()?;
         Ok(program)
@@ -113,7 +113,7 @@ impl Stored for Program {
 }
 
 /// A `let` may use earlier ones only: whoever followed a circle would never come back.
-fn read_lets(from: &mut Reader<'_>) -> Result<Vec<Let>, Fault> {
+fn read_lets(from: &mut Reader<'_>) -> Result<Vec<Let>, DecodeError> {
     let (counts, count) = (from.counts(), from.count()?);
     let mut lets = Vec::new();
     for number in 0..count {
@@ -137,9 +137,9 @@ const NUMBERED: [Numbered; 7] = [
 
 impl Program {
     /// Checks that numbers within their bounds cannot make.
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), DecodeError> {
         if self.tables.is_empty() {
-            return Err(Fault("there is no table of routes"));
+            return Err(DecodeError("there is no table of routes"));
         }
         let entity = |feature: Feature| match feature {
             Feature::Entity(number) => number < self.analysis.entities.len(),
@@ -147,36 +147,36 @@ impl Program {
             Feature::Intent | Feature::Keywords => true,
         };
         if !self.externs.iter().filter_map(|function| function.feature).all(entity) {
-            return Err(Fault("a function analyses what is not there"));
+            return Err(DecodeError("a function analyses what is not there"));
         }
         Ok(())
     }
 }
 
-stored!(struct Slot { root, path, kinds, private });
-stored!(struct Let { name, body, span });
-stored!(struct Extern { name, params, result, feature, span });
-stored!(struct Handler { name, params, span, docs });
-stored!(struct Table { name, kind, order, default, span, docs });
-stored!(enum TableKind { 0 Routes, 1 Choice, 2 Flows, 3 Router, 4 Requirements });
-stored!(struct Rule { name, table, priority, disabled, condition, outcome, span, docs });
-stored!(enum Outcome {
+impl_codec!(struct Slot { root, path, kinds, private });
+impl_codec!(struct Let { name, body, span });
+impl_codec!(struct Extern { name, params, result, feature, span });
+impl_codec!(struct Handler { name, params, span, docs });
+impl_codec!(struct Table { name, kind, order, default, span, docs });
+impl_codec!(enum TableKind { 0 Routes, 1 Choice, 2 Flows, 3 Router, 4 Requirements });
+impl_codec!(struct Rule { name, table, priority, disabled, condition, outcome, span, docs });
+impl_codec!(enum Outcome {
     0 Handler { name, args, metadata },
     1 Goto(table),
     2 Branch { default },
     3 Flow { flow, pattern },
     4 Next { destinations, next, loopback },
 });
-stored!(enum Destination { 0 All, 1 At(number), 2 Node(id), 3 Named(value) });
-stored!(struct Flow { name, id, description, trigger, span, docs });
-stored!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
-stored!(struct Question { name, text, branches, default, span });
-stored!(struct Argument { name, value, optional });
-stored!(struct Test { name, message, entry, expect, span });
-stored!(enum Expect { 0 Rule(rule), 1 Default(table), 2 Nothing, 3 Judgement { kind, outcome, breaks } });
-stored!(enum Term { 0 Cond(cond), 1 Expr(expr) });
-stored!(struct Cond { kind, span });
-stored!(enum CondKind {
+impl_codec!(enum Destination { 0 All, 1 At(number), 2 Node(id), 3 Named(value) });
+impl_codec!(struct Flow { name, id, description, trigger, span, docs });
+impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
+impl_codec!(struct Question { name, text, branches, default, span });
+impl_codec!(struct Argument { name, value, optional });
+impl_codec!(struct Test { name, message, entry, expect, span });
+impl_codec!(enum Expect { 0 Rule(rule), 1 Default(table), 2 Nothing, 3 Judgement { kind, outcome, breaks } });
+impl_codec!(enum Term { 0 Cond(cond), 1 Expr(expr) });
+impl_codec!(struct Cond { kind, span });
+impl_codec!(enum CondKind {
     0 Const(value),
     1 Not(cond),
     2 And(parts),
@@ -187,12 +187,12 @@ stored!(enum CondKind {
     7 Call(name, cond),
     8 Branch { all, conditions },
 });
-stored!(struct Guarded { usable, cond });
-stored!(struct Predicate { op, negated, mode, left, right });
-stored!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, inclusive } });
-stored!(struct Var { id, name, kinds });
-stored!(struct Expr { kind, ty, optional, span });
-stored!(enum ExprKind {
+impl_codec!(struct Guarded { usable, cond });
+impl_codec!(struct Predicate { op, negated, mode, left, right });
+impl_codec!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, inclusive } });
+impl_codec!(struct Var { id, name, kinds });
+impl_codec!(struct Expr { kind, ty, optional, span });
+impl_codec!(enum ExprKind {
     0 Const(value),
     1 Slot(slot),
     2 Var(var),
@@ -208,4 +208,4 @@ stored!(enum ExprKind {
     12 Cond(cond),
     13 Let(number),
 });
-stored!(enum Const { 0 Json(json), 1 DateTime(at) });
+impl_codec!(enum Const { 0 Json(json), 1 DateTime(at) });
