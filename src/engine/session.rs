@@ -1,6 +1,6 @@
 //! Deciding again and again: all that does not depend on the message is resolved once.
 
-use super::backend::{Backend, Backends};
+use super::backend::{Backend, Backends, Choose, Decide, Matched};
 use super::decision::{Answer, Decision, Extras};
 use super::input::{Input, Record};
 use super::set::Handle;
@@ -94,7 +94,7 @@ impl Session {
         let Session { rules, backends, workspace } = self;
         let (how, entry) = (backends.how(), backends.table());
         let backend = backends.resolve(rules, false);
-        rules.run(how, backend, Input::Record(record), &mut workspace.machine, |engine| engine.decide(entry))
+        rules.run(how, backend, Input::Record(record), &mut workspace.machine, Choose(entry))
     }
 
     /// Chooses for a message that other rules prepared.
@@ -139,13 +139,9 @@ impl<'c> Call<'c> {
         let Call { rules, backends, machine } = self;
         let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table());
         let breaches = rules.breaches(input);
-        let (choice, extras) = rules.run(backends.how(), backend, input, machine, |engine| {
-            let choice = engine.decide(entry);
-            let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&rules.program));
-            let computed = outcome.and_then(|outcome| engine.outcome(outcome));
-            let extras = Extras::of(computed, engine.calls(), breaches);
-            (choice, extras)
-        });
+        let work = Decide { table: entry, program: &rules.program };
+        let (choice, computed, calls) = rules.run(backends.how(), backend, input, machine, work);
+        let extras = Extras::of(computed, calls, breaches);
         Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
     }
 
@@ -203,6 +199,6 @@ impl<'c> Call<'c> {
     pub fn matched(self, message: &Json) -> Vec<RuleId> {
         let Call { rules, backends, machine } = self;
         let (backend, entry) = (backends.resolve(rules, true), backends.table());
-        rules.run(backends.how(), backend, Input::Tree(message), machine, |engine| engine.matched(entry))
+        rules.run(backends.how(), backend, Input::Tree(message), machine, Matched(entry))
     }
 }

@@ -58,7 +58,7 @@ type Place = (TableId, u32);
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Decides: the first route of the table that holds, or its default.
-    #[inline]
+    #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let end = self.begin(entry);
         walk::resolve(self, end)
