@@ -36,6 +36,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Decides: the first route of the table that holds, or its default.
+    #[inline]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let end = self.search(self.start(entry));
         walk::resolve(self, end)
@@ -105,6 +106,7 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     type Place = (TableId, usize);
     type Rule = RuleId;
 
+    #[inline]
     fn start(&self, table: TableId) -> (TableId, usize) {
         if self.lookup_in(table).is_some() {
             return (table, 0);
@@ -115,7 +117,7 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
         (table, block.map_or(usize::MAX, |block| block.start as usize))
     }
 
-    #[inline]
+    #[inline(always)]
     fn search(&mut self, (table, from): (TableId, usize)) -> End<(TableId, usize)> {
         let Some(lookup) = self.lookup_in(table) else {
             return self.run::<false>(from, 0).map(|at| (table, at));
