@@ -51,7 +51,7 @@ type Pair<'t> = pest::iterators::Pair<'t, Rule>;
 type Pairs<'t> = pest::iterators::Pairs<'t, Rule>;
 
 /// Tokens that are read at once, if the statements they make are right.
-const READ_AHEAD: usize = 4096;
+const READ_AHEAD: usize = 512;
 
 /// The content of a file.
 #[derive(Clone, Debug, Default)]
