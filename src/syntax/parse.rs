@@ -51,7 +51,7 @@ type Pair<'t> = pest::iterators::Pair<'t, Rule>;
 type Pairs<'t> = pest::iterators::Pairs<'t, Rule>;
 
 /// Tokens that are read at once, if the statements they make are right.
-const READ_AHEAD: usize = 4096;
+const READ_AHEAD: usize = 512;
 
 /// The content of a file.
 #[derive(Clone, Debug, Default)]
@@ -251,8 +251,7 @@ impl<'a> Reader<'a> {
         tokens: &Range<usize>,
         following: &[RawStatement],
     ) -> Option<Pair<'a>> {
-        loop {
-            let Some(pair) = self.ahead.as_mut().and_then(Iterator::next) else { break };
+        while let Some(pair) = self.ahead.as_mut().and_then(Iterator::next) {
             let read = pair.as_span();
             let (start, end) = (self.ahead_from + read.start(), self.ahead_from + read.end());
             if start >= tokens.start {

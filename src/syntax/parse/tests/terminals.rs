@@ -50,7 +50,6 @@ fn tokens_pest() -> String {
         writeln!(out, "bare_{name} = _{{ \"{}\" }}", code(at)).expect("a string takes it");
     }
     for (name, from, to) in [
-        ("bare_key", Class::Statement, Class::Name),
         ("quantity", Class::Quantity, Class::Quantity),
         ("inner_statement", Class::InnerStatement, Class::InnerStatement),
         ("plain", Class::Contextual, Class::MemberDot),
@@ -189,7 +188,7 @@ fn every_other_token_is_its_terminal() {
     check(&[";"], &[R::semicolon]);
     check(&[":"], &[R::colon]);
     check(&["."], &[]);
-    assert!(takes(Rule::atom, &codes(".x")) && takes(Rule::atom, &codes(".when")));
+    assert!(takes(Rule::atom, &codes(".x")) && takes(Rule::member, &codes(".when")));
     check(&["<"], &[R::less, R::run]);
     check(&[">"], &[R::greater, R::run]);
     check(&["?"], &[R::optional_mark, R::run]);
