@@ -1,7 +1,8 @@
 //! THE table of operators. One row holds everything the language knows of an operator: spelling,
-//! precedence, operand types, result, negation, modifiers, cost, meaning, documentation and a
-//! tested example. The parser, the checker, both evaluators, the reference page and the tests read
-//! it; to add an operator, add a row, the function it names in `meaning.rs`, and a test.
+//! precedence, operand types, result, negation, modifiers, cost, meaning, way to search, words of
+//! other languages for it, documentation and a tested example. The parser, the checker, lowering,
+//! the index, all engines, the reference page and the tests read it; to add an operator, add a row,
+//! the function it names in `meaning.rs`, and a test.
 
 use crate::codec::impl_codec;
 use crate::meaning;
