@@ -1,7 +1,8 @@
 //! THE table of operators. One row holds everything the language knows of an operator: spelling,
-//! precedence, operand types, result, negation, modifiers, cost, meaning, documentation and a
-//! tested example. The parser, the checker, both evaluators, the reference page and the tests read
-//! it; to add an operator, add a row, the function it names in `meaning.rs`, and a test.
+//! precedence, operand types, result, negation, modifiers, cost, meaning, way to search, words of
+//! other languages for it, documentation and a tested example. The parser, the checker, lowering,
+//! the index, all engines, the reference page and the tests read it; to add an operator, add a row,
+//! the function it names in `meaning.rs`, and a test.
 
 use crate::codec::impl_codec;
 use crate::meaning;
@@ -119,33 +120,47 @@ pub enum Meaning {
 /// The way an operator searches a text for what stands on its right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// The text holds the keyword.
-    Contains,
-    /// The text starts with the keyword.
-    Starts,
-    /// The text ends with the keyword.
-    Ends,
+    /// The keyword itself stands there in the text.
+    Literal(Anchor),
     /// The whole text fits the pattern.
-    Like,
+    Glob,
     /// The regular expression is found in the text.
-    Matches,
+    Regex,
+}
+
+/// The part of a text where a literal must stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// Anywhere in it.
+    Anywhere,
+    /// At its start.
+    Start,
+    /// At its end.
+    End,
 }
 
 impl Search {
     /// Returns true when both sides are folded and normalised as the modifiers and settings say. A regular
     /// expression reads the text as it is, and ignores case by itself.
     pub fn prepares_texts(self) -> bool {
-        self != Search::Matches
+        self != Search::Regex
     }
 
     /// Returns true when a keyword stands for itself, which is then a string to compare with; a pattern or
     /// expression does not.
     pub fn is_literal(self) -> bool {
-        matches!(self, Search::Contains | Search::Starts | Search::Ends)
+        matches!(self, Search::Literal(_))
+    }
+
+    /// Returns true when the operator finds a keyword wherever it stands: in a text, and among the
+    /// elements of a list.
+    pub fn finds_elements(self) -> bool {
+        self == Search::Literal(Anchor::Anywhere)
     }
 }
 
-impl_codec!(enum Search { 0 Contains, 1 Starts, 2 Ends, 3 Like, 4 Matches });
+impl_codec!(enum Search { 0 Literal(anchor), 1 Glob, 2 Regex });
+impl_codec!(enum Anchor { 0 Anywhere, 1 Start, 2 End });
 
 /// The search of a row, where it names one.
 const fn named(search: &[Search]) -> Option<Search> {
@@ -177,6 +192,8 @@ pub struct OpInfo {
     pub meaning: Meaning,
     /// The way it searches texts, when it does.
     pub search: Option<Search>,
+    /// Words of other languages that mean it; who writes one is told its spelling.
+    pub foreign: &'static [&'static str],
     /// One sentence for the reference and the editor.
     pub doc: &'static str,
     /// A condition that holds for the message beside it; compiled and run by a test.
@@ -201,7 +218,7 @@ const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
 
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
-       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:ident,)? $doc:literal, $cond:literal on $input:literal;)*) => {
+       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:expr,)? $(foreign [$($foreign:literal),*],)? $doc:literal, $cond:literal on $input:literal;)*) => {
         /// An operator of the language; its row in [`TABLE`] says the rest.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
@@ -212,7 +229,7 @@ macro_rules! operators {
             op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
             negation: $negation, accepts: $accepts, cost: Cost::$cost,
             forms: &[$(Form { left: $left, right: $right, result: Outcome::$result },)*],
-            meaning: $meaning, search: named(&[$(Search::$search)?]), doc: $doc, example: ($cond, $input),
+            meaning: $meaning, search: named(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: $doc, example: ($cond, $input),
         },)*];
     };
 }
@@ -235,55 +252,60 @@ operators! {
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
     Eq "==" Infix 40, Negation::Op(Op::Ne), CASE, Scalar,
-        [(K::ALL, Right::Same, Condition)], Predicate(meaning::equal),
+        [(K::ALL, Right::Same, Condition)], Predicate(meaning::equal), foreign ["equals", "equal", "eq"],
         "Both values are equal; values of different kinds, or missing ones, are neither equal nor unequal.",
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
     Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE, Scalar,
-        [(K::ALL, Right::Same, Condition)], Predicate(meaning::not_equal),
+        [(K::ALL, Right::Same, Condition)], Predicate(meaning::not_equal), foreign ["ne", "neq", "isnt"],
         "Both values are of one kind and differ.",
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less),
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less), foreign ["lt"],
         "The left number is smaller, or the left time earlier.",
         r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
     Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less_equal),
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less_equal), foreign ["le", "lte"],
         "The left number is not greater, or the left time not later.",
         r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
     Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater),
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater), foreign ["gt"],
         "The left number is greater, or the left time later.",
         r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
     Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater_equal),
+        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater_equal), foreign ["ge", "gte"],
         "The left number is not smaller, or the left time not earlier.",
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
-        [(K::ALL, Right::Members, Condition)], Predicate(meaning::is_in),
+        [(K::ALL, Right::Members, Condition)], Predicate(meaning::is_in), foreign ["one_of", "oneof"],
         "The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end).",
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(meaning::contains), search Contains,
+        [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(meaning::contains),
+        search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing"],
         "The text holds the string (with `word`, as a whole word), or the list holds the element.",
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(meaning::starts_with), search Starts,
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::starts_with),
+        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins_with", "beginswith", "prefix"],
         "The text starts with the string.",
         r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
     EndsWith "ends_with" Infix 40, Negation::NotBefore, WORDS, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(meaning::ends_with), search Ends,
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::ends_with),
+        search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix"],
         "The text ends with the string.",
         r#"text ends_with "?""# on r#"{"text":"why?"}"#;
     Like "like" Infix 40, Negation::NotBefore, LIST_CASE, Scan,
-        [(K::STRING, Right::Text, Condition)], Predicate(meaning::like), search Like,
+        [(K::STRING, Right::Text, Condition)], Predicate(meaning::like),
+        search Search::Glob, foreign ["glob", "ilike"],
         "The whole text fits the pattern: `*` stands for any text, `?` for one character, `\\` before either for itself.",
         r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
     Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
-        [(K::STRING, Right::Pattern, Condition)], Predicate(meaning::matches), search Matches,
+        [(K::STRING, Right::Pattern, Condition)], Predicate(meaning::matches),
+        search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
         "The regular expression is found anywhere in the text; it must be a constant.",
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
     HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
-        [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(meaning::has_key),
+        [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(meaning::has_key), foreign ["haskey"],
         "The dict or record has the key, even when its value is null.",
         r#"ctx has_key "user""# on r#"{"ctx":{"user":null}}"#;
     IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NOTHING, Scalar,
@@ -365,6 +387,16 @@ impl std::fmt::Debug for OpInfo {
     }
 }
 
+/// The operators that take a modifier, for a sentence: "`a`, `b` and `c`".
+pub fn taking(modifier: impl Fn(Accepts) -> bool) -> String {
+    let rows = TABLE.iter().filter(|row| modifier(row.accepts));
+    let names: Vec<String> = rows.map(|row| format!("`{}`", row.spelling)).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// The words that belong to operators and so cannot be plain names in an expression: the words of
 /// the table's spellings, the modifiers and the block forms.
 pub fn reserved_words() -> impl Iterator<Item = &'static str> {
@@ -402,6 +434,21 @@ mod tests {
     fn a_spelling_names_one_operator() {
         for row in TABLE.iter().filter(|row| row.fixity != Fixity::Prefix) {
             assert_eq!(Op::infix(row.spelling), Some(row.op));
+        }
+        let mut foreign = HashSet::new();
+        for word in TABLE.iter().flat_map(|row| row.foreign) {
+            assert!(Op::infix(word).is_none() && foreign.insert(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn an_operator_searches_what_its_forms_take() {
+        for row in TABLE {
+            let takes = |right: Right| row.forms.iter().any(|form| form.right == right);
+            let finds_elements = row.search.is_some_and(Search::finds_elements);
+            assert_eq!(takes(Right::Element), finds_elements, "{}", row.spelling);
+            assert_eq!(takes(Right::Text) || takes(Right::Pattern), row.search.is_some(), "{}", row.spelling);
+            assert!(!row.accepts.word || row.search.is_some_and(Search::is_literal), "{}", row.spelling);
         }
     }
 }

@@ -37,7 +37,7 @@ pub use pattern::regex;
 pub use prepared::PreparedTexts;
 pub use similarity::{Scratch, Similarity, similarity};
 pub use size::{REGEX_SIZE_LIMIT, surely_compiles};
-pub use word::{contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
+pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
 
 /// The columns a text takes in a terminal: two for the wide characters of East Asia and emoji.
 pub fn width(text: &str) -> usize {

@@ -2,8 +2,8 @@
 
 use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
 use crate::codec::impl_codec;
-pub use crate::ops::Search;
 use crate::ops::TestMode;
+pub use crate::ops::{Anchor, Search};
 use crate::sema::hir::{Const, RuleId, SlotId};
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
@@ -211,13 +211,17 @@ impl Keywords {
     /// are; `None` where it takes the operator itself.
     pub fn element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
-            [wanted]
-                if self.search == Search::Contains && self.mode.is_plain() && mode.quantity.is_none() =>
-            {
+            [wanted] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
                 Some(wanted)
             }
             _ => None,
         }
+    }
+
+    /// Returns true when holding a keyword anywhere is enough for a text; else it must also stand at a
+    /// place, as a word, or fit a pattern.
+    pub fn holding_is_enough(&self) -> bool {
+        self.search == Search::Literal(Anchor::Anywhere) && !self.word
     }
 }
 

@@ -2,13 +2,14 @@
 //! sets. Built when the rules are loaded; searching in any of them allocates nothing. (Expressions are
 //! checked then and compiled when first asked, see [`LazyRegex`].)
 
-use crate::bytecode::chunk::{Chunk, Keywords, Search};
+use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
 use crate::bytecode::lower::LowerError;
-use crate::text::{self, Glob, LazyRegex, Similarity, TextMode};
+use crate::text::{self, Glob, LazyRegex, Similarity, TextMode, WordSearcher};
 use crate::value::Value;
 use aho_corasick::{AhoCorasick, MatchKind};
 use hashbrown::HashSet;
 use memchr::memmem::Finder;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One automaton is faster than a searcher for each from this number of keywords on.
@@ -61,10 +62,8 @@ pub enum Matcher {
     Few(Box<[Finder<'static>]>, bool),
     /// `contains any` of many.
     Many(Box<AhoCorasick>),
-    /// `contains word` of one or several.
-    Words(Box<[Word]>, bool),
-    /// `contains word any` of many.
-    ManyWords(Box<AhoCorasick>),
+    /// `contains word`: a searcher for each, or one for any of many.
+    Words(Box<[WordSearcher<'static>]>, bool),
     /// `starts_with`.
     Starts(Box<[Box<str>]>, bool),
     /// `starts_with word`.
@@ -81,37 +80,6 @@ pub enum Matcher {
     Regexes(Box<[LazyRegex]>, bool),
 }
 
-/// A keyword to be found as a word.
-#[derive(Debug)]
-pub struct Word {
-    finder: Finder<'static>,
-    /// The next occurrence may begin this far behind the start of one: a character.
-    step: usize,
-}
-
-impl Word {
-    fn new(word: &str) -> Word {
-        let step = word.chars().next().map_or(0, char::len_utf8);
-        Word { finder: Finder::new(word).into_owned(), step }
-    }
-
-    fn is_in(&self, text: &str) -> bool {
-        if self.step == 0 {
-            return true;
-        }
-        let length = self.finder.needle().len();
-        let mut from = 0;
-        while let Some(found) = text.as_bytes().get(from..).and_then(|rest| self.finder.find(rest)) {
-            let start = from + found;
-            if text::word_edges_ok(text, start, start + length) {
-                return true;
-            }
-            from = start + self.step;
-        }
-        false
-    }
-}
-
 /// `all` or `any` of the items.
 #[inline]
 fn quantify<T>(items: &[T], all: bool, holds: impl FnMut(&T) -> bool) -> bool {
@@ -124,34 +92,37 @@ impl Matcher {
         let prepared = || words.iter().map(|word| mode.prepare(word));
         let boxed = || prepared().map(|word| Box::from(&*word)).collect();
         let finder = |word: &str| Finder::new(word).into_owned();
+        let many = !all && words.len() >= AUTOMATON_FROM;
+        let too_large = |_| LowerError::TooLarge("keywords in one list");
         Ok(match search {
-            Search::Contains if !all && words.len() >= AUTOMATON_FROM => {
-                let kind = if *word { MatchKind::Standard } else { MatchKind::LeftmostFirst };
-                let automaton = AhoCorasick::builder()
-                    .match_kind(kind)
-                    .build(prepared().map(|word| word.into_owned()))
-                    .map_err(|_| LowerError::TooLarge("keywords in one list"))?;
-                if *word {
-                    Matcher::ManyWords(Box::new(automaton))
+            Search::Literal(Anchor::Anywhere) if *word => {
+                let searchers = if many {
+                    let any = WordSearcher::many(prepared().map(Cow::into_owned)).map_err(too_large)?;
+                    [any].into()
                 } else {
-                    Matcher::Many(Box::new(automaton))
-                }
+                    prepared().map(|word| WordSearcher::one(&word).into_owned()).collect()
+                };
+                Matcher::Words(searchers, *all)
             }
-            Search::Contains if *word => {
-                Matcher::Words(prepared().map(|word| Word::new(&word)).collect(), *all)
+            Search::Literal(Anchor::Anywhere) if many => {
+                let automaton = AhoCorasick::builder()
+                    .match_kind(MatchKind::LeftmostFirst)
+                    .build(prepared().map(Cow::into_owned))
+                    .map_err(too_large)?;
+                Matcher::Many(Box::new(automaton))
             }
-            Search::Contains => match &**words {
+            Search::Literal(Anchor::Anywhere) => match &**words {
                 [word] => Matcher::One(Box::new(finder(&mode.prepare(word)))),
                 _ => Matcher::Few(prepared().map(|word| finder(&word)).collect(), *all),
             },
-            Search::Starts if *word => Matcher::StartWords(boxed(), *all),
-            Search::Starts => Matcher::Starts(boxed(), *all),
-            Search::Ends if *word => Matcher::EndWords(boxed(), *all),
-            Search::Ends => Matcher::Ends(boxed(), *all),
-            Search::Like => {
+            Search::Literal(Anchor::Start) if *word => Matcher::StartWords(boxed(), *all),
+            Search::Literal(Anchor::Start) => Matcher::Starts(boxed(), *all),
+            Search::Literal(Anchor::End) if *word => Matcher::EndWords(boxed(), *all),
+            Search::Literal(Anchor::End) => Matcher::Ends(boxed(), *all),
+            Search::Glob => {
                 Matcher::Globs(words.iter().map(|word| Glob::with_mode(word, *mode)).collect(), *all)
             }
-            Search::Matches => {
+            Search::Regex => {
                 let compile = |pattern: &Arc<str>| {
                     if known(pattern, mode.fold) {
                         return Ok(LazyRegex::known(pattern, mode.fold));
@@ -176,10 +147,7 @@ impl Matcher {
                 quantify(finders, *all, |finder| finder.find(text.as_bytes()).is_some())
             }
             Matcher::Many(automaton) => automaton.is_match(text),
-            Matcher::Words(words, all) => quantify(words, *all, |word| word.is_in(text)),
-            Matcher::ManyWords(automaton) => automaton
-                .find_overlapping_iter(text)
-                .any(|found| text::word_edges_ok(text, found.start(), found.end())),
+            Matcher::Words(words, all) => quantify(words, *all, |searcher| searcher.is_in(text)),
             Matcher::Starts(words, all) => quantify(words, *all, |word| text.starts_with(&**word)),
             Matcher::StartWords(words, all) => {
                 quantify(words, *all, |word| text::starts_with_word(text, word))
@@ -274,7 +242,7 @@ mod tests {
             let mut words: Vec<Arc<str>> = vec!["a a".into()];
             words.extend((0..extra).map(|n| format!("other{n}").into()));
             let keywords = Keywords {
-                search: Search::Contains,
+                search: Search::Literal(Anchor::Anywhere),
                 word: true,
                 all: false,
                 mode: TextMode::PLAIN,

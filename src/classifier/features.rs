@@ -16,8 +16,7 @@
 //! thousand features two that fall together are not to be expected, and would do little harm.
 
 use super::common::{is_common_char, is_common_word};
-use crate::text::{Form, TextMode, is_word_char, word_edges_ok};
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use crate::text::{Form, TextMode, WordSearcher, is_word_char};
 
 /// The number of bytes of a text that are read: 8 KiB, counted before preparing and again after it.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
@@ -79,7 +78,7 @@ fn cut(text: &str) -> &str {
 pub struct Keywords {
     /// None when there are no keywords. Building can fail only on billions of bytes; then keywords are merely
     /// sentences like the others.
-    automaton: Option<AhoCorasick>,
+    searcher: Option<WordSearcher<'static>>,
 }
 
 impl Keywords {
@@ -98,21 +97,22 @@ impl Keywords {
         if prepared.is_empty() {
             return Keywords::default();
         }
-        Keywords { automaton: AhoCorasickBuilder::new().build(&prepared).ok() }
+        Keywords { searcher: WordSearcher::many(&prepared).ok() }
     }
 
     /// Calls `found` with each occurrence that stands at the edges of words.
     fn find(&self, text: &str, mut found: impl FnMut(&str)) {
-        for hit in self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text)) {
-            if word_edges_ok(text, hit.start(), hit.end()) {
-                found(&text[hit.range()]);
-            }
+        if let Some(searcher) = &self.searcher {
+            searcher.any(text, |_, place| {
+                found(&text[place]);
+                false
+            });
         }
     }
 
     /// Roughly how many bytes they take.
     pub fn memory(&self) -> usize {
-        self.automaton.as_ref().map_or(0, AhoCorasick::memory_usage)
+        self.searcher.as_ref().map_or(0, WordSearcher::memory)
     }
 }
 

@@ -4,11 +4,10 @@
 
 use super::attribute::{Class, Classes, Named, Simple};
 use super::prefilter::{Prefilter, prefilters};
-use crate::bytecode::chunk::{Check, Chunk, Operand, Search};
+use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
 use crate::codec::impl_codec;
-use crate::ops::{Cost, Op, Quantity};
-use crate::sema::normal::Ask;
+use crate::ops::{Cost, Quantity};
 use crate::text::{self, Form, TextMode};
 use crate::ty::KindSet;
 use crate::value::Value;
@@ -316,7 +315,7 @@ impl<'c> Atoms<'c> {
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {
-            Check::Keywords(id) if self.chunk.keywords[id as usize].search == Search::Matches => {
+            Check::Keywords(id) if !self.chunk.keywords[id as usize].search.prepares_texts() => {
                 TextMode::PLAIN
             }
             _ => pred.mode.text,
@@ -353,11 +352,8 @@ impl<'c> Atoms<'c> {
     }
 
     fn sets_of_pred(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
-        let info = &self.chunk.preds[pred];
-        match info.check {
+        match self.chunk.preds[pred].check {
             Check::Keywords(_) => self.keyword_sets(pred, prefilters),
-            // `contains` of a list, asked for something that is no text.
-            Check::Generic if info.ask == Ask::Op(Op::Contains) => Vec::new(),
             _ => self.class_set(pred).into_iter().collect(),
         }
     }
@@ -402,7 +398,7 @@ impl<'c> Atoms<'c> {
         let kinds = self.kinds(info.left);
         let all = keywords.all && prefilters.len() > 1;
         let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
-        let is_list = keywords.search == Search::Contains && kinds.overlaps(KindSet::LIST);
+        let is_list = keywords.search.finds_elements() && kinds.overlaps(KindSet::LIST);
         // An element equals the whole keyword, of which a text need only hold what is in all.
         let words: Vec<Box<str>> =
             keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
@@ -449,7 +445,7 @@ impl<'c> Atoms<'c> {
                 true => prefilters.len() == words.len(),
                 false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
-            let exact = told && enough && keywords.search == Search::Contains && !keywords.word;
+            let exact = told && enough && keywords.holding_is_enough();
             found.sort_unstable();
             found.dedup();
             let told = Literals { subject: at, numbers: found, all, exact, plain: literal_mode.is_plain() };

@@ -29,7 +29,7 @@ const MAX_CLASS: usize = 6;
 /// The ways to require literals of a predicate's texts, any one of which will do: several for
 /// `contains all`, none where nothing is required.
 pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
-    let Keywords { search, word, all, mode, words } = keywords;
+    let Keywords { search, all, mode, words, .. } = keywords;
     let prepared = |word: &str| mode.prepare(word).into_owned();
     let alternatives = |literals: Vec<String>, exact: bool| {
         let literals = minimal(literals)?;
@@ -43,8 +43,9 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
         parts.and_then(union).into_iter().collect()
     };
     match search {
-        Search::Contains | Search::Starts | Search::Ends => {
-            let exact = *search == Search::Contains && !word && (!all || words.len() == 1);
+        // Wherever it must stand, the text holds it.
+        Search::Literal(_) => {
+            let exact = keywords.holding_is_enough() && (!all || words.len() == 1);
             if *all {
                 words.iter().filter_map(|word| alternatives(vec![prepared(word)], exact)).collect()
             } else {
@@ -52,12 +53,12 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
                 alternatives(literals, exact).into_iter().collect()
             }
         }
-        Search::Like => each(&|pattern| {
+        Search::Glob => each(&|pattern| {
             let glob = Glob::with_mode(pattern, *mode);
             let longest = glob.literals().max_by_key(|literal| literal.len())?;
             alternatives(vec![longest.to_owned()], false)
         }),
-        Search::Matches => each(&|pattern| of_regex(pattern, mode.fold)),
+        Search::Regex => each(&|pattern| of_regex(pattern, mode.fold)),
     }
 }
 
@@ -264,6 +265,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::Anchor;
     use crate::text::TextMode;
 
     fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
@@ -281,14 +283,26 @@ mod tests {
 
     #[test]
     fn keywords() {
-        check(Search::Contains, false, false, &["refund"], &[(&["refund"], false)]);
-        check(Search::Contains, false, true, &["ReFund", "money"], &[(&["money", "refund"], false)]);
-        check(Search::Contains, false, false, &["refund", "fun"], &[(&["fun"], false)]);
-        check(Search::Contains, true, false, &["a", "b"], &[(&["a"], false), (&["b"], false)]);
-        check(Search::Starts, false, false, &["x", ""], &[]);
-        check(Search::Like, false, false, &["*.rs"], &[(&[".rs"], false)]);
-        check(Search::Like, false, true, &["Re?port*Final"], &[(&["final"], false)]);
-        check(Search::Like, false, false, &["*?*"], &[]);
+        check(Search::Literal(Anchor::Anywhere), false, false, &["refund"], &[(&["refund"], false)]);
+        check(
+            Search::Literal(Anchor::Anywhere),
+            false,
+            true,
+            &["ReFund", "money"],
+            &[(&["money", "refund"], false)],
+        );
+        check(Search::Literal(Anchor::Anywhere), false, false, &["refund", "fun"], &[(&["fun"], false)]);
+        check(
+            Search::Literal(Anchor::Anywhere),
+            true,
+            false,
+            &["a", "b"],
+            &[(&["a"], false), (&["b"], false)],
+        );
+        check(Search::Literal(Anchor::Start), false, false, &["x", ""], &[]);
+        check(Search::Glob, false, false, &["*.rs"], &[(&[".rs"], false)]);
+        check(Search::Glob, false, true, &["Re?port*Final"], &[(&["final"], false)]);
+        check(Search::Glob, false, false, &["*?*"], &[]);
     }
 
     #[test]
@@ -314,10 +328,10 @@ mod tests {
             ("(", None),
         ] {
             let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
-            check(Search::Matches, false, false, &[pattern], &expected);
+            check(Search::Regex, false, false, &[pattern], &expected);
         }
-        check(Search::Matches, false, true, &["Refund"], &[(&["refund"], true)]);
-        check(Search::Matches, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
+        check(Search::Regex, false, true, &["Refund"], &[(&["refund"], true)]);
+        check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }
 
     /// Whatever an expression matches holds one of its literals.

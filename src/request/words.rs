@@ -2,15 +2,14 @@
 //! `contains word`: scripts written without spaces are found inside a run of characters.
 
 use super::MODE;
-use crate::text::{contains_word, word_edges_ok};
-use aho_corasick::AhoCorasick;
+use crate::text::{WordSearcher, contains_word};
 
 /// Words to look for in texts.
 #[derive(Debug)]
 pub struct Words {
     words: Vec<String>,
-    /// `None`: there are too many for one automaton, and they are looked for one by one.
-    automaton: Option<AhoCorasick>,
+    /// `None`: there are too many for one pass, and they are looked for one by one.
+    searcher: Option<WordSearcher<'static>>,
 }
 
 impl Words {
@@ -18,21 +17,20 @@ impl Words {
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Words {
         let words: Vec<String> =
             words.into_iter().map(|word| MODE.prepare(word.trim()).into_owned()).collect();
-        let automaton = AhoCorasick::new(&words).ok();
-        Words { words, automaton }
+        let searcher = WordSearcher::many(&words).ok();
+        Words { words, searcher }
     }
 
     /// For each word, whether it occurs in a text that was prepared as the words are.
     pub fn found_in(&self, prepared: &str) -> Vec<bool> {
-        let Some(automaton) = &self.automaton else {
+        let Some(searcher) = &self.searcher else {
             return self.words.iter().map(|word| contains_word(prepared, word)).collect();
         };
         let mut found = vec![false; self.words.len()];
-        for hit in automaton.find_overlapping_iter(prepared) {
-            if let Some(found) = found.get_mut(hit.pattern().as_usize()).filter(|found| !**found) {
-                *found = word_edges_ok(prepared, hit.start(), hit.end());
-            }
-        }
+        searcher.any(prepared, |word, _| {
+            found[word] = true;
+            false
+        });
         found
     }
 }
@@ -45,7 +43,7 @@ mod tests {
     fn words_are_found_as_contains_word_finds_them() {
         let words = ["file", "C++", "文件", "show file", "Ｆｕｌｌ", "café", "a", "-a", "aa"];
         let many = Words::new(words);
-        let one_by_one = Words { words: many.words.clone(), automaton: None };
+        let one_by_one = Words { words: many.words.clone(), searcher: None };
         for text in [
             "show FILE now",
             "profile",

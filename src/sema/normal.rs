@@ -91,8 +91,7 @@ pub enum NCond {
 pub enum Ask {
     /// The bool on the left is true.
     Truth,
-    /// An operator of the table: `==`, `<`, `<=`, `in`, `contains`, `starts_with`, `ends_with`,
-    /// `like`, `matches`, `has_key` or `is missing`. The other comparisons are their negations.
+    /// A predicate of the table of operators. Of two that are each other's negation, only one is asked.
     Op(Op),
 }
 

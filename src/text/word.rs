@@ -15,10 +15,13 @@
 //! why `C++` is found in `C++14` and `.rs` in `main.rs`. The empty keyword has no edges and is found in every text, as
 //! by plain `contains`.
 //!
-//! These functions compare characters as they are; prepare both sides first ([`super::TextMode`]).
+//! A [`WordSearcher`] finds them, for every engine and system; [`word_edges_ok`] decides on each occurrence.
+//! Characters are compared as they are; prepare both sides first ([`super::TextMode`]).
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, BuildError};
 use memchr::memmem::Finder;
 use regex_syntax::hir::{Class, HirKind};
 
@@ -50,21 +53,86 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
     ranges.get(ranges.partition_point(|&(_, end)| end < c)).is_some_and(|&(start, _)| start <= c)
 }
 
-/// True when `keyword` occurs in `text` as a word of its own. Overlapping occurrences count: `aa` is a word in `aaa aa`.
+/// Finds keywords that stand as words of their own. Overlapping occurrences count: `aa` is a word in `aaa aa`.
 ///
 /// One pass for most texts. At worst (a long keyword overlapping itself over and over) the product of both lengths.
-pub fn contains_word(text: &str, keyword: &str) -> bool {
-    let Some(first) = keyword.chars().next() else { return true };
-    let finder = Finder::new(keyword);
-    let mut from = 0;
-    while let Some(found) = text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
-        let start = from + found;
-        if word_edges_ok(text, start, start + keyword.len()) {
-            return true;
-        }
-        from = start + first.len_utf8();
+#[derive(Clone, Debug)]
+pub struct WordSearcher<'k>(Finds<'k>);
+
+#[derive(Clone, Debug)]
+enum Finds<'k> {
+    /// One keyword, whose next occurrence may begin so far behind the start of one: a character.
+    One(Finder<'k>, usize),
+    /// Several.
+    Many(AhoCorasick),
+}
+
+impl<'k> WordSearcher<'k> {
+    /// Searches for one keyword.
+    pub fn one(keyword: &'k str) -> WordSearcher<'k> {
+        let step = keyword.chars().next().map_or(1, char::len_utf8);
+        WordSearcher(Finds::One(Finder::new(keyword), step))
     }
-    false
+
+    /// Searches for several in one pass.
+    ///
+    /// # Errors
+    /// More keywords than an automaton has room for.
+    pub fn many<K: AsRef<[u8]>>(
+        keywords: impl IntoIterator<Item = K>,
+    ) -> Result<WordSearcher<'static>, BuildError> {
+        Ok(WordSearcher(Finds::Many(AhoCorasick::new(keywords)?)))
+    }
+
+    /// Keeps a copy of the keyword.
+    pub fn into_owned(self) -> WordSearcher<'static> {
+        WordSearcher(match self.0 {
+            Finds::One(finder, step) => Finds::One(finder.into_owned(), step),
+            Finds::Many(automaton) => Finds::Many(automaton),
+        })
+    }
+
+    /// Returns true when a keyword occurs in the text as a word of its own.
+    #[inline]
+    pub fn is_in(&self, text: &str) -> bool {
+        self.any(text, |_, _| true)
+    }
+
+    /// Calls with each keyword's number and place in the text where it is a word of its own, until the answer
+    /// is true; returns true then.
+    #[inline]
+    pub fn any(&self, text: &str, mut accepts: impl FnMut(usize, Range<usize>) -> bool) -> bool {
+        match &self.0 {
+            Finds::One(finder, step) => {
+                let mut from = 0;
+                while let Some(found) = text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
+                    let (start, end) = (from + found, from + found + finder.needle().len());
+                    if word_edges_ok(text, start, end) && accepts(0, start..end) {
+                        return true;
+                    }
+                    from = start + step;
+                }
+                false
+            }
+            Finds::Many(automaton) => automaton.find_overlapping_iter(text).any(|found| {
+                word_edges_ok(text, found.start(), found.end())
+                    && accepts(found.pattern().as_usize(), found.range())
+            }),
+        }
+    }
+
+    /// Returns roughly how many bytes an automaton takes.
+    pub fn memory(&self) -> usize {
+        match &self.0 {
+            Finds::One(..) => 0,
+            Finds::Many(automaton) => automaton.memory_usage(),
+        }
+    }
+}
+
+/// True when `keyword` occurs in `text` as a word of its own.
+pub fn contains_word(text: &str, keyword: &str) -> bool {
+    WordSearcher::one(keyword).is_in(text)
 }
 
 /// True when `text` starts with `keyword`, standing as a word of its own.
@@ -180,6 +248,23 @@ mod tests {
         );
     }
 
+    /// The empty keyword is found once a character, and the search ends.
+    #[test]
+    fn occurrences() {
+        let places = |searcher: &WordSearcher<'_>, text: &str| {
+            let mut found = Vec::new();
+            assert!(!searcher.any(text, |keyword, place| {
+                found.push((keyword, place));
+                false
+            }));
+            found
+        };
+        assert_eq!(places(&WordSearcher::one(""), "é"), [(0, 0..0), (0, 2..2)]);
+        assert_eq!(places(&WordSearcher::one("文文"), "文文文"), [(0, 0..6), (0, 3..9)]);
+        let many = WordSearcher::many(["a a", "a"]).unwrap();
+        assert_eq!(places(&many, "xa a a"), [(1, 3..4), (0, 3..6), (1, 5..6)]);
+    }
+
     #[test]
     fn starts_and_ends() {
         check(
@@ -234,6 +319,8 @@ mod tests {
                     text[at..].starts_with(keyword) && word_edges_ok(text, at, at + keyword.len())
                 });
                 assert_eq!(contains_word(text, keyword), plain, "{keyword:?} in {text:?}");
+                let many = WordSearcher::many([keyword, "other"]).unwrap();
+                assert_eq!(many.is_in(text), plain, "{keyword:?} among others in {text:?}");
             }
         }
     }

@@ -5,7 +5,7 @@ use super::quote::one_line;
 use super::record::{Frame, Traced};
 use super::{Elements, Mark, NodeKind, Note, TraceNode, private};
 use crate::eval;
-use crate::ops::{Meaning, Op, Quantity};
+use crate::ops::{Meaning, Quantity, Search};
 use crate::sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
 use crate::span::Span;
 use crate::text;
@@ -149,15 +149,16 @@ fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
 /// The part of the left operand that a text operator found: the keyword, where there is a choice of
 /// them; the text that a regular expression matched.
 fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
-    let op = predicate.op?;
-    let Meaning::Predicate(holds) = op.info().meaning else { return None };
+    let row = predicate.op?.info();
+    let Meaning::Predicate(holds) = row.meaning else { return None };
+    let is_regex = row.search == Some(Search::Regex);
     let text = left.as_str()?;
-    let matched = |pattern: &str| match op {
-        Op::Matches => {
+    let matched = |pattern: &str| match is_regex {
+        true => {
             let found = text::regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
             Some(private::cut_text(found.as_str()))
         }
-        _ => Some(pattern.to_owned()),
+        false => Some(pattern.to_owned()),
     };
     match predicate.mode.quantity {
         Some(Quantity::Any | Quantity::None) => {
@@ -167,7 +168,7 @@ fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<Str
                 .and_then(matched)
         }
         Some(Quantity::All) => None,
-        None if op == Op::Matches => matched(right.as_str()?),
+        None if is_regex => matched(right.as_str()?),
         None => None,
     }
 }

@@ -61,7 +61,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         match left {
             Value::Str(text) if !keywords.search.prepares_texts() => matcher.holds(text).into(),
             Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
-            Value::JsonList(_) | Value::List(_) if keywords.search == Search::Contains => {
+            Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
                 self.list_contains(pred, keywords, left)
             }
             _ => Tri::Unknown,
@@ -124,7 +124,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         mode: TestMode,
     ) -> Option<(Value<'a>, Value<'a>)> {
         let text = mode.text;
-        let literal = op.info().search.is_some_and(Search::is_literal);
+        let search = op.info().search;
+        let literal = search.is_some_and(Search::is_literal);
+        let elements = search.is_some_and(Search::finds_elements);
         match (op, mode.quantity, left, right) {
             (Op::Eq | Op::Ne, None, Value::Str(a), Value::Str(b)) => {
                 Some((self.prepare(a, text), self.prepare(b, text)))
@@ -135,7 +137,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             (_, None, Value::Str(a), Value::Str(b)) if literal => {
                 Some((self.prepare(a, text), self.prepare(b, text)))
             }
-            (Op::Contains, None, Value::JsonList(_) | Value::List(_), Value::Str(b)) => {
+            (_, None, Value::JsonList(_) | Value::List(_), Value::Str(b)) if elements => {
                 // Times among the elements compare with the text as it is written.
                 if has_times(left) {
                     return None;
@@ -146,7 +148,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             (_, Some(_), Value::Str(a), _) if literal => {
                 Some((self.prepare(a, text), self.prepare_list(right, text)))
             }
-            (Op::Contains, Some(_), ..) if !has_times(left) && !has_times(right) => {
+            (_, Some(_), ..) if elements && !has_times(left) && !has_times(right) => {
                 Some((self.prepare_list(left, text), self.prepare_list(right, text)))
             }
             _ => None,

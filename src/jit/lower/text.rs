@@ -4,7 +4,7 @@
 
 use super::body::{AnyHelpers, Body, Targets};
 use super::{JitError, malformed};
-use crate::bytecode::chunk::{Check, Keywords, Pred, Search};
+use crate::bytecode::chunk::{Check, Keywords, Pred};
 use crate::bytecode::instr::Cmp;
 use crate::bytecode::pools::Matcher;
 use crate::jit::code::layout;
@@ -186,8 +186,7 @@ impl Body<'_, '_, '_> {
         let source = self.slot(SlotId(slot));
         let lists = [layout::JSON_LIST, layout::LIST];
         // A list may contain a keyword as well.
-        let may_be_list =
-            keywords.search == Search::Contains && lists.iter().any(|tag| source.tags.has(*tag));
+        let may_be_list = keywords.search.finds_elements() && lists.iter().any(|tag| source.tags.has(*tag));
         let other = if may_be_list { self.b.create_block() } else { targets.unknown };
         let on_text = self.b.create_block();
         self.dispatch(source, &[(layout::STR, on_text)], targets.unknown, other);

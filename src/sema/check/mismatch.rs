@@ -3,7 +3,7 @@
 
 use super::Checker;
 use crate::diag::{Code, Diagnostic};
-use crate::ops::{Op, OpInfo, Quantity};
+use crate::ops::{Op, OpInfo, Quantity, Search};
 use crate::sema::hir::Expr;
 use crate::syntax::ast;
 use crate::ty::{KindSet, Ty};
@@ -101,9 +101,15 @@ fn pair_message(
     }
     match row.op {
         Op::In => format!("`{written}` looks for {this} in {other}, where there can be none"),
-        Op::Contains => format!("`{written}` looks for {other} in {this}, where there can be none"),
+        _ if finds_elements(row) => {
+            format!("`{written}` looks for {other} in {this}, where there can be none")
+        }
         _ => format!("`{written}` cannot compare {this} with {other}"),
     }
+}
+
+fn finds_elements(row: &OpInfo) -> bool {
+    row.search.is_some_and(Search::finds_elements)
 }
 
 /// "numbers and datetimes" for a sentence about what an operator works on.
@@ -117,7 +123,7 @@ fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
     let text = row.forms.iter().any(|form| form.left.overlaps(KindSet::STRING));
     match left.kinds {
         KindSet::LIST if text => Some("look at its elements: `any x in list: x …`".to_owned()),
-        KindSet::DICT if row.op == Op::Contains => Some("to look for a key, write `has_key`".to_owned()),
+        KindSet::DICT if finds_elements(row) => Some("to look for a key, write `has_key`".to_owned()),
         kinds
             if kinds == KindSet::STRING
                 && row.forms.iter().any(|form| form.left.overlaps(KindSet::NUMBER)) =>

@@ -5,7 +5,7 @@ use super::fields::Reason;
 use super::read::read;
 use super::{Checked, Checker};
 use crate::diag::{Applicability, Code, Diagnostic, Fix};
-use crate::ops::{Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
+use crate::ops::{self, Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
 use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Term};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast;
@@ -98,16 +98,16 @@ impl<'a> Checker<'a> {
                 return self.report(diagnostic);
             }
             let message = format!("`{}` does not take `{}`", row.spelling, given.spelling());
-            return self.report(
-                Diagnostic::new(Code::ModifierMisplaced, place, message)
-                    .help("`any`, `all` and `none` stand after `contains`, `starts_with`, `ends_with`, `like` and `matches`"),
-            );
+            return self.report(Diagnostic::new(Code::ModifierMisplaced, place, message).help(format!(
+                "`any`, `all` and `none` stand after {}",
+                ops::taking(|accepts| accepts.quantity)
+            )));
         }
         if written.word && !word {
             let message = format!("`{}` does not take `word`", row.spelling);
             return self.report(
                 Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
-                    .help("`word` stands after `contains`, `starts_with` and `ends_with`"),
+                    .help(format!("`word` stands after {}", ops::taking(|accepts| accepts.word))),
             );
         }
         if written.case.is_some() && !case {
@@ -173,9 +173,11 @@ impl<'a> Checker<'a> {
     fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
         let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
+        let among_elements =
+            row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
         // A constant text beside a time is a time.
         let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
-            (Op::In | Op::Contains, ..) => (left, right),
+            _ if among_elements => (left, right),
             (_, l, _) if !lefts.has(crate::ty::Kind::String) => {
                 let right = self.as_datetime(right, l.intersect(lefts))?;
                 let wanted = right.ty.kinds.intersect(lefts);

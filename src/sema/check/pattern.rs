@@ -3,7 +3,7 @@
 
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
-use crate::ops::{Op, TestMode};
+use crate::ops::{Op, Search, TestMode};
 use crate::sema::hir::{Expr, Pattern};
 use crate::span::Span;
 use crate::text;
@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
                     .help("write the word to look for, or leave `word` out"),
                 );
             }
-            if op == Op::Matches {
+            if op.info().search == Some(Search::Regex) {
                 self.pattern_fits(keyword, mode.text.fold, right.span)?;
             }
         }

@@ -37,26 +37,11 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, &'static str)> {
 /// The operator an unknown word is likely to mean: of another language, or one misspelt.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
-    let known = match lower.as_str() {
-        "includes" | "include" | "has" | "contain" | "containing" => Some(Op::Contains),
-        "startswith" | "starts" | "begins_with" | "beginswith" | "prefix" => Some(Op::StartsWith),
-        "endswith" | "ends" | "suffix" => Some(Op::EndsWith),
-        "equals" | "equal" | "eq" => Some(Op::Eq),
-        "ne" | "neq" | "isnt" => Some(Op::Ne),
-        "lt" => Some(Op::Lt),
-        "le" | "lte" => Some(Op::Le),
-        "gt" => Some(Op::Gt),
-        "ge" | "gte" => Some(Op::Ge),
-        "match" | "regex" | "regexp" | "rlike" => Some(Op::Matches),
-        "glob" | "ilike" => Some(Op::Like),
-        "haskey" => Some(Op::HasKey),
-        "one_of" | "oneof" => Some(Op::In),
-        _ => None,
-    };
+    let known = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
     let words =
         || TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word()).map(|row| row.spelling);
     known
-        .map(|op| op.info().spelling)
+        .map(|row| row.spelling)
         .or_else(|| words().find(|spelling| *spelling == lower))
         .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
         .filter(|spelling| *spelling != word)
