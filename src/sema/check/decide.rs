@@ -1,7 +1,7 @@
 //! Choices and routers, and what they share with flows: each becomes a table of rules.
 
 use super::{Checked, Checker, Reported};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Predicate,
@@ -158,11 +158,8 @@ impl<'a> Checker<'a> {
             .help("branches are tried from the last to the first and the default answers at its own place: write it first");
         if hidden.iter().all(|branch| branch.default.is_none()) {
             let before = self.loaded.sources.slice(Span { end: default.span.start, ..all });
-            diagnostic.fixes.push(Fix {
-                span: all,
-                replacement: format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end()),
-                applicability: Applicability::MaybeIncorrect,
-            });
+            let moved = format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end());
+            diagnostic = diagnostic.likely_fix(all, moved);
         }
         self.diagnostics.push(diagnostic);
     }

@@ -3,7 +3,7 @@
 use super::decide::texts;
 use super::{Checked, Checker, Reported};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
 use crate::sema::check::path::Path;
 use crate::sema::hir::{
@@ -110,13 +110,15 @@ impl<'a> Checker<'a> {
         seen: &mut Vec<Pattern>,
     ) -> Checked<()> {
         let Some((_, way)) = MATCHINGS.iter().find(|(word, _)| *word == matching.node) else {
-            let near = nearest(&matching.node, MATCHINGS.iter().map(|(word, _)| *word));
+            let words = MATCHINGS.iter().map(|(word, _)| *word);
             let message = format!("`{}` is no way of matching a pattern", matching.node);
-            let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
-            return self.report(match near {
-                Some(near) => diagnostic.did_you_mean(matching.span, Some(near)),
-                None => diagnostic.help("write `exact`, `contains` or `regex`"),
-            });
+            let help = "write `exact`, `contains` or `regex`";
+            return self.report(Diagnostic::new(Code::UnknownMatching, matching.span, message).nearest_or(
+                matching.span,
+                &matching.node,
+                words,
+                help,
+            ));
         };
         let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
         let text = super::read::read(text, &Ty::STRING);

@@ -4,7 +4,7 @@
 use super::fields::Reason;
 use super::read::read;
 use super::{Checked, Checker};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
 use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Term};
 use crate::span::{Span, Spanned};
@@ -86,16 +86,12 @@ impl<'a> Checker<'a> {
                     _ => "not in",
                 };
                 let message = format!("`{} {}` is ambiguous", row.spelling, given.spelling());
-                let mut diagnostic = Diagnostic::new(Code::NotEqualAny, place, message).help(format!(
-                    "write `{better}` for \"is{} an element of\"",
-                    if better == "in" { "" } else { " not" }
-                ));
-                diagnostic.fixes.push(Fix {
-                    span: place,
-                    replacement: better.to_owned(),
-                    applicability: Applicability::MaybeIncorrect,
-                });
-                return self.report(diagnostic);
+                let not = if better == "in" { "" } else { " not" };
+                return self.report(
+                    Diagnostic::new(Code::NotEqualAny, place, message)
+                        .help(format!("write `{better}` for \"is{not} an element of\""))
+                        .likely_fix(place, better),
+                );
             }
             let message = format!("`{}` does not take `{}`", row.spelling, given.spelling());
             return self.report(

@@ -8,7 +8,7 @@ mod place;
 mod shape;
 
 use super::{Binding, Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{
     self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Place, Predicate, Requirement, Root,
@@ -110,14 +110,9 @@ impl<'a> Checker<'a> {
             return;
         }
         let names = payloads.iter().map(|symbol| symbol.name.node.as_str());
-        let near = nearest(&fallback.node, names).map(str::to_owned);
         let message = format!("there is no payload kind `{}`", fallback.node);
-        let diagnostic = Diagnostic::new(Code::UnknownPayload, fallback.span, message);
-        let diagnostic = match near {
-            Some(near) => diagnostic.did_you_mean(fallback.span, Some(&near)),
-            None => diagnostic.help(format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node)),
-        };
-        let _: Checked<()> = self.report_unknown(&fallback.node, diagnostic);
+        let help = format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node);
+        let _: Checked<()> = self.unknown(Code::UnknownPayload, fallback, message, names, help);
     }
 
     fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {

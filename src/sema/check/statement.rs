@@ -1,7 +1,7 @@
 //! Routes, tables and their targets.
 
 use super::{Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
@@ -140,18 +140,9 @@ impl<'a> Checker<'a> {
                     Some(id) => Ok(Outcome::Goto(id)),
                     None => {
                         let names = self.symbols.tables.iter().map(|symbol| symbol.name.node.as_str());
-                        let near = nearest(&table.node, names).map(str::to_owned);
                         let message = format!("there is no table `{}`", table.node);
-                        let diagnostic = Diagnostic::new(Code::UnknownTable, table.span, message);
-                        self.report_unknown(
-                            &table.node,
-                            match near {
-                                Some(near) => diagnostic.did_you_mean(table.span, Some(&near)),
-                                None => {
-                                    diagnostic.help(format!("declare it: `table {} {{ … }}`", table.node))
-                                }
-                            },
-                        )
+                        let help = format!("declare it: `table {} {{ … }}`", table.node);
+                        self.unknown(Code::UnknownTable, table, message, names, help)
                     }
                 }
             }
@@ -178,19 +169,10 @@ impl<'a> Checker<'a> {
         {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
-        let near = nearest(&name.node, handlers.iter().map(|handler| &*handler.name)).map(str::to_owned);
+        let names: Vec<Arc<str>> = handlers.iter().map(|handler| handler.name.clone()).collect();
         let message = format!("the handler `{}` is not in the manifest", name.node);
-        let diagnostic = Diagnostic::new(Code::UnknownHandler, name.span, message);
-        self.report_unknown(
-            &name.node,
-            match near {
-                Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
-                None => diagnostic.help(format!(
-                    "once a file declares a handler all must be declared: `handler {}()`",
-                    name.node
-                )),
-            },
-        )
+        let help = format!("once a file declares a handler all must be declared: `handler {}()`", name.node);
+        self.unknown(Code::UnknownHandler, name, message, names.iter().map(|name| &**name), help)
     }
 
     fn handler_args(
@@ -249,12 +231,11 @@ impl<'a> Checker<'a> {
             let message = format!("`{}` has no argument `{}`", handler.node, name.node);
             let diagnostic =
                 Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, "declared here");
-            let diagnostic = match nearest(&name.node, names.iter().copied()) {
-                Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
-                None if names.is_empty() => diagnostic.help("it takes no arguments"),
-                None => diagnostic.help(format!("its arguments are {}", names.join(", "))),
+            let help = match names.as_slice() {
+                [] => "it takes no arguments".to_owned(),
+                names => format!("its arguments are {}", names.join(", ")),
             };
-            return self.report(diagnostic);
+            return self.report(diagnostic.nearest_or(name.span, &name.node, names, help));
         };
         let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.inferred() {

@@ -3,7 +3,7 @@
 
 use super::stream::Sig;
 use super::{Pair, Reader, Rule, foreign, literal, terminals};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Literal};
 use crate::syntax::lex::{Token, TokenKind};
@@ -176,14 +176,9 @@ impl<'a> Cx<'a> {
 /// The complaint about a word that must be quoted to be a name.
 pub(super) fn reserved_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
     let message = format!("expected {wanted}, found the reserved word `{word}`");
-    let mut diagnostic = Diagnostic::new(Code::ReservedWord, span, message)
-        .help(format!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"));
-    diagnostic.fixes.push(Fix {
-        span,
-        replacement: format!("`{word}`"),
-        applicability: Applicability::MaybeIncorrect,
-    });
-    diagnostic
+    Diagnostic::new(Code::ReservedWord, span, message)
+        .help(format!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"))
+        .likely_fix(span, format!("`{word}`"))
 }
 
 /// A name without its backquotes.
