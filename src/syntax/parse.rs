@@ -251,8 +251,7 @@ impl<'a> Reader<'a> {
         tokens: &Range<usize>,
         following: &[RawStatement],
     ) -> Option<Pair<'a>> {
-        loop {
-            let Some(pair) = self.ahead.as_mut().and_then(Iterator::next) else { break };
+        while let Some(pair) = self.ahead.as_mut().and_then(Iterator::next) {
             let read = pair.as_span();
             let (start, end) = (self.ahead_from + read.start(), self.ahead_from + read.end());
             if start >= tokens.start {

@@ -127,13 +127,13 @@ impl<'a> Cx<'a> {
     }
 
     /// A name of a declaration or reference; the words of operators must be quoted.
-    pub(super) fn declared(&mut self, pair: &Pair<'_>) -> Built<Ident> {
-        let text = self.text(pair);
+    pub(super) fn declared(&mut self, pair: Pair<'_>) -> Built<Ident> {
+        let text = self.text(&pair);
         if crate::ops::is_reserved_word(text) {
-            let span = self.span(pair);
+            let span = self.span(&pair);
             return Err(self.reserved_word(text, span, "a name"));
         }
-        Ok(self.ident(pair))
+        Ok(self.ident(&pair))
     }
 
     pub(super) fn reserved_word(&mut self, word: &str, span: Span, wanted: &str) -> Failed {
@@ -159,9 +159,39 @@ impl<'a> Cx<'a> {
         self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
     }
 
-    pub(super) fn spanned_string(&mut self, pair: &Pair<'_>) -> Built<Spanned<String>> {
-        let span = self.span(pair);
+    pub(super) fn spanned_string(&mut self, pair: Pair<'_>) -> Built<Spanned<String>> {
+        let span = self.span(&pair);
         Ok(Spanned::new(self.string(span)?, span))
+    }
+
+    /// Reads the child of that rule.
+    pub(super) fn one<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<T> {
+        read(self, child(pair, rule)?)
+    }
+
+    /// Reads the child of that rule, where there is one.
+    pub(super) fn optional<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<Option<T>> {
+        children(pair, rule).next().map(|child| read(self, child)).transpose()
+    }
+
+    /// Reads every child of that rule.
+    pub(super) fn all<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        mut read: impl FnMut(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<Vec<T>> {
+        children(pair, rule).map(|child| read(self, child)).collect()
     }
 
     /// Reports a token that was read as the one meant.
@@ -187,8 +217,18 @@ pub(super) fn unquote(text: &str) -> &str {
 }
 
 /// The child of that rule. The grammar always has one; a missing one fails the statement only.
-pub(super) fn child(pair: Pair<'_>, rule: Rule) -> Built<Pair<'_>> {
-    pair.into_inner().find(|child| child.as_rule() == rule).ok_or(Failed)
+pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
+    children(pair, rule).next().ok_or(Failed)
+}
+
+/// The children of that rule.
+pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {
+    pair.clone().into_inner().filter(move |child| child.as_rule() == rule)
+}
+
+/// True when a child is of that rule.
+pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
+    children(pair, rule).next().is_some()
 }
 
 /// The name that a statement's tokens would have declared if it could have been read.

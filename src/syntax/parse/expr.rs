@@ -453,7 +453,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let piece = self.pieces[self.at];
         self.at += 1;
         let span = operand.expr.span.to(piece.span);
-        let ty = types::type_expr(self.cx, child(self.pairs[piece.at].clone(), Rule::type_expr)?)?;
+        let ty = types::type_expr(self.cx, child(&self.pairs[piece.at], Rule::type_expr)?)?;
         let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
         Ok(cast)
     }

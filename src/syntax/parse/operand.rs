@@ -246,7 +246,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                         _ => QuantifierKind::Any,
                     }
                 }
-                Rule::name => var = Some(self.cx.declared(&part)?),
+                Rule::name => var = Some(self.cx.declared(part)?),
                 Rule::expression => operands.push(node(self.cx, part)?),
                 _ => {}
             }
@@ -305,7 +305,7 @@ fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::key => key = Some(cx.ident(&part)),
-            Rule::string => key = Some(cx.spanned_string(&part)?),
+            Rule::string => key = Some(cx.spanned_string(part)?),
             Rule::expression => value = Some(node(cx, part)?),
             _ => {}
         }
