@@ -72,14 +72,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Binary(binary) => self.binary(binary, span),
             ast::ExprKind::Presence { operand, op } => {
                 let left = self.value(operand)?;
-                let kind = CondKind::Test(Box::new(Predicate {
-                    op: Some(op.node),
-                    negated: false,
-                    mode: Default::default(),
-                    left,
-                    right: Operand::Nothing,
-                }));
-                Ok(Term::Cond(Cond { kind, span }))
+                Ok(Term::Cond(Predicate::plain(op.node, left, Operand::Nothing).at(span)))
             }
             ast::ExprKind::As(operand, ty) => self.typed_read(operand, ty, span).map(Term::Expr),
             ast::ExprKind::Range { .. } => self.report(
@@ -140,14 +133,7 @@ impl<'a> Checker<'a> {
             return self.report(diagnostic);
         }
         self.constrain(&value, KindSet::BOOL, &Reason::Fixed("a condition"));
-        let test = Predicate {
-            op: None,
-            negated: false,
-            mode: Default::default(),
-            left: value,
-            right: Operand::Nothing,
-        };
-        Ok(Cond { kind: CondKind::Test(Box::new(test)), span })
+        Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
     }
 
     /// Every part is looked at, so that one run reports the faults of all.

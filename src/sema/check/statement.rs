@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
+use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
@@ -16,14 +16,7 @@ impl<'a> Checker<'a> {
     /// Every table with its routes. The first holds the main file's routes outside any table.
     pub(super) fn tables(&mut self) {
         let symbols = self.symbols;
-        self.program.tables.push(Table {
-            name: ROUTES.into(),
-            kind: TableKind::Routes,
-            order: Vec::new(),
-            default: None,
-            span: None,
-            docs: Arc::default(),
-        });
+        self.push_table(TableKind::Routes, ROUTES, None, "");
         for symbol in symbols.tables.iter() {
             if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
                 let message = format!("a table cannot be named `{}`", symbol.name.node);
@@ -33,14 +26,8 @@ impl<'a> Checker<'a> {
                     ),
                 );
             }
-            self.program.tables.push(Table {
-                name: symbol.name.node.as_str().into(),
-                kind: TableKind::Routes,
-                order: Vec::new(),
-                default: None,
-                span: Some(symbol.name.span),
-                docs: shared(symbol.node.docs),
-            });
+            let name = symbol.name;
+            self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
         }
         self.table(TableId(0), self.main_statements());
         for (at, symbol) in symbols.tables.iter().enumerate() {
