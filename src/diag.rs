@@ -110,7 +110,7 @@ impl Diagnostic {
 
     /// Offers the candidate nearest in spelling to the name at a place; gives the help when none is near.
     #[must_use]
-    pub fn nearest_or<'n>(
+    pub(crate) fn nearest_or<'n>(
         self,
         span: Span,
         name: &str,
@@ -125,13 +125,13 @@ impl Diagnostic {
 
     /// Offers an edit that keeps the author's meaning.
     #[must_use]
-    pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
+    pub(crate) fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
     /// Offers an edit that is a likely guess.
     #[must_use]
-    pub fn likely_fix(self, span: Span, replacement: impl Into<String>) -> Self {
+    pub(crate) fn likely_fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MaybeIncorrect)
     }
 

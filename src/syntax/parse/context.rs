@@ -28,7 +28,7 @@ pub(super) struct Cx<'a> {
     from: usize,
     /// The codes from that token on.
     pub(super) codes: &'a [u8],
-    /// Where the statement stands.
+    /// The place of the statement.
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
@@ -49,13 +49,13 @@ impl<'a> Cx<'a> {
         Failed
     }
 
-    /// Where a pair stands: from its first token to its last.
+    /// The place of a pair: from its first token to its last.
     pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
         let read = pair.as_span();
         self.span_of(read.start()..read.end())
     }
 
-    /// Where tokens stand, by their numbers; an empty range stands for the token at its start.
+    /// The place of tokens, by their numbers; an empty range stands for the token at its start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
         let token = |index: usize| self.sigs.get(self.from + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);
@@ -68,7 +68,7 @@ impl<'a> Cx<'a> {
         &self.text[self.span(pair).range()]
     }
 
-    /// Where the token of that number within the statement starts; past the last one, where the next
+    /// The start of the token of that number within the statement; past the last one, where the next
     /// statement does.
     pub(super) fn offset_of(&self, index: usize) -> u32 {
         match self.tokens.clone().nth(index) {
@@ -88,7 +88,7 @@ impl<'a> Cx<'a> {
         self.sigs.get(self.sig_index(offset)).map_or(none, |sig| sig.token)
     }
 
-    /// Where the first token at or after an offset starts.
+    /// The start of the first token at or after an offset.
     pub(super) fn next_offset(&self, offset: u32) -> u32 {
         self.token_at(offset).start
     }
