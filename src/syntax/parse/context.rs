@@ -68,8 +68,8 @@ impl<'a> Cx<'a> {
         &self.text[self.span(pair).range()]
     }
 
-    /// The start of the token of that number within the statement; past the last one, where the next
-    /// statement does.
+    /// The start of the token of that number within the statement; past the last one, that of the
+    /// next statement.
     pub(super) fn offset_of(&self, index: usize) -> u32 {
         match self.tokens.clone().nth(index) {
             Some(index) => self.sigs[index].token.start,
