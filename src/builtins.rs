@@ -13,6 +13,7 @@ use crate::ty::{Inner, KindSet, Ty};
 use crate::value::{Value, compare};
 use bumpalo::Bump;
 use std::cmp::Ordering;
+use time::OffsetDateTime;
 
 /// A row of the table.
 pub struct FnInfo {
@@ -107,31 +108,31 @@ functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
         "The number of characters of a text, of elements of a list, of keys of a dict.",
         r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
-    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, lower,
+    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, bump| recased(args, bump, char::to_lowercase),
         "The text in lower case.",
         r#"lower(text) == "abc""# on r#"{"text":"ABC"}"#;
-    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, upper,
+    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, bump| recased(args, bump, char::to_uppercase),
         "The text in upper case.",
         r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
-    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, trim,
+    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| mapped(args, |text| Value::Str(text.trim())),
         "The text without white space at its ends.",
         r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
     Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, abs,
         "The number without its sign.",
         r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
-    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, min,
+    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| extreme(args, Ordering::Less),
         "The smallest of the numbers.",
         r#"min(ctx.n, 3, 7) == 2"# on r#"{"ctx":{"n":2}}"#;
-    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, max,
+    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| extreme(args, Ordering::Greater),
         "The greatest of the numbers.",
         r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
-    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, floor,
+    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| whole(args, f64::floor),
         "The greatest integer that is not above the number.",
         r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
-    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, ceil,
+    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| whole(args, f64::ceil),
         "The smallest integer that is not below the number.",
         r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
-    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, round,
+    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| whole(args, f64::round),
         "The nearest integer; halves go away from zero.",
         r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
     Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
@@ -143,10 +144,10 @@ functions! {
     Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, similarity,
         "How alike two texts are, from 0 to 1: (m − d) / m for edit distance d and greater length m, ignoring case and runs of white space.",
         r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
-    Hour "hour" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, hour,
+    Hour "hour" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, |args, _| part_of_time(args, |at| at.hour()),
         "The hour, 0 to 23, at the offset the time is written with.",
         r#"hour(ctx.now) == 9"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Weekday "weekday" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, weekday,
+    Weekday "weekday" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, |args, _| part_of_time(args, |at| at.weekday().number_from_monday()),
         "The day of the week, 1 for Monday to 7 for Sunday.",
         r#"weekday(ctx.now) == 1"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Date "date" ("at": K::DATETIME) false -> Kinds(K::STRING), Scalar, date,
@@ -249,18 +250,6 @@ fn recased<'a, C: Iterator<Item = char>>(
     })
 }
 
-fn lower<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
-    recased(args, bump, char::to_lowercase)
-}
-
-fn upper<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
-    recased(args, bump, char::to_uppercase)
-}
-
-fn trim<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    mapped(args, |text| Value::Str(text.trim()))
-}
-
 fn abs<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
     match args {
         [Value::Int(int)] => int.checked_abs().map_or(Value::Missing, Value::Int),
@@ -284,14 +273,6 @@ fn extreme<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
     best
 }
 
-fn min<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    extreme(args, Ordering::Less)
-}
-
-fn max<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    extreme(args, Ordering::Greater)
-}
-
 fn whole<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match args {
@@ -302,18 +283,6 @@ fn whole<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
         }
         _ => Value::Missing,
     }
-}
-
-fn floor<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    whole(args, f64::floor)
-}
-
-fn ceil<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    whole(args, f64::ceil)
-}
-
-fn round<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    whole(args, f64::round)
 }
 
 fn split<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
@@ -349,16 +318,9 @@ fn similarity<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
     }
 }
 
-fn hour<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+fn part_of_time<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> u8) -> Value<'a> {
     match args {
-        [Value::DateTime(at)] => Value::Int(at.hour().into()),
-        _ => Value::Missing,
-    }
-}
-
-fn weekday<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
-    match args {
-        [Value::DateTime(at)] => Value::Int(at.weekday().number_from_monday().into()),
+        [Value::DateTime(at)] => Value::Int(part(*at).into()),
         _ => Value::Missing,
     }
 }

@@ -103,12 +103,40 @@ impl Diagnostic {
     pub fn did_you_mean(mut self, span: Span, candidate: Option<&str>) -> Self {
         if let Some(candidate) = candidate {
             self.help = Some(format!("did you mean `{candidate}`?"));
-            self.fixes.push(Fix {
-                span,
-                replacement: candidate.to_owned(),
-                applicability: Applicability::MaybeIncorrect,
-            });
+            self = self.likely_fix(span, candidate);
         }
+        self
+    }
+
+    /// Offers the candidate nearest in spelling to the name at a place; gives the help when none is near.
+    #[must_use]
+    pub(crate) fn nearest_or<'n>(
+        self,
+        span: Span,
+        name: &str,
+        candidates: impl IntoIterator<Item = &'n str>,
+        help: impl Into<String>,
+    ) -> Self {
+        match nearest(name, candidates) {
+            None => self.help(help),
+            near => self.did_you_mean(span, near),
+        }
+    }
+
+    /// Offers an edit that keeps the author's meaning.
+    #[must_use]
+    pub(crate) fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
+        self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
+    }
+
+    /// Offers an edit that is a likely guess.
+    #[must_use]
+    pub(crate) fn likely_fix(self, span: Span, replacement: impl Into<String>) -> Self {
+        self.with_fix(span, replacement.into(), Applicability::MaybeIncorrect)
+    }
+
+    fn with_fix(mut self, span: Span, replacement: String, applicability: Applicability) -> Self {
+        self.fixes.push(Fix { span, replacement, applicability });
         self
     }
 

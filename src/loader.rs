@@ -43,6 +43,16 @@ pub enum LoadError {
     Unreadable(String),
 }
 
+impl LoadError {
+    /// The code of a file that is there and cannot be read.
+    fn code(&self) -> Code {
+        match self {
+            LoadError::TooLarge(_) => Code::FileTooLarge,
+            _ => Code::FileUnreadable,
+        }
+    }
+}
+
 /// Files held in memory: for tests, editors and rules that are generated.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLoader {
@@ -109,11 +119,7 @@ pub fn load_on(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
             work.file(path, bytes);
         }
         Err(error) => {
-            let code = match error {
-                LoadError::TooLarge(_) => Code::FileTooLarge,
-                _ => Code::FileUnreadable,
-            };
-            work.report(Diagnostic::without_place(code, format!("`{path}` cannot be read: {error}")));
+            work.report(Diagnostic::without_place(error.code(), format!("`{path}` cannot be read: {error}")));
         }
     }
     work.loaded
@@ -222,22 +228,15 @@ impl Loading<'_> {
                 self.state.insert(path.clone(), State::Done(None));
                 let diagnostic = match error {
                     LoadError::OutsideRoot => outside(import.span, &import.node),
-                    LoadError::NotFound => Diagnostic::new(
-                        Code::ImportNotFound,
-                        import.span,
-                        format!("there is no file `{path}`"),
-                    )
-                    .help("the path is relative to the importing file"),
-                    LoadError::TooLarge(_) => Diagnostic::new(
-                        Code::FileTooLarge,
-                        import.span,
-                        format!("`{path}` cannot be read: {error}"),
-                    ),
-                    LoadError::Unreadable(_) => Diagnostic::new(
-                        Code::FileUnreadable,
-                        import.span,
-                        format!("`{path}` cannot be read: {error}"),
-                    ),
+                    LoadError::NotFound => {
+                        let message = format!("there is no file `{path}`");
+                        Diagnostic::new(Code::ImportNotFound, import.span, message)
+                            .help("the path is relative to the importing file")
+                    }
+                    LoadError::TooLarge(_) | LoadError::Unreadable(_) => {
+                        let message = format!("`{path}` cannot be read: {error}");
+                        Diagnostic::new(error.code(), import.span, message)
+                    }
                 };
                 self.report(diagnostic);
                 None

@@ -28,6 +28,7 @@ mod size;
 pub mod word;
 
 pub use bucket::bucket;
+pub(crate) use bucket::finalise;
 pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
 pub use lazy::LazyRegex;

@@ -263,10 +263,7 @@ impl Hash {
     }
 
     fn finish(self) -> u64 {
-        let mut h = self.0;
-        h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        h ^ (h >> 33)
+        crate::text::finalise(self.0)
     }
 }
 

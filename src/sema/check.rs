@@ -247,6 +247,19 @@ impl<'a> Checker<'a> {
         if self.symbols.is_broken(name) { Err(Reported) } else { self.report(diagnostic) }
     }
 
+    /// Reports that nothing of that name is among the candidates, as [`Self::report_unknown`] does.
+    fn unknown<'n, T>(
+        &mut self,
+        code: Code,
+        name: &ast::Ident,
+        message: String,
+        candidates: impl Iterator<Item = &'n str>,
+        help: String,
+    ) -> Checked<T> {
+        let diagnostic = Diagnostic::new(code, name.span, message);
+        self.report_unknown(&name.node, diagnostic.nearest_or(name.span, &name.node, candidates, help))
+    }
+
     fn forget_pass(&mut self) {
         self.definitions.clear();
         self.scope.clear();

@@ -64,11 +64,13 @@ pub struct Names<'a, T> {
     by_name: HashMap<&'a str, usize>,
 }
 
-impl<'a, T> Names<'a, T> {
-    fn new() -> Self {
+impl<T> Default for Names<'_, T> {
+    fn default() -> Self {
         Names { symbols: Vec::new(), by_name: HashMap::new() }
     }
+}
 
+impl<'a, T> Names<'a, T> {
     fn declare(&mut self, what: &str, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(first) = self.get(&name.node) {
             diagnostics.push(duplicate(what, &name.node, first.name.span, name.span));
@@ -107,6 +109,13 @@ pub fn duplicate(what: &str, name: &str, first: Span, second: Span) -> Diagnosti
         .help("rename one of them or remove it")
 }
 
+/// The finding for a name that the language has taken.
+fn built_in(name: &Ident, what: &str) -> Diagnostic {
+    Diagnostic::new(Code::Duplicate, name.span, format!("`{}` is a built-in {what}", name.node))
+        .here("declared again")
+        .help("choose another name")
+}
+
 /// A table's head and statements.
 #[derive(Clone, Copy, Debug)]
 pub struct TableDecl<'a> {
@@ -117,6 +126,7 @@ pub struct TableDecl<'a> {
 }
 
 /// All names of a rule set.
+#[derive(Default)]
 pub struct Symbols<'a> {
     /// `let`, `def`, `list`, `extern fn`.
     pub definitions: Names<'a, Definition<'a>>,
@@ -143,19 +153,7 @@ pub struct Symbols<'a> {
 impl<'a> Symbols<'a> {
     /// Collects the names of all files.
     pub fn collect(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
-        let mut symbols = Symbols {
-            definitions: Names::new(),
-            types: Names::new(),
-            handlers: Names::new(),
-            tables: Names::new(),
-            intents: Names::new(),
-            entities: Names::new(),
-            lexicons: Names::new(),
-            payloads: Names::new(),
-            groups: Names::new(),
-            visible: HashMap::new(),
-            broken: HashSet::new(),
-        };
+        let mut symbols = Symbols::default();
         // An imported file stands before its importers, so what it sees is known by then.
         for unit in &loaded.units {
             let mut visible = HashSet::from([unit.file]);
@@ -175,16 +173,7 @@ impl<'a> Symbols<'a> {
     fn declare(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
         let mut define = |name: &'a Ident, definition: Definition<'a>| {
             if crate::builtins::Function::named(&name.node).is_some() {
-                diagnostics.push(
-                    Diagnostic::new(
-                        Code::Duplicate,
-                        name.span,
-                        format!("`{}` is a built-in function", name.node),
-                    )
-                    .here("declared again")
-                    .help("choose another name"),
-                );
-                return;
+                return diagnostics.push(built_in(name, "function"));
             }
             let what = match self.definitions.get(&name.node) {
                 Some(first) if first.node.keyword() != definition.keyword() => "name",
@@ -192,50 +181,34 @@ impl<'a> Symbols<'a> {
             };
             self.definitions.declare(what, name, definition, diagnostics);
         };
+        use StatementKind as Kind;
         match &statement.kind {
-            StatementKind::Let { name, value } => define(name, Definition::Let { value }),
-            StatementKind::Def { name, params, body } => define(name, Definition::Def { params, body }),
-            StatementKind::List { name, source } => define(name, Definition::List { source }),
-            StatementKind::Extern { name, params, result } => {
+            Kind::Let { name, value } => define(name, Definition::Let { value }),
+            Kind::Def { name, params, body } => define(name, Definition::Def { params, body }),
+            Kind::List { name, source } => define(name, Definition::List { source }),
+            Kind::Extern { name, params, result } => {
                 define(name, Definition::Extern { params, result });
             }
-            StatementKind::Type { name, ty } => {
+            Kind::Type { name, ty } => {
                 if crate::ty::Ty::BUILTIN_NAMES.contains(&name.node.as_str()) {
-                    diagnostics.push(
-                        Diagnostic::new(
-                            Code::Duplicate,
-                            name.span,
-                            format!("`{}` is a built-in type", name.node),
-                        )
-                        .here("declared again")
-                        .help("choose another name"),
-                    );
-                } else {
-                    self.types.declare("type", name, ty, diagnostics);
+                    return diagnostics.push(built_in(name, "type"));
                 }
+                self.types.declare("type", name, ty, diagnostics);
             }
-            StatementKind::Handler { name, params } => {
-                self.handlers.declare("handler", name, (params, &statement.docs), diagnostics);
+            Kind::Handler { name, params } => {
+                self.handlers.declare("handler", name, (params, &statement.docs), diagnostics)
             }
-            StatementKind::Table { name, statements } => {
+            Kind::Table { name, statements } => {
                 let table = TableDecl { statements, docs: &statement.docs };
                 self.tables.declare("table", name, table, diagnostics);
             }
-            StatementKind::Intent(intent) => {
-                self.intents.declare("intent", &intent.name, intent, diagnostics);
+            Kind::Intent(intent) => self.intents.declare("intent", &intent.name, intent, diagnostics),
+            Kind::Entity(entity) => self.entities.declare("entity", &entity.name, entity, diagnostics),
+            Kind::Lexicon(lexicon) => self.lexicons.declare("lexicon", &lexicon.name, lexicon, diagnostics),
+            Kind::Payload(payload) => {
+                self.payloads.declare("payload", &payload.name, (payload, &statement.docs), diagnostics)
             }
-            StatementKind::Entity(entity) => {
-                self.entities.declare("entity", &entity.name, entity, diagnostics);
-            }
-            StatementKind::Lexicon(lexicon) => {
-                self.lexicons.declare("lexicon", &lexicon.name, lexicon, diagnostics);
-            }
-            StatementKind::Payload(payload) => {
-                self.payloads.declare("payload", &payload.name, (payload, &statement.docs), diagnostics);
-            }
-            StatementKind::Group(group) => {
-                self.groups.declare("group", &group.name, group, diagnostics);
-            }
+            Kind::Group(group) => self.groups.declare("group", &group.name, group, diagnostics),
             _ => {}
         }
     }

@@ -13,13 +13,17 @@
 
 /// The bucket of `key`, from 0 to 99. The algorithm is in the module's documentation and never changes.
 pub fn bucket(key: &str) -> i64 {
-    let mut h = key
+    let h = key
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    (finalise(h) % 100) as i64
+}
+
+/// MurmurHash3's finaliser.
+pub(crate) fn finalise(mut h: u64) -> u64 {
     h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    h ^= h >> 33;
-    (h % 100) as i64
+    h ^ (h >> 33)
 }
 
 #[cfg(test)]

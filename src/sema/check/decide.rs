@@ -1,10 +1,10 @@
 //! Choices and routers, and what they share with flows: each becomes a table of rules.
 
 use super::{Checked, Checker, Reported};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
-use crate::ops::{Op, TestMode};
+use crate::diag::{Code, Diagnostic};
+use crate::ops::Op;
 use crate::sema::hir::{
-    Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Predicate,
+    Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part, Predicate,
     Question, Rule, RuleId, STEPS, Table, TableId, TableKind, Term, ValueId,
 };
 use crate::sema::resolve::duplicate;
@@ -37,15 +37,20 @@ impl<'a> Checker<'a> {
                     .help("the word has a meaning of its own for decisions and tests; choose another name"),
             );
         }
+        self.push_table(kind, name, Some(span), docs)
+    }
+
+    /// Adds a table without rules.
+    pub(super) fn push_table(
+        &mut self,
+        kind: TableKind,
+        name: &str,
+        span: Option<Span>,
+        docs: &str,
+    ) -> TableId {
         let id = TableId(self.program.tables.len() as u32);
-        self.program.tables.push(Table {
-            name: name.into(),
-            kind,
-            order: Vec::new(),
-            default: None,
-            span: Some(span),
-            docs: docs.into(),
-        });
+        let (name, docs) = (name.into(), docs.into());
+        self.program.tables.push(Table { name, kind, order: Vec::new(), default: None, span, docs });
         id
     }
 
@@ -53,11 +58,11 @@ impl<'a> Checker<'a> {
     pub(super) fn add_rule(
         &mut self,
         table: TableId,
-        name: &str,
+        name: impl Into<Arc<str>>,
         condition: Cond,
         outcome: Outcome,
         span: Span,
-    ) {
+    ) -> RuleId {
         let id = RuleId(self.program.rules.len() as u32);
         self.program.rules.push(Rule {
             name: name.into(),
@@ -70,6 +75,7 @@ impl<'a> Checker<'a> {
             docs: Arc::default(),
         });
         self.program.tables[table.index()].order.push(id);
+        id
     }
 
     fn choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
@@ -90,7 +96,7 @@ impl<'a> Checker<'a> {
             match self.branch(branch) {
                 Ok(Some((condition, default))) => {
                     let outcome = Outcome::Branch { default };
-                    self.add_rule(table, &branch.id.node, condition, outcome, branch.span);
+                    self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
                 }
                 Ok(None) => {}
                 Err(Reported) => {
@@ -158,11 +164,8 @@ impl<'a> Checker<'a> {
             .help("branches are tried from the last to the first and the default answers at its own place: write it first");
         if hidden.iter().all(|branch| branch.default.is_none()) {
             let before = self.loaded.sources.slice(Span { end: default.span.start, ..all });
-            diagnostic.fixes.push(Fix {
-                span: all,
-                replacement: format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end()),
-                applicability: Applicability::MaybeIncorrect,
-            });
+            let moved = format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end());
+            diagnostic = diagnostic.likely_fix(all, moved);
         }
         self.diagnostics.push(diagnostic);
     }
@@ -242,7 +245,7 @@ impl<'a> Checker<'a> {
                     "otherwise".to_owned()
                 };
                 let outcome = Outcome::Next { destinations, next, loopback: case.loopback.is_some() };
-                self.add_rule(table, &rule, condition, outcome, case.span);
+                self.add_rule(table, rule, condition, outcome, case.span);
             }
         }
         if router.cases.iter().all(|case| case.condition.is_some()) {
@@ -299,54 +302,36 @@ impl<'a> Checker<'a> {
 /// looks at may be missing.
 fn usable(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
-    cond_reads(cond, &mut reads);
-    let tests = reads.into_iter().map(|left| {
-        let span = left.span;
-        let op = Some(Op::IsPresent);
-        let test = Predicate { op, negated: false, mode: TestMode::default(), left, right: Operand::Nothing };
-        Cond { kind: CondKind::Test(Box::new(test)), span }
+    values_read(Part::Cond(cond), &mut reads);
+    let tests = reads.into_iter().map(|value| {
+        let span = value.span;
+        Predicate::plain(Op::IsPresent, value, Operand::Nothing).at(span)
     });
     Cond { kind: CondKind::And(tests.collect()), span: cond.span }
 }
 
-fn cond_reads(cond: &Cond, reads: &mut Vec<Expr>) {
-    match &cond.kind {
-        CondKind::Const(_) => {}
-        CondKind::Not(inner) | CondKind::Call(_, inner) => cond_reads(inner, reads),
-        CondKind::And(parts) | CondKind::Or(parts) => parts.iter().for_each(|part| cond_reads(part, reads)),
-        CondKind::Test(test) => {
-            if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) {
-                return;
+fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
+    match part {
+        Part::Cond(Cond { kind, span }) => match kind {
+            CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
+            CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
+            // A named condition is used as a whole.
+            CondKind::Let(id) => {
+                let kind = ExprKind::Let(*id);
+                return reads.push(Expr { kind, ty: Ty::BOOL, optional: true, span: *span });
             }
-            test.operands().for_each(|operand| value_reads(operand, reads));
-        }
-        CondKind::Quantifier { list, .. } => value_reads(list, reads),
-        // A named condition is used as a whole.
-        CondKind::Let(id) => {
-            reads.push(Expr { kind: ExprKind::Let(*id), ty: Ty::BOOL, optional: true, span: cond.span })
-        }
-        CondKind::Branch { conditions, .. } => {
-            conditions.iter().for_each(|condition| cond_reads(&condition.cond, reads));
-        }
+            _ => {}
+        },
+        Part::Expr(expr) => match &expr.kind {
+            ExprKind::Op(Op::Coalesce, ..) => return reads.push(expr.clone()),
+            ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Op(..) => {}
+            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Extern(..) | ExprKind::Cond(_) => {}
+            ExprKind::Count { list, .. } => return values_read(Part::Expr(list), reads),
+            _ => return reads.push(expr.clone()),
+        },
+        Part::Let(_) => {}
     }
-}
-
-fn value_reads(expr: &Expr, reads: &mut Vec<Expr>) {
-    match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) => {}
-        ExprKind::Op(op, left, right) if *op != Op::Coalesce => {
-            value_reads(left, reads);
-            if let Some(right) = right {
-                value_reads(right, reads);
-            }
-        }
-        ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
-            items.iter().for_each(|item| value_reads(item, reads));
-        }
-        ExprKind::Count { list, .. } => value_reads(list, reads),
-        ExprKind::Cond(cond) => cond_reads(cond, reads),
-        _ => reads.push(expr.clone()),
-    }
+    part.parts().into_iter().for_each(|part| values_read(part, reads));
 }
 
 /// The term of a list of constants, for statements that hold them: each text with its place.

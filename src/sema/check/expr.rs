@@ -6,7 +6,7 @@ use super::path::Path;
 use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported, Shape};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
-use crate::sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, Term, Var, VarId};
+use crate::sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId};
 use crate::span::Span;
 use crate::syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};
 use crate::ty::{KindSet, Ty};
@@ -72,14 +72,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Binary(binary) => self.binary(binary, span),
             ast::ExprKind::Presence { operand, op } => {
                 let left = self.value(operand)?;
-                let kind = CondKind::Test(Box::new(Predicate {
-                    op: Some(op.node),
-                    negated: false,
-                    mode: Default::default(),
-                    left,
-                    right: Operand::Nothing,
-                }));
-                Ok(Term::Cond(Cond { kind, span }))
+                Ok(Term::Cond(Predicate::plain(op.node, left, Operand::Nothing).at(span)))
             }
             ast::ExprKind::As(operand, ty) => self.typed_read(operand, ty, span).map(Term::Expr),
             ast::ExprKind::Range { .. } => self.report(
@@ -140,14 +133,7 @@ impl<'a> Checker<'a> {
             return self.report(diagnostic);
         }
         self.constrain(&value, KindSet::BOOL, &Reason::Fixed("a condition"));
-        let test = Predicate {
-            op: None,
-            negated: false,
-            mode: Default::default(),
-            left: value,
-            right: Operand::Nothing,
-        };
-        Ok(Cond { kind: CondKind::Test(Box::new(test)), span })
+        Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
     }
 
     /// Every part is looked at, so that one run reports the faults of all.
@@ -176,22 +162,16 @@ impl<'a> Checker<'a> {
 
     /// True when a condition may be unknown although the message keeps every promise of `input`.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
-        match &cond.kind {
-            CondKind::Const(_) => false,
-            CondKind::Not(inner) | CondKind::Call(_, inner) => self.may_be_unknown(inner),
-            CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(|part| self.may_be_unknown(part)),
-            CondKind::Test(test) => {
-                let presence = matches!(test.op, Some(Op::IsMissing | Op::IsPresent));
-                !presence && test.operands().any(|operand| operand.optional)
-            }
-            CondKind::Quantifier { list, body, .. } => list.optional || self.may_be_unknown(body),
-            CondKind::Branch { conditions, .. } => {
-                conditions.iter().any(|condition| self.may_be_unknown(&condition.cond))
-            }
-            CondKind::Let(id) => match self.program.let_body(*id) {
-                Term::Cond(body) => self.may_be_unknown(body),
-                Term::Expr(body) => body.optional,
-            },
+        let presence = matches!(&cond.kind, CondKind::Test(test)
+            if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
+        !presence && cond.parts().into_iter().any(|part| self.part_may_be_unknown(part))
+    }
+
+    fn part_may_be_unknown(&self, part: Part<'_>) -> bool {
+        match part {
+            Part::Cond(cond) => self.may_be_unknown(cond),
+            Part::Expr(value) => value.optional,
+            Part::Let(id) => self.part_may_be_unknown(self.program.let_body(id).part()),
         }
     }
 

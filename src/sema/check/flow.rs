@@ -1,20 +1,20 @@
 //! Flows: each keyword pattern becomes a rule of one table, in the order they are written.
 
+use super::constant::constant;
 use super::decide::texts;
 use super::{Checked, Checker, Reported};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
 use crate::sema::check::path::Path;
 use crate::sema::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, FLOWS, Flow, FlowId, Operand, Outcome, Predicate, TableId,
-    TableKind, Trigger,
+    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, Operand, Outcome, Predicate, TableId, TableKind, Trigger,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
 use crate::text::{Form, TextMode};
-use crate::ty::{KindSet, Ty};
+use crate::ty::Ty;
 use aho_corasick::AhoCorasick;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -53,16 +53,15 @@ impl<'a> Checker<'a> {
         for statement in self.statements() {
             let StatementKind::Flow(flow) = &statement.kind else { continue };
             let name = &flow.name;
-            if let Some(first) = first.get(name.node.as_str()) {
-                self.diagnostics.push(duplicate("flow", &name.node, *first, name.span));
+            let first = *first.entry(&name.node).or_insert(name.span);
+            if first != name.span {
+                self.diagnostics.push(duplicate("flow", &name.node, first, name.span));
             }
-            first.entry(&name.node).or_insert(name.span);
             let table = *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS, name.span, ""));
-            let id = FlowId(self.program.flows.len() as u32);
             let trigger = match &flow.trigger {
-                ast::Trigger::Keyword { matching, patterns: list } => self
-                    .keyword_flow(table, id, flow, matching, list, &mut patterns)
-                    .map(|()| Trigger::Keyword),
+                ast::Trigger::Keyword { matching, patterns: list } => {
+                    self.keyword_flow(table, flow, (matching, list), &mut patterns).map(|()| Trigger::Keyword)
+                }
                 ast::Trigger::Intent { examples, keywords } => {
                     let examples = self.flow_texts(examples.as_ref());
                     let keywords = self.flow_texts(keywords.as_ref());
@@ -103,20 +102,21 @@ impl<'a> Checker<'a> {
     fn keyword_flow(
         &mut self,
         table: TableId,
-        id: FlowId,
         flow: &'a ast::Flow,
-        matching: &Ident,
-        list: &'a ast::Expr,
+        (matching, list): (&Ident, &'a ast::Expr),
         seen: &mut Vec<Pattern>,
     ) -> Checked<()> {
+        let id = FlowId(self.program.flows.len() as u32);
         let Some((_, way)) = MATCHINGS.iter().find(|(word, _)| *word == matching.node) else {
-            let near = nearest(&matching.node, MATCHINGS.iter().map(|(word, _)| *word));
+            let words = MATCHINGS.iter().map(|(word, _)| *word);
             let message = format!("`{}` is no way of matching a pattern", matching.node);
-            let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
-            return self.report(match near {
-                Some(near) => diagnostic.did_you_mean(matching.span, Some(near)),
-                None => diagnostic.help("write `exact`, `contains` or `regex`"),
-            });
+            let help = "write `exact`, `contains` or `regex`";
+            return self.report(Diagnostic::new(Code::UnknownMatching, matching.span, message).nearest_or(
+                matching.span,
+                &matching.node,
+                words,
+                help,
+            ));
         };
         let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
         let text = super::read::read(text, &Ty::STRING);
@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
                         span,
                     });
                     let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
-                    self.add_rule(table, &flow.name.node, condition, outcome, span);
+                    self.add_rule(table, flow.name.node.as_str(), condition, outcome, span);
                 }
                 Err(Reported) => result = Err(Reported),
             }
@@ -177,15 +177,9 @@ impl<'a> Checker<'a> {
             Matching::Contains => (Op::Contains, text.clone(), trimmed),
             Matching::Regex => (Op::Matches, text.clone(), pattern),
         };
-        let right = Expr {
-            kind: ExprKind::Const(Const::Json(Arc::new(Json::from(right)))),
-            ty: Ty::plain(KindSet::STRING),
-            optional: false,
-            span,
-        };
+        let right = constant(Json::from(right), span);
         self.keywords_fit(op, mode, &right)?;
-        let test = Predicate { op: Some(op), negated: false, mode, left, right: Operand::Value(right) };
-        Ok(Cond { kind: CondKind::Test(Box::new(test)), span })
+        Ok(Predicate { mode, ..Predicate::plain(op, left, Operand::Value(right)) }.at(span))
     }
 
     /// Warns of patterns that an earlier one always answers for.

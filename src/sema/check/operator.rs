@@ -4,9 +4,9 @@
 use super::fields::Reason;
 use super::read::read;
 use super::{Checked, Checker};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
-use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Term};
+use crate::sema::hir::{Expr, ExprKind, Operand, Predicate, Term};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast;
 use crate::text::TextMode;
@@ -23,7 +23,7 @@ impl<'a> Checker<'a> {
         self.modifiers_fit(row, binary)?;
         let left = self.operand(&binary.left, row);
         if let ast::ExprKind::Range { start, end, inclusive } = &binary.right.kind {
-            return self.in_range(binary, left?, start, end, *inclusive, span);
+            return self.in_range(binary, left?, (start, end, *inclusive), span);
         }
         let right = self.operand(&binary.right, row);
         let (left, right) = (left?, right?);
@@ -31,14 +31,8 @@ impl<'a> Checker<'a> {
         let mode = self.mode(row, &binary.modifiers, &left, &right, span);
         self.keywords_fit(row.op, mode, &right)?;
         self.intents_exist(&left, &right);
-        let test = Predicate {
-            op: Some(binary.op.node),
-            negated: binary.negated,
-            mode,
-            left,
-            right: Operand::Value(right),
-        };
-        Ok(Term::Cond(Cond { kind: CondKind::Test(Box::new(test)), span }))
+        let plain = Predicate::plain(binary.op.node, left, Operand::Value(right));
+        Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..plain }.at(span)))
     }
 
     /// An operand, which must be a value and no condition.
@@ -86,16 +80,12 @@ impl<'a> Checker<'a> {
                     _ => "not in",
                 };
                 let message = format!("`{} {}` is ambiguous", row.spelling, given.spelling());
-                let mut diagnostic = Diagnostic::new(Code::NotEqualAny, place, message).help(format!(
-                    "write `{better}` for \"is{} an element of\"",
-                    if better == "in" { "" } else { " not" }
-                ));
-                diagnostic.fixes.push(Fix {
-                    span: place,
-                    replacement: better.to_owned(),
-                    applicability: Applicability::MaybeIncorrect,
-                });
-                return self.report(diagnostic);
+                let not = if better == "in" { "" } else { " not" };
+                return self.report(
+                    Diagnostic::new(Code::NotEqualAny, place, message)
+                        .help(format!("write `{better}` for \"is{not} an element of\""))
+                        .likely_fix(place, better),
+                );
             }
             let message = format!("`{}` does not take `{}`", row.spelling, given.spelling());
             return self.report(Diagnostic::new(Code::ModifierMisplaced, place, message).help(format!(
@@ -142,9 +132,7 @@ impl<'a> Checker<'a> {
         &mut self,
         binary: &ast::Binary,
         left: Expr,
-        start: &'a ast::Expr,
-        end: &'a ast::Expr,
-        inclusive: bool,
+        (start, end, inclusive): (&'a ast::Expr, &'a ast::Expr, bool),
         span: Span,
     ) -> Checked<Term> {
         let less = Op::Lt.info();
@@ -163,9 +151,8 @@ impl<'a> Checker<'a> {
         let (left, start) = self.fit(less, binary, left, start)?;
         let (left, end) = self.fit(less, binary, left, end)?;
         let right = Operand::Range { start, end, inclusive };
-        let test =
-            Predicate { op: Some(Op::In), negated: binary.negated, mode: TestMode::default(), left, right };
-        Ok(Term::Cond(Cond { kind: CondKind::Test(Box::new(test)), span }))
+        let test = Predicate { negated: binary.negated, ..Predicate::plain(Op::In, left, right) };
+        Ok(Term::Cond(test.at(span)))
     }
 
     /// Finds the forms of the row that the operands can take, and lets the use narrow undeclared

@@ -184,14 +184,12 @@ impl<'a> Checker<'a> {
             .map(|symbol| symbol.name.node.as_str());
         let bound = self.scope.iter().map(|binding| &*binding.name);
         let names = record.fields.iter().map(|field| &*field.name).chain(definitions).chain(bound);
-        let near = nearest(name, names).map(str::to_owned);
-        let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
-        self.report(match near {
-            Some(near) => diagnostic.did_you_mean(place, Some(&near)),
-            None => diagnostic.help(format!(
-                "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
-            )),
-        })
+        let help = format!(
+            "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
+        );
+        let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"))
+            .nearest_or(place, name, names, help);
+        self.report(diagnostic)
     }
 
     fn unknown_field<T>(

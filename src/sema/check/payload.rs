@@ -8,16 +8,16 @@ mod place;
 mod shape;
 
 use super::{Binding, Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic, nearest};
-use crate::ops::{Op, TestMode};
+use crate::diag::{Code, Diagnostic};
+use crate::ops::Op;
 use crate::sema::hir::{
     self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Place, Predicate, Requirement, Root,
-    RuleId, Table, TableId, TableKind,
+    TableKind,
 };
 use crate::span::Span;
 use crate::syntax::ast::{self, Item, ItemKind, Notice};
 use crate::ty::Ty;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -110,14 +110,9 @@ impl<'a> Checker<'a> {
             return;
         }
         let names = payloads.iter().map(|symbol| symbol.name.node.as_str());
-        let near = nearest(&fallback.node, names).map(str::to_owned);
         let message = format!("there is no payload kind `{}`", fallback.node);
-        let diagnostic = Diagnostic::new(Code::UnknownPayload, fallback.span, message);
-        let diagnostic = match near {
-            Some(near) => diagnostic.did_you_mean(fallback.span, Some(&near)),
-            None => diagnostic.help(format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node)),
-        };
-        let _: Checked<()> = self.report_unknown(&fallback.node, diagnostic);
+        let help = format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node);
+        let _: Checked<()> = self.unknown(Code::UnknownPayload, fallback, message, names, help);
     }
 
     fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {
@@ -198,15 +193,7 @@ impl<'a> Checker<'a> {
 
     /// A block with an empty table.
     fn block(&mut self, name: &str, span: Span) -> Block {
-        let table = TableId(self.program.tables.len() as u32);
-        self.program.tables.push(Table {
-            name: name.into(),
-            kind: TableKind::Requirements,
-            order: Vec::new(),
-            default: None,
-            span: Some(span),
-            docs: "".into(),
-        });
+        let table = self.push_table(TableKind::Requirements, name, Some(span), "");
         Block { lets: Vec::new(), table, each: Vec::new() }
     }
 
@@ -297,16 +284,13 @@ impl<'a> Checker<'a> {
     }
 
     fn correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
-        Ok(match notice.correction.as_ref().map(|correction| &correction.node) {
-            None => None,
-            Some(ast::Correction::Default(value)) => {
-                Some(hir::Correction::Default(self.value(value).map(|value| self.computed(value))?))
-            }
-            Some(ast::Correction::Clamp(value)) => {
-                Some(hir::Correction::Clamp(self.value(value).map(|value| self.computed(value))?))
-            }
-            Some(ast::Correction::Remove) => Some(hir::Correction::Remove),
-        })
+        let mut value = |written| self.value(written).map(|value| self.computed(value));
+        let Some(correction) = &notice.correction else { return Ok(None) };
+        Ok(Some(match &correction.node {
+            ast::Correction::Default(written) => hir::Correction::Default(value(written)?),
+            ast::Correction::Clamp(written) => hir::Correction::Clamp(value(written)?),
+            ast::Correction::Remove => hir::Correction::Remove,
+        }))
     }
 
     /// Adds a requirement: a rule that holds when every part does.
@@ -319,23 +303,14 @@ impl<'a> Checker<'a> {
         builder: &mut Builder,
     ) -> Checked<()> {
         let Violation { place, span, message, repair, shows_value, correction, notice } = violation;
-        let table = builder.block.table;
         parts.splice(0..0, builder.guards.iter().cloned());
         let condition = and(parts, span);
         self.measured_cond(&condition, span)?;
         let name: Arc<str> = site.renamed.clone().unwrap_or_else(|| id.into());
-        let rule = RuleId(self.program.rules.len() as u32);
-        self.program.rules.push(hir::Rule {
-            name: name.clone(),
-            table,
-            priority: 0,
-            disabled: false,
-            condition: condition.into(),
-            outcome: hir::Outcome::Handler { name, args: Vec::new(), metadata: Arc::new(Map::new()) },
-            span,
-            docs: "".into(),
-        });
-        self.program.tables[table.index()].order.push(rule);
+        let handler = name.clone();
+        let outcome =
+            hir::Outcome::Handler { name: handler, args: Vec::new(), metadata: self.no_metadata.clone() };
+        let rule = self.add_rule(builder.block.table, name, condition, outcome, span);
         let message = notice.message.as_ref().map_or(message, |text| text.node.clone());
         let repair = match (&notice.repair, repair) {
             (Some(text), _) => text.node.clone(),
@@ -426,8 +401,7 @@ fn and(mut parts: Vec<Cond>, span: Span) -> Cond {
 
 /// A predicate without modifiers.
 fn test(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
-    let predicate = Predicate { op: Some(op), negated: false, mode: TestMode::default(), left, right };
-    Cond { kind: CondKind::Test(Box::new(predicate)), span }
+    Predicate::plain(op, left, right).at(span)
 }
 
 fn missing(value: Expr, span: Span) -> Cond {

@@ -1,8 +1,8 @@
 //! Routes, tables and their targets.
 
 use super::{Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, Table, TableId, TableKind};
+use crate::diag::{Code, Diagnostic};
+use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
@@ -16,14 +16,7 @@ impl<'a> Checker<'a> {
     /// Every table with its routes. The first holds the main file's routes outside any table.
     pub(super) fn tables(&mut self) {
         let symbols = self.symbols;
-        self.program.tables.push(Table {
-            name: ROUTES.into(),
-            kind: TableKind::Routes,
-            order: Vec::new(),
-            default: None,
-            span: None,
-            docs: Arc::default(),
-        });
+        self.push_table(TableKind::Routes, ROUTES, None, "");
         for symbol in symbols.tables.iter() {
             if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
                 let message = format!("a table cannot be named `{}`", symbol.name.node);
@@ -33,14 +26,8 @@ impl<'a> Checker<'a> {
                     ),
                 );
             }
-            self.program.tables.push(Table {
-                name: symbol.name.node.as_str().into(),
-                kind: TableKind::Routes,
-                order: Vec::new(),
-                default: None,
-                span: Some(symbol.name.span),
-                docs: shared(symbol.node.docs),
-            });
+            let name = symbol.name;
+            self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
         }
         self.table(TableId(0), self.main_statements());
         for (at, symbol) in symbols.tables.iter().enumerate() {
@@ -140,18 +127,9 @@ impl<'a> Checker<'a> {
                     Some(id) => Ok(Outcome::Goto(id)),
                     None => {
                         let names = self.symbols.tables.iter().map(|symbol| symbol.name.node.as_str());
-                        let near = nearest(&table.node, names).map(str::to_owned);
                         let message = format!("there is no table `{}`", table.node);
-                        let diagnostic = Diagnostic::new(Code::UnknownTable, table.span, message);
-                        self.report_unknown(
-                            &table.node,
-                            match near {
-                                Some(near) => diagnostic.did_you_mean(table.span, Some(&near)),
-                                None => {
-                                    diagnostic.help(format!("declare it: `table {} {{ … }}`", table.node))
-                                }
-                            },
-                        )
+                        let help = format!("declare it: `table {} {{ … }}`", table.node);
+                        self.unknown(Code::UnknownTable, table, message, names, help)
                     }
                 }
             }
@@ -178,19 +156,10 @@ impl<'a> Checker<'a> {
         {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
-        let near = nearest(&name.node, handlers.iter().map(|handler| &*handler.name)).map(str::to_owned);
+        let names: Vec<Arc<str>> = handlers.iter().map(|handler| handler.name.clone()).collect();
         let message = format!("the handler `{}` is not in the manifest", name.node);
-        let diagnostic = Diagnostic::new(Code::UnknownHandler, name.span, message);
-        self.report_unknown(
-            &name.node,
-            match near {
-                Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
-                None => diagnostic.help(format!(
-                    "once a file declares a handler all must be declared: `handler {}()`",
-                    name.node
-                )),
-            },
-        )
+        let help = format!("once a file declares a handler all must be declared: `handler {}()`", name.node);
+        self.unknown(Code::UnknownHandler, name, message, names.iter().map(|name| &**name), help)
     }
 
     fn handler_args(
@@ -249,12 +218,11 @@ impl<'a> Checker<'a> {
             let message = format!("`{}` has no argument `{}`", handler.node, name.node);
             let diagnostic =
                 Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, "declared here");
-            let diagnostic = match nearest(&name.node, names.iter().copied()) {
-                Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
-                None if names.is_empty() => diagnostic.help("it takes no arguments"),
-                None => diagnostic.help(format!("its arguments are {}", names.join(", "))),
+            let help = match names.as_slice() {
+                [] => "it takes no arguments".to_owned(),
+                names => format!("its arguments are {}", names.join(", ")),
             };
-            return self.report(diagnostic);
+            return self.report(diagnostic.nearest_or(name.span, &name.node, names, help));
         };
         let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.inferred() {

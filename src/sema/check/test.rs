@@ -74,12 +74,13 @@ impl<'a> Checker<'a> {
             [_, outcome] if OUTCOMES.contains(&outcome.node.as_str()) => outcome.node.as_str(),
             [_, outcome] => {
                 let message = format!("`{}` is no outcome of a judgement", outcome.node);
-                let near = nearest(&outcome.node, OUTCOMES);
-                let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
-                return self.report(match near {
-                    Some(near) => diagnostic.did_you_mean(place, Some(near)),
-                    None => diagnostic.help("the outcomes are accept, accept_corrected and reject"),
-                });
+                let help = "the outcomes are accept, accept_corrected and reject";
+                return self.report(Diagnostic::new(Code::UnknownExpectation, place, message).nearest_or(
+                    place,
+                    &outcome.node,
+                    OUTCOMES,
+                    help,
+                ));
             }
             _ => {
                 let message = format!("a test of a payload says how `{}` is judged", payload.name);
@@ -211,15 +212,11 @@ impl<'a> Checker<'a> {
             None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
             None => {
                 let message = format!("there is no route `{}`", name.node);
-                let near = nearest(&name.node, routes().map(|(_, route)| &*route.name)).map(str::to_owned);
-                let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
-                self.report_unknown(
-                    &name.node,
-                    match near {
-                        Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
-                        None => diagnostic.help("a test expects the name of a route, `default` or `none`"),
-                    },
-                )
+                let help = "a test expects the name of a route, `default` or `none`";
+                let names = routes().map(|(_, route)| &*route.name);
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
+                    .nearest_or(name.span, &name.node, names, help);
+                self.report_unknown(&name.node, diagnostic)
             }
         }
     }

@@ -233,11 +233,11 @@ impl<'a> Checker<'a> {
                     }
                     (other, _) => {
                         let message = format!("there is no setting `{other}`");
-                        let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
-                        self.diagnostics.push(match nearest(other, SETTINGS) {
-                            Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
-                            None => diagnostic.help(format!("the settings are {}", SETTINGS.join(", "))),
-                        });
+                        let help = format!("the settings are {}", SETTINGS.join(", "));
+                        self.diagnostics.push(
+                            Diagnostic::new(Code::UnknownSetting, name.span, message)
+                                .nearest_or(name.span, other, SETTINGS, help),
+                        );
                     }
                 }
             }

@@ -124,7 +124,7 @@ fn read_lets(from: &mut Reader<'_>) -> Result<Vec<Let>, DecodeError> {
     Ok(lets)
 }
 
-/// What is counted before the program is read.
+/// The counts known before the program is read.
 const NUMBERED: [Numbered; 7] = [
     Numbered::Slot,
     Numbered::Let,

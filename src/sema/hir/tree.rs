@@ -191,7 +191,24 @@ impl Const {
     }
 }
 
+impl Predicate {
+    /// A predicate without modifiers.
+    pub fn plain(op: impl Into<Option<Op>>, left: Expr, right: Operand) -> Predicate {
+        Predicate { op: op.into(), negated: false, mode: TestMode::default(), left, right }
+    }
+
+    /// The condition that asks it.
+    pub fn at(self, span: Span) -> Cond {
+        Cond { kind: CondKind::Test(Box::new(self)), span }
+    }
+}
+
 impl Expr {
+    /// A call, which may be missing.
+    pub fn call(function: Function, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
+        Expr { kind: ExprKind::Call(function, args), ty, optional: true, span }
+    }
+
     /// The constant, when it is one.
     pub fn as_const(&self) -> Option<&Const> {
         match &self.kind {

@@ -1,6 +1,6 @@
 //! From the grammar's pairs to the syntax tree, one statement at a time.
 
-use super::context::{Built, Cx, Failed, child, unquote};
+use super::context::{Built, Cx, Failed, child, children, unquote};
 use super::types::{fields, type_expr};
 use super::{Pair, Rule, decide, expr, operand, request};
 use crate::diag::{Code, Diagnostic};
@@ -50,15 +50,12 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
 
 fn part(cx: &mut Cx<'_>, parts: &mut Parts, pair: Pair<'_>) -> Built<()> {
     match pair.as_rule() {
-        Rule::name => parts.name = Some(cx.declared(&pair)?),
-        Rule::string => parts.string = Some(cx.spanned_string(&pair)?),
+        Rule::name => parts.name = Some(cx.declared(pair)?),
+        Rule::string => parts.string = Some(cx.spanned_string(pair)?),
         Rule::fields => parts.fields = Some(fields(cx, pair)?),
         Rule::params => parts.params = fields(cx, pair)?,
         Rule::expression => parts.expression = Some(expr::expression(cx, pair)?),
-        Rule::list_file => {
-            let path = child(pair, Rule::string)?;
-            parts.file = Some(cx.spanned_string(&path)?);
-        }
+        Rule::list_file => parts.file = Some(cx.one(&pair, Rule::string, Cx::spanned_string)?),
         Rule::type_expr => parts.ty = Some(type_expr(cx, pair)?),
         Rule::setting => parts.settings.push(setting(cx, pair)?),
         Rule::priority => {
@@ -75,26 +72,13 @@ fn part(cx: &mut Cx<'_>, parts: &mut Parts, pair: Pair<'_>) -> Built<()> {
         Rule::kw_disabled => parts.disabled = Some(cx.span(&pair)),
         Rule::target => parts.target = Some(target(cx, pair)?),
         Rule::given => {
-            let mut path = Vec::new();
-            for pair in pair.into_inner() {
-                match pair.as_rule() {
-                    Rule::path => path = keys(cx, pair),
-                    Rule::equals => cx.exact(&pair, "=", "what a test gives"),
-                    Rule::expression => {
-                        parts.given.push((std::mem::take(&mut path), expr::expression(cx, pair)?))
-                    }
-                    _ => {}
-                }
-            }
+            let path = keys(cx, child(&pair, Rule::path)?);
+            cx.exact(&child(&pair, Rule::equals)?, "=", "what a test gives");
+            parts.given.push((path, cx.one(&pair, Rule::expression, expr::expression)?));
         }
         Rule::expect => {
-            for pair in pair.into_inner() {
-                match pair.as_rule() {
-                    Rule::path => parts.expect = Some(keys(cx, pair)),
-                    Rule::string => parts.breaks.push(cx.spanned_string(&pair)?),
-                    _ => {}
-                }
-            }
+            parts.expect = Some(keys(cx, child(&pair, Rule::path)?));
+            parts.breaks = cx.all(&pair, Rule::string, Cx::spanned_string)?;
         }
         Rule::arrow => cx.exact(&pair, "->", "the arrow"),
         Rule::equals => cx.exact(&pair, "=", "a definition"),
@@ -142,19 +126,13 @@ fn assemble(rule: Rule, parts: Parts) -> Option<StatementKind> {
 }
 
 fn keys(cx: &Cx<'_>, pair: Pair<'_>) -> Vec<Ident> {
-    pair.into_inner().filter(|pair| pair.as_rule() == Rule::key).map(|pair| cx.ident(&pair)).collect()
+    children(&pair, Rule::key).map(|pair| cx.ident(&pair)).collect()
 }
 
 fn setting(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
-    let (mut name, mut value) = (None, None);
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::key => name = Some(cx.ident(&pair)),
-            Rule::setting_value => value = Some(setting_value(cx, pair.into_inner().next().ok_or(Failed)?)?),
-            _ => {}
-        }
-    }
-    name.zip(value).ok_or(Failed)
+    let name = cx.ident(&child(&pair, Rule::key)?);
+    let value = child(&pair, Rule::setting_value)?.into_inner().next().ok_or(Failed)?;
+    Ok((name, setting_value(cx, value)?))
 }
 
 fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
@@ -168,37 +146,28 @@ fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
 }
 
 pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
-    let mut negative = None;
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::minus => negative = Some(cx.span(&pair)),
-            Rule::number => {
-                let span = negative.unwrap_or(cx.span(&pair)).to(cx.span(&pair));
-                return match cx.number(cx.span(&pair), negative.is_some())? {
-                    Literal::Int(value) => Ok(Spanned::new(value, span)),
-                    _ => Err(cx.report(
-                        Diagnostic::new(Code::NumberOutOfRange, span, "a priority is a whole number")
-                            .help("higher priorities are tried first; without one it is 0"),
-                    )),
-                };
-            }
-            _ => {}
-        }
+    let minus = children(&pair, Rule::minus).next().map(|minus| cx.span(&minus));
+    let number = cx.span(&child(&pair, Rule::number)?);
+    let span = minus.map_or(number, |minus| minus.to(number));
+    match cx.number(number, minus.is_some())? {
+        Literal::Int(value) => Ok(Spanned::new(value, span)),
+        _ => Err(cx.report(
+            Diagnostic::new(Code::NumberOutOfRange, span, "a priority is a whole number")
+                .help("higher priorities are tried first; without one it is 0"),
+        )),
     }
-    Err(Failed)
 }
 
 fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);
     if inner.as_rule() == Rule::goto_target {
-        let name = child(inner, Rule::name)?;
-        return Ok(Target::Goto { table: cx.declared(&name)?, span });
+        return Ok(Target::Goto { table: cx.one(&inner, Rule::name, Cx::declared)?, span });
     }
     let (mut name, mut args, mut metadata) = (None, Vec::new(), Vec::new());
     for pair in inner.into_inner() {
         match pair.as_rule() {
-            Rule::name => name = Some(cx.declared(&pair)?),
+            Rule::name => name = Some(cx.declared(pair)?),
             Rule::arguments => args = entries(cx, pair, Rule::argument)?,
             Rule::metadata => metadata = entries(cx, pair, Rule::entry)?,
             _ => {}
@@ -208,5 +177,5 @@ fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
 }
 
 fn entries(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<Vec<(Ident, Expr)>> {
-    pair.into_inner().filter(|pair| pair.as_rule() == rule).map(|pair| operand::entry(cx, pair)).collect()
+    cx.all(&pair, rule, operand::entry)
 }

@@ -3,7 +3,7 @@
 
 use super::stream::Sig;
 use super::{Pair, Reader, Rule, foreign, literal, terminals};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Literal};
 use crate::syntax::lex::{Token, TokenKind};
@@ -28,7 +28,7 @@ pub(super) struct Cx<'a> {
     from: usize,
     /// The codes from that token on.
     pub(super) codes: &'a [u8],
-    /// Where the statement stands.
+    /// The place of the statement.
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
@@ -49,13 +49,13 @@ impl<'a> Cx<'a> {
         Failed
     }
 
-    /// Where a pair stands: from its first token to its last.
+    /// The place of a pair: from its first token to its last.
     pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
         let read = pair.as_span();
         self.span_of(read.start()..read.end())
     }
 
-    /// Where tokens stand, by their numbers; an empty range stands for the token at its start.
+    /// The place of tokens, by their numbers; an empty range stands for the token at its start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
         let token = |index: usize| self.sigs.get(self.from + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);
@@ -68,8 +68,8 @@ impl<'a> Cx<'a> {
         &self.text[self.span(pair).range()]
     }
 
-    /// Where the token of that number within the statement starts; past the last one, where the next
-    /// statement does.
+    /// The start of the token of that number within the statement; past the last one, that of the
+    /// next statement.
     pub(super) fn offset_of(&self, index: usize) -> u32 {
         match self.tokens.clone().nth(index) {
             Some(index) => self.sigs[index].token.start,
@@ -88,7 +88,7 @@ impl<'a> Cx<'a> {
         self.sigs.get(self.sig_index(offset)).map_or(none, |sig| sig.token)
     }
 
-    /// Where the first token at or after an offset starts.
+    /// The start of the first token at or after an offset.
     pub(super) fn next_offset(&self, offset: u32) -> u32 {
         self.token_at(offset).start
     }
@@ -127,13 +127,13 @@ impl<'a> Cx<'a> {
     }
 
     /// A name of a declaration or reference; the words of operators must be quoted.
-    pub(super) fn declared(&mut self, pair: &Pair<'_>) -> Built<Ident> {
-        let text = self.text(pair);
+    pub(super) fn declared(&mut self, pair: Pair<'_>) -> Built<Ident> {
+        let text = self.text(&pair);
         if crate::ops::is_reserved_word(text) {
-            let span = self.span(pair);
+            let span = self.span(&pair);
             return Err(self.reserved_word(text, span, "a name"));
         }
-        Ok(self.ident(pair))
+        Ok(self.ident(&pair))
     }
 
     pub(super) fn reserved_word(&mut self, word: &str, span: Span, wanted: &str) -> Failed {
@@ -159,9 +159,39 @@ impl<'a> Cx<'a> {
         self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
     }
 
-    pub(super) fn spanned_string(&mut self, pair: &Pair<'_>) -> Built<Spanned<String>> {
-        let span = self.span(pair);
+    pub(super) fn spanned_string(&mut self, pair: Pair<'_>) -> Built<Spanned<String>> {
+        let span = self.span(&pair);
         Ok(Spanned::new(self.string(span)?, span))
+    }
+
+    /// Reads the child of that rule.
+    pub(super) fn one<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<T> {
+        read(self, child(pair, rule)?)
+    }
+
+    /// Reads the child of that rule, where there is one.
+    pub(super) fn optional<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<Option<T>> {
+        children(pair, rule).next().map(|child| read(self, child)).transpose()
+    }
+
+    /// Reads every child of that rule.
+    pub(super) fn all<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        mut read: impl FnMut(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<Vec<T>> {
+        children(pair, rule).map(|child| read(self, child)).collect()
     }
 
     /// Reports a token that was read as the one meant.
@@ -176,14 +206,9 @@ impl<'a> Cx<'a> {
 /// The complaint about a word that must be quoted to be a name.
 pub(super) fn reserved_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
     let message = format!("expected {wanted}, found the reserved word `{word}`");
-    let mut diagnostic = Diagnostic::new(Code::ReservedWord, span, message)
-        .help(format!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"));
-    diagnostic.fixes.push(Fix {
-        span,
-        replacement: format!("`{word}`"),
-        applicability: Applicability::MaybeIncorrect,
-    });
-    diagnostic
+    Diagnostic::new(Code::ReservedWord, span, message)
+        .help(format!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"))
+        .likely_fix(span, format!("`{word}`"))
 }
 
 /// A name without its backquotes.
@@ -192,8 +217,18 @@ pub(super) fn unquote(text: &str) -> &str {
 }
 
 /// The child of that rule. The grammar always has one; a missing one fails the statement only.
-pub(super) fn child(pair: Pair<'_>, rule: Rule) -> Built<Pair<'_>> {
-    pair.into_inner().find(|child| child.as_rule() == rule).ok_or(Failed)
+pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
+    children(pair, rule).next().ok_or(Failed)
+}
+
+/// The children of that rule.
+pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {
+    pair.clone().into_inner().filter(move |child| child.as_rule() == rule)
+}
+
+/// True when a child is of that rule.
+pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
+    children(pair, rule).next().is_some()
 }
 
 /// The name that a statement's tokens would have declared if it could have been read.

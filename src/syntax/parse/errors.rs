@@ -4,7 +4,7 @@
 use super::context::{Cx, reserved_word};
 use super::terminals::is_reserved;
 use super::{Rule, foreign, phrase, splitter};
-use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
+use crate::diag::{Code, Diagnostic, nearest};
 use crate::span::Span;
 use crate::syntax::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
@@ -294,14 +294,11 @@ impl Failure<'_, '_> {
         }
         let name = format!("{}_{}", before.text(self.cx.text), behind.text(self.cx.text));
         let whole = before.span(self.cx.file).to(behind.span(self.cx.file));
-        let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "a name cannot have a `-` in it")
-            .help(format!("names are made of letters, digits and `_`: write `{name}`"));
-        diagnostic.fixes.push(Fix {
-            span: whole,
-            replacement: name,
-            applicability: Applicability::MaybeIncorrect,
-        });
-        Some(diagnostic)
+        Some(
+            Diagnostic::new(Code::Unexpected, span, "a name cannot have a `-` in it")
+                .help(format!("names are made of letters, digits and `_`: write `{name}`"))
+                .likely_fix(whole, name),
+        )
     }
 
     fn after_operator(&self) -> bool {
@@ -347,16 +344,11 @@ impl Failure<'_, '_> {
         if !name.starts_with(|c| c == '_' || unicode_ident::is_xid_start(c)) || is_reserved(&name) {
             name = format!("_{name}");
         }
-        let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "a name is written without quotes");
-        if name.chars().count() <= 60 {
-            diagnostic = diagnostic.help(format!("write `{name}`"));
-            diagnostic.fixes.push(Fix {
-                span,
-                replacement: name,
-                applicability: Applicability::MaybeIncorrect,
-            });
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, "a name is written without quotes");
+        match name.chars().count() {
+            0..=60 => diagnostic.help(format!("write `{name}`")).likely_fix(span, name),
+            _ => diagnostic,
         }
-        diagnostic
     }
 
     fn no_when(&self, span: Span, found: &str) -> Option<Diagnostic> {
@@ -389,14 +381,11 @@ impl Failure<'_, '_> {
         }
         let message =
             format!("expected `when` before the condition, found {}", self.cx.found_at(self.offset));
-        let mut diagnostic =
-            Diagnostic::new(Code::Unexpected, span, message).help("write `when` before the condition");
-        diagnostic.fixes.push(Fix {
-            span: Span { end: span.start, ..span },
-            replacement: "when ".to_owned(),
-            applicability: Applicability::MaybeIncorrect,
-        });
-        Some(diagnostic)
+        Some(
+            Diagnostic::new(Code::Unexpected, span, message)
+                .help("write `when` before the condition")
+                .likely_fix(Span { end: span.start, ..span }, "when "),
+        )
     }
 
     /// An item between the braces of a `payload` or `group`.
@@ -471,13 +460,10 @@ impl Failure<'_, '_> {
         let span = name.span(self.cx.file);
         let handler = name.text(self.cx.text);
         let message = format!("expected `->` before the handler `{handler}`");
-        let mut diagnostic =
-            Diagnostic::new(Code::Unexpected, span, message).help(format!("write `-> {handler}`"));
-        diagnostic.fixes.push(Fix {
-            span: Span { end: span.start, ..span },
-            replacement: "-> ".to_owned(),
-            applicability: Applicability::MaybeIncorrect,
-        });
-        Some(diagnostic)
+        Some(
+            Diagnostic::new(Code::Unexpected, span, message)
+                .help(format!("write `-> {handler}`"))
+                .likely_fix(Span { end: span.start, ..span }, "-> "),
+        )
     }
 }

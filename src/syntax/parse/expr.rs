@@ -5,7 +5,7 @@ use super::context::{Built, Cx, Failed, child};
 use super::foreign::{self, foreign_operator, is_test, meant_operator};
 use super::terminals::{self, Class};
 use super::{Pair, Pairs, Rule, splitter, types};
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{Binary, Expr, ExprKind};
@@ -380,16 +380,12 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             let first = text(left.expr.span);
             let second = text(Span { start: inner.right.span.start, ..span });
             let fixed = format!("{first} and {second}");
-            let mut diagnostic =
+            return Err(self.report(
                 Diagnostic::new(Code::ChainedComparison, op_span, "comparisons cannot be chained")
                     .label(inner.op.span, "the first comparison")
-                    .help(format!("write `{fixed}`"));
-            diagnostic.fixes.push(Fix {
-                span,
-                replacement: fixed,
-                applicability: Applicability::MaybeIncorrect,
-            });
-            return Err(self.report(diagnostic));
+                    .help(format!("write `{fixed}`"))
+                    .likely_fix(span, fixed),
+            ));
         }
         let height = left.height.max(right.height) + 1;
         let binary =
@@ -457,7 +453,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let piece = self.pieces[self.at];
         self.at += 1;
         let span = operand.expr.span.to(piece.span);
-        let ty = types::type_expr(self.cx, child(self.pairs[piece.at].clone(), Rule::type_expr)?)?;
+        let ty = types::type_expr(self.cx, child(&self.pairs[piece.at], Rule::type_expr)?)?;
         let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
         Ok(cast)
     }

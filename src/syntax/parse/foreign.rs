@@ -1,18 +1,12 @@
 //! Foreign syntax: what authors write by the habit of another language, or by mistake, and what they mean.
 
-use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
+use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Fixity, Op, Outcome, TABLE};
 use crate::span::Span;
 
 /// The complaint about what another language writes so, with the one thing to write instead.
 pub(super) fn syntax(span: Span, message: impl Into<String>, write: &str) -> Diagnostic {
-    let mut diagnostic = Diagnostic::new(Code::Unexpected, span, message).help(format!("write `{write}`"));
-    diagnostic.fixes.push(Fix {
-        span,
-        replacement: write.to_owned(),
-        applicability: Applicability::MachineApplicable,
-    });
-    diagnostic
+    Diagnostic::new(Code::Unexpected, span, message).help(format!("write `{write}`")).fix(span, write)
 }
 
 /// Returns true for a predicate over values, which takes modifiers on its right.

@@ -1,7 +1,7 @@
 //! The operands of expressions: literals, names with their fields, indices and arguments, lists,
 //! records, blocks and quantifiers, with the prefixes before them.
 
-use super::context::{Built, Cx, Failed, unquote};
+use super::context::{Built, Cx, Failed, child, unquote};
 use super::expr::{Climb, Node, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Rule};
@@ -234,26 +234,15 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     fn quantified(&mut self, piece: Piece) -> Built<Node> {
-        let mut kind = QuantifierKind::Any;
-        let mut var = None;
-        let mut operands = Vec::with_capacity(2);
-        for part in self.inside(piece) {
-            match part.as_rule() {
-                Rule::quantifier => {
-                    kind = match self.cx.text(&part) {
-                        "all" => QuantifierKind::All,
-                        "count" => QuantifierKind::Count,
-                        _ => QuantifierKind::Any,
-                    }
-                }
-                Rule::name => var = Some(self.cx.declared(&part)?),
-                Rule::expression => operands.push(node(self.cx, part)?),
-                _ => {}
-            }
-        }
-        let (Some(var), Some(body), Some(list)) = (var, operands.pop(), operands.pop()) else {
-            return Err(Failed);
+        let pair = self.pairs[piece.at].clone();
+        let kind = match self.cx.text(&child(&pair, Rule::quantifier)?) {
+            "all" => QuantifierKind::All,
+            "count" => QuantifierKind::Count,
+            _ => QuantifierKind::Any,
         };
+        let var = self.cx.one(&pair, Rule::name, Cx::declared)?;
+        let mut operands = self.cx.all(&pair, Rule::expression, node)?;
+        let (body, list) = operands.pop().zip(operands.pop()).ok_or(Failed)?;
         let height = list.height.max(body.height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
         self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
@@ -305,7 +294,7 @@ fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::key => key = Some(cx.ident(&part)),
-            Rule::string => key = Some(cx.spanned_string(&part)?),
+            Rule::string => key = Some(cx.spanned_string(part)?),
             Rule::expression => value = Some(node(cx, part)?),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! `payload` and `group` statements: the body is split into items on tokens, as files are split into
 //! statements, so that a fault in one item leaves the others readable.
 
-use super::context::{Built, Cx, Failed, child};
+use super::context::{Built, Cx, Failed, child, children, has};
 use super::splitter::RawStatement;
 use super::types::{fields, type_expr};
 use super::{Pair, Reader, Rule, build, expr};
@@ -147,77 +147,49 @@ impl Reader<'_> {
 }
 
 fn statement(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<StatementKind> {
-    let (mut name, mut params) = (None, Vec::new());
+    let name = cx.one(&pair, Rule::name, Cx::declared)?;
+    if rule == Rule::group_statement {
+        let params = cx.optional(&pair, Rule::params, fields)?.unwrap_or_default();
+        return Ok(StatementKind::Group(Group { name, params, body: Vec::new() }));
+    }
     let (mut rank, mut fallback) = (None, None);
     let (mut interrupts, mut suspends, mut internal) = (false, false, false);
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::name => name = Some(cx.declared(&pair)?),
-            Rule::params => params = fields(cx, pair)?,
-            Rule::payload_clause => {
-                let clause = pair.into_inner().next().ok_or(Failed)?;
-                match clause.as_rule() {
-                    Rule::rank => rank = Some(build::priority(cx, clause)?),
-                    Rule::fallback => fallback = Some(cx.declared(&child(clause, Rule::name)?)?),
-                    Rule::kw_interrupts => interrupts = true,
-                    Rule::kw_suspends => suspends = true,
-                    _ => internal = true,
-                }
-            }
-            _ => {}
+    for clause in children(&pair, Rule::payload_clause).filter_map(|clause| clause.into_inner().next()) {
+        match clause.as_rule() {
+            Rule::rank => rank = Some(build::priority(cx, clause)?),
+            Rule::fallback => fallback = Some(cx.one(&clause, Rule::name, Cx::declared)?),
+            Rule::kw_interrupts => interrupts = true,
+            Rule::kw_suspends => suspends = true,
+            _ => internal = true,
         }
     }
-    let name = name.ok_or(Failed)?;
-    Ok(if rule == Rule::group_statement {
-        StatementKind::Group(Group { name, params, body: Vec::new() })
-    } else {
-        StatementKind::Payload(Payload {
-            name,
-            rank,
-            interrupts,
-            suspends,
-            internal,
-            fallback,
-            body: Vec::new(),
-        })
-    })
+    let body = Vec::new();
+    Ok(StatementKind::Payload(Payload { name, rank, interrupts, suspends, internal, fallback, body }))
 }
 
 fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let (mut name, mut ty, mut optional, mut nullable) = (None, None, false, false);
-    let (mut not_blank, mut limits) = (None, None);
-    let mut notice = Notice::default();
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::key => name = Some(cx.ident(&pair)),
-            Rule::optional_mark => optional = true,
-            Rule::type_expr => ty = Some(type_expr(cx, pair)?),
-            Rule::nullable => nullable = true,
-            Rule::field_clause => {
-                let clause = pair.into_inner().next().ok_or(Failed)?;
-                match clause.as_rule() {
-                    Rule::not_blank => not_blank = Some(cx.span(&clause)),
-                    Rule::one_of => limits = Some(one_of(cx, clause)?),
-                    _ => said(cx, clause, &mut notice)?,
-                }
-            }
-            _ => {}
+    let mut field = FieldItem {
+        name: cx.ident(&child(&pair, Rule::key)?),
+        optional: has(&pair, Rule::optional_mark),
+        ty: cx.one(&pair, Rule::type_expr, type_expr)?,
+        nullable: has(&pair, Rule::nullable),
+        not_blank: None,
+        limits: None,
+        notice: Notice::default(),
+    };
+    for clause in children(&pair, Rule::field_clause).filter_map(|clause| clause.into_inner().next()) {
+        match clause.as_rule() {
+            Rule::not_blank => field.not_blank = Some(cx.span(&clause)),
+            Rule::one_of => field.limits = Some(one_of(cx, clause)?),
+            _ => said(cx, clause, &mut field.notice)?,
         }
     }
-    let (name, ty) = name.zip(ty).ok_or(Failed)?;
-    Ok(ItemKind::Field(FieldItem { name, optional, ty, nullable, not_blank, limits, notice }))
+    Ok(ItemKind::Field(field))
 }
 
 fn one_of(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Limits> {
-    let (mut values, mut clamp) = (None, false);
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::clause => values = Some(expr::range_or_expression(cx, pair)?),
-            Rule::kw_clamp => clamp = true,
-            _ => {}
-        }
-    }
-    Ok(Limits { values: values.ok_or(Failed)?, clamp })
+    let values = cx.one(&pair, Rule::clause, expr::range_or_expression)?;
+    Ok(Limits { values, clamp: has(&pair, Rule::kw_clamp) })
 }
 
 /// Reads `else`, `repair`, `default`, `clamp` and `remove`.
@@ -225,11 +197,9 @@ fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
         Rule::message => {
-            let strings: Vec<_> = clause.into_inner().filter(|pair| pair.as_rule() == Rule::string).collect();
-            for (at, pair) in strings.iter().enumerate() {
-                let text = cx.spanned_string(pair)?;
-                if at == 0 { notice.message = Some(text) } else { notice.repair = Some(text) }
-            }
+            let mut texts = cx.all(&clause, Rule::string, Cx::spanned_string)?.into_iter();
+            notice.message = texts.next().or(notice.message.take());
+            notice.repair = texts.next().or(notice.repair.take());
             return Ok(());
         }
         Rule::fallback_value | Rule::field_default => Correction::Default(value(cx, clause)?),
@@ -246,8 +216,13 @@ fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     Ok(())
 }
 
-fn outcome(cx: &mut Cx<'_>, pair: Pair<'_>, notice: &mut Notice) -> Built<()> {
-    said(cx, pair.into_inner().next().ok_or(Failed)?, notice)
+/// Reads all that an item says of its violation.
+fn notice(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Notice> {
+    let mut notice = Notice::default();
+    for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {
+        said(cx, clause, &mut notice)?;
+    }
+    Ok(notice)
 }
 
 /// The expression in a clause.
@@ -257,95 +232,54 @@ fn value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
 }
 
 fn place(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Place> {
-    let dotted = pair.clone().into_inner().any(|pair| pair.as_rule() == Rule::kw_dotted);
+    let dotted = has(&pair, Rule::kw_dotted);
     Ok(Place { path: value(cx, pair)?, dotted })
 }
 
 fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, forbid: bool) -> Built<ItemKind> {
-    let (mut id, mut at, mut guard, mut condition) = (None, None, None, None);
-    let mut notice = Notice::default();
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::string => id = Some(cx.spanned_string(&pair)?),
-            Rule::place => at = Some(place(cx, pair)?),
-            Rule::guard => guard = Some(value(cx, pair)?),
-            Rule::clause => condition = Some(expr::expression(cx, pair)?),
-            Rule::outcome_clause => outcome(cx, pair, &mut notice)?,
-            _ => {}
-        }
-    }
-    let (id, condition) = id.zip(condition).ok_or(Failed)?;
-    Ok(ItemKind::Rule(RuleItem { id, place: at, guard, condition, forbid, notice }))
+    Ok(ItemKind::Rule(RuleItem {
+        id: cx.one(&pair, Rule::string, Cx::spanned_string)?,
+        place: cx.optional(&pair, Rule::place, place)?,
+        guard: cx.optional(&pair, Rule::guard, value)?,
+        condition: cx.one(&pair, Rule::clause, expr::expression)?,
+        forbid,
+        notice: notice(cx, &pair)?,
+    }))
 }
 
 fn closed(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let (mut id, mut notice) = (None, Notice::default());
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::string => id = Some(cx.spanned_string(&pair)?),
-            Rule::outcome_clause => outcome(cx, pair, &mut notice)?,
-            _ => {}
-        }
-    }
-    Ok(ItemKind::Closed { id, notice })
+    let id = cx.optional(&pair, Rule::string, Cx::spanned_string)?;
+    Ok(ItemKind::Closed { id, notice: notice(cx, &pair)? })
 }
 
 fn local(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let (mut name, mut bound) = (None, None);
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::name => name = Some(cx.declared(&pair)?),
-            Rule::clause => bound = Some(expr::expression(cx, pair)?),
-            _ => {}
-        }
-    }
-    let (name, value) = name.zip(bound).ok_or(Failed)?;
-    Ok(ItemKind::Let { name, value })
+    let name = cx.one(&pair, Rule::name, Cx::declared)?;
+    Ok(ItemKind::Let { name, value: cx.one(&pair, Rule::clause, expr::expression)? })
 }
 
 fn include(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
-    let (mut group, mut args, mut renamed, mut guard) = (None, Vec::new(), None, None);
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::name => group = Some(cx.declared(&pair)?),
-            Rule::include_args => {
-                for pair in pair.into_inner().filter(|pair| pair.as_rule() == Rule::include_arg) {
-                    args.push(include_arg(cx, pair)?);
-                }
-            }
-            Rule::renamed => renamed = Some(cx.spanned_string(&child(pair, Rule::string)?)?),
-            Rule::guard => guard = Some(value(cx, pair)?),
-            _ => {}
-        }
-    }
-    Ok(ItemKind::Include(IncludeItem { group: group.ok_or(Failed)?, args, renamed, guard }))
+    let include_args = |cx: &mut Cx<'_>, pair: Pair<'_>| cx.all(&pair, Rule::include_arg, include_arg);
+    let renamed = |cx: &mut Cx<'_>, pair: Pair<'_>| cx.one(&pair, Rule::string, Cx::spanned_string);
+    Ok(ItemKind::Include(IncludeItem {
+        group: cx.one(&pair, Rule::name, Cx::declared)?,
+        args: cx.optional(&pair, Rule::include_args, include_args)?.unwrap_or_default(),
+        renamed: cx.optional(&pair, Rule::renamed, renamed)?,
+        guard: cx.optional(&pair, Rule::guard, value)?,
+    }))
 }
 
 fn include_arg(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<IncludeArg> {
-    let (mut name, mut given, mut at) = (None, None, None);
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::key => name = Some(cx.ident(&pair)),
-            Rule::clause => given = Some(expr::expression(cx, pair)?),
-            Rule::place => at = Some(place(cx, pair)?),
-            _ => {}
-        }
-    }
-    let (name, value) = name.zip(given).ok_or(Failed)?;
-    Ok(IncludeArg { name, value, place: at })
+    let name = cx.ident(&child(&pair, Rule::key)?);
+    let value = cx.one(&pair, Rule::clause, expr::expression)?;
+    Ok(IncludeArg { name, value, place: cx.optional(&pair, Rule::place, place)? })
 }
 
 fn each(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<EachItem> {
-    let (mut names, mut list, mut guard) = (Vec::new(), None, None);
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::name => names.push(cx.declared(&pair)?),
-            Rule::clause => list = Some(expr::expression(cx, pair)?),
-            Rule::guard => guard = Some(value(cx, pair)?),
-            _ => {}
-        }
-    }
-    let mut names = names.into_iter();
-    let names = (names.next().ok_or(Failed)?, names.next());
-    Ok(EachItem { names, list: list.ok_or(Failed)?, guard, body: Vec::new() })
+    let mut names = cx.all(&pair, Rule::name, Cx::declared)?.into_iter();
+    Ok(EachItem {
+        names: (names.next().ok_or(Failed)?, names.next()),
+        list: cx.one(&pair, Rule::clause, expr::expression)?,
+        guard: cx.optional(&pair, Rule::guard, value)?,
+        body: Vec::new(),
+    })
 }

@@ -4,7 +4,7 @@
 use super::foreign;
 use super::splitter::MAX_DEPTH;
 use super::stream::Sig;
-use crate::diag::{Applicability, Code, Diagnostic, Fix};
+use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span};
 use crate::syntax::lex::{MAX_HASHES, Token, TokenKind};
 use std::collections::HashSet;
@@ -128,16 +128,11 @@ fn stray(span: Span, slice: &str) -> Diagnostic {
     }
     if let Some(ascii) = ascii_for(c) {
         let message = format!("`{c}` is not the character `{ascii}`");
-        let mut diagnostic = Diagnostic::new(Code::StrayCharacter, span, message).help(match c {
+        let help = match c {
             '\'' => "strings stand in double quotes, `\"`".to_owned(),
             _ => format!("write `{ascii}`"),
-        });
-        diagnostic.fixes.push(Fix {
-            span,
-            replacement: ascii.to_owned(),
-            applicability: Applicability::MachineApplicable,
-        });
-        return diagnostic;
+        };
+        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);
     }
     let message = if c.is_control() || c == '\u{FEFF}' || c == '\u{200B}' {
         format!("the character U+{:04X} cannot stand in a rules file", c as u32)
@@ -178,16 +173,14 @@ fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
     inner.next();
     inner.next_back();
     let inner = inner.as_str();
-    let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "strings stand in straight double quotes");
+    let diagnostic = Diagnostic::new(Code::Unexpected, span, "strings stand in straight double quotes");
     if inner.contains(['"', '\\']) {
         return diagnostic.help("write `\"…\"`");
     }
     let replacement = format!("\"{inner}\"");
     let short = inner.chars().count() <= 40;
-    diagnostic =
-        diagnostic.help(if short { format!("write `{replacement}`") } else { "write `\"…\"`".to_owned() });
-    diagnostic.fixes.push(Fix { span, replacement, applicability: Applicability::MachineApplicable });
-    diagnostic
+    let help = if short { format!("write `{replacement}`") } else { "write `\"…\"`".to_owned() };
+    diagnostic.help(help).fix(span, replacement)
 }
 
 fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {

@@ -6,7 +6,7 @@
 
 use super::stream::{Sig, Stream};
 use super::terminals::{self, Terminal};
-use crate::diag::{Applicability, Code, Diagnostic, Fix, nearest};
+use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops;
 use crate::span::FileId;
 use crate::syntax::lex::{Token, TokenKind};
@@ -366,14 +366,11 @@ impl<'a> Splitter<'a> {
     fn needless_semicolon(&mut self, index: usize) {
         let span = self.sigs[index].token.span(self.file);
         self.finish(index);
-        let mut diagnostic = Diagnostic::new(Code::Unexpected, span, "statements are not ended by `;`")
-            .help("remove the `;`: a statement ends where the next one begins");
-        diagnostic.fixes.push(Fix {
-            span,
-            replacement: String::new(),
-            applicability: Applicability::MachineApplicable,
-        });
-        self.diagnostics.push(diagnostic);
+        self.diagnostics.push(
+            Diagnostic::new(Code::Unexpected, span, "statements are not ended by `;`")
+                .help("remove the `;`: a statement ends where the next one begins")
+                .fix(span, ""),
+        );
     }
 }
 

@@ -72,7 +72,7 @@ struct Part {
     sigs: Vec<Sig>,
     codes: Vec<u8>,
     suspicious: Vec<Token>,
-    /// Where the last token ends.
+    /// The end of the last token.
     end: usize,
 }
 

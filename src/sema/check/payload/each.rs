@@ -4,7 +4,7 @@ use super::super::{Binding, Checked, Checker};
 use super::{Body, Builder, Site, Violation};
 use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{Block, Cond, CondKind, Each, Expr, ExprKind, Place, Step};
+use crate::sema::hir::{Block, Cond, CondKind, Each, Expr, Place, Step};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, Notice};
 use crate::ty::{KindSet, Ty};
@@ -22,12 +22,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<()> {
         let known: Vec<Json> = site.known.iter().map(|name| Json::from(&**name)).collect();
         let names: Vec<&str> = site.known.iter().map(|name| &**name).collect();
-        let call = |function: Function, args: Vec<Expr>| Expr {
-            kind: ExprKind::Call(function, args),
-            ty: Ty::list(Ty::STRING),
-            optional: true,
-            span,
-        };
+        let call = |function, args| Expr::call(function, args, Ty::list(Ty::STRING), span);
         let known = super::super::constant::constant(Json::Array(known), span);
         let keys = call(Function::Keys, vec![site.object.clone()]);
         let list = call(Function::Without, vec![keys, known]);

@@ -104,12 +104,9 @@ impl<'a> Checker<'a> {
         }
         let list = match ty.kinds {
             KindSet::LIST => value.clone(),
-            KindSet::DICT => Expr {
-                kind: ExprKind::Call(Function::Values, vec![value.clone()]),
-                ty: Ty::list((**element).clone()),
-                optional: true,
-                span,
-            },
+            KindSet::DICT => {
+                Expr::call(Function::Values, vec![value.clone()], Ty::list((**element).clone()), span)
+            }
             _ => return None,
         };
         let id = VarId(self.vars);
@@ -198,8 +195,7 @@ impl<'a> Checker<'a> {
                     .help("for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`"),
             );
         }
-        let kind = ExprKind::Call(Function::Nonblank, vec![typed.clone()]);
-        let text = Expr { kind, ty: Ty::STRING, optional: true, span };
+        let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
         let parts = vec![present(typed.clone(), span), missing(text, span)];
         let message = format!("`{name}` must not be blank");
         let violation = Violation { span, ..declared.violation(message, false, declared.removal.clone()) };
@@ -301,13 +297,8 @@ impl<'a> Checker<'a> {
         }
         // A default that would break the next rule is none.
         if field.not_blank.is_some() && value.as_const().is_none() {
-            let nonblank = Expr {
-                span: value.span,
-                ty: Ty::STRING,
-                optional: true,
-                kind: ExprKind::Call(Function::Nonblank, vec![value.clone()]),
-            };
-            self.program.values[id.index()] = nonblank;
+            self.program.values[id.index()] =
+                Expr::call(Function::Nonblank, vec![value.clone()], Ty::STRING, value.span);
         }
         Ok(Some(Correction::Default(id)))
     }
@@ -340,12 +331,7 @@ impl<'a> Checker<'a> {
                         .help("write it with `..=`"),
                     );
                 }
-                let call = |function: Function, args: Vec<Expr>| Expr {
-                    kind: ExprKind::Call(function, args),
-                    ty: Ty::NUMBER,
-                    optional: true,
-                    span,
-                };
+                let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
                 let most = call(Function::Min, vec![typed.clone(), end.clone()]);
                 let clamped = call(Function::Max, vec![start.clone(), most]);
                 Some(Correction::Clamp(self.computed(clamped)))

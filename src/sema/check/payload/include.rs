@@ -47,16 +47,9 @@ impl<'a> Checker<'a> {
             }
             None => {
                 let names = symbols.groups.iter().map(|symbol| symbol.name.node.as_str());
-                let near = nearest(&name.node, names).map(str::to_owned);
                 let message = format!("there is no group `{}`", name.node);
-                let diagnostic = Diagnostic::new(Code::UnknownGroup, name.span, message);
-                self.report_unknown(
-                    &name.node,
-                    match near {
-                        Some(near) => diagnostic.did_you_mean(name.span, Some(&near)),
-                        None => diagnostic.help(format!("declare it: `group {} {{ … }}`", name.node)),
-                    },
-                )
+                let help = format!("declare it: `group {} {{ … }}`", name.node);
+                self.unknown(Code::UnknownGroup, name, message, names, help)
             }
         }
     }

@@ -44,7 +44,7 @@ fn shown(pair: Pair<'_>) -> String {
     format!("{rule:?} {codes:?} [{}]", inside.join(" "))
 }
 
-/// What pest reads of a statement alone.
+/// The part that pest reads of a statement alone.
 fn alone(codes: &str) -> Option<String> {
     Grammar::parse(Rule::alone, codes).ok()?.next().map(shown)
 }

@@ -14,7 +14,7 @@ fn codes(text: &str) -> String {
     stream::stream(text, 1).codes
 }
 
-/// Whether the rule takes exactly these codes.
+/// Returns true when the rule takes exactly these codes.
 fn takes(rule: Rule, codes: &str) -> bool {
     Grammar::parse(rule, codes).is_ok_and(|pairs| pairs.as_str() == codes)
 }
