@@ -18,7 +18,7 @@ is given. It is for the version of rulec that wrote it. Equal rules give equal b
 pub struct Args {
     /// The rules file
     rules: PathBuf,
-    /// Where to write [default: beside the rules, ending in `.rulec`]
+    /// The file to write [default: beside the rules, ending in `.rulec`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Leave out the author's text; explanations then say where a condition stands, not how it reads

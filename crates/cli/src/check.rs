@@ -24,7 +24,7 @@ pub struct Args {
     /// Rule files, or folders of them
     #[arg(required = true, value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
-    /// How to write what is found
+    /// The format of what is found
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Exit with status 1 also when only these were found
@@ -60,7 +60,7 @@ impl Quota {
     }
 }
 
-/// What can be denied.
+/// The severity that fails the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Deny {
     /// Warnings

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 Prints `N passed, N failed`; the exit status is 1 when a case failed.")]
 pub struct Args {
-    /// What the cases are about
+    /// The kind of the cases
     #[arg(value_parser = kinds())]
     kind: &'static Kind,
     /// The cases, one JSON object a line; `-` reads standard input

@@ -84,7 +84,7 @@ fn render(page: &str, color: bool) -> String {
     out
 }
 
-/// What stands in backticks, in colour.
+/// A line with the words in backticks coloured.
 fn inline(line: &str) -> String {
     let mut out = String::new();
     let mut parts = line.split('`');

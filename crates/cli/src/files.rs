@@ -1,4 +1,4 @@
-//! Which files a verb works on, and what is said of one that does not compile.
+//! The files that a verb works on, and the messages about one that does not compile.
 
 use super::CliError;
 use super::compiled::{Compiled, Target};

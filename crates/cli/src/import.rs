@@ -24,12 +24,12 @@ What is read:
 The rules decide as the original does; comments in them say where they differ, and what was left out.
 What cannot be translated is an error that names its place, and nothing is written.")]
 pub struct Args {
-    /// What the JSON holds
+    /// The kind of JSON
     #[arg(value_parser = system())]
     system: System,
     /// The JSON file; `-` reads standard input
     file: PathBuf,
-    /// Where to write the rules [default: standard output]
+    /// The file to write the rules to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write over a file that is there

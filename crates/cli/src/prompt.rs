@@ -19,7 +19,7 @@ flows are found without a model, so they are in neither.")]
 pub struct Args {
     /// The rules file
     rules: PathBuf,
-    /// How to print it
+    /// The format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
     /// The folder that imports may not leave [default: the rules file's own]
@@ -27,7 +27,7 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-/// How section and tool are printed.
+/// The format of section and tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// The section, an empty line, the tool as JSON

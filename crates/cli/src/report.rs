@@ -6,7 +6,7 @@ use rulec::internals::diag::visible;
 use rulec::{Applicability, Code, Diagnostic, Renderer, Severity, Span};
 use serde::Serialize;
 
-/// How diagnostics are written.
+/// The format of diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With the text underlined
@@ -21,9 +21,9 @@ pub enum Format {
 /// A diagnostic with the files it points into.
 #[derive(Clone, Copy)]
 pub struct Found<'a> {
-    /// What was found.
+    /// The diagnostic.
     pub diagnostic: &'a Diagnostic,
-    /// Where it was found.
+    /// The file it was found in.
     pub compiled: &'a Compiled,
 }
 

@@ -59,7 +59,7 @@ pub struct Args {
     /// Try the rules one by one, without the index: to compare, and to find out what is wrong
     #[arg(long)]
     no_index: bool,
-    /// How many threads decide; 0 is one for each processor. Answers keep the order of the messages
+    /// The number of threads that decide; 0 is one for each processor. Answers keep the order of the messages
     #[arg(long, short, default_value_t = 0, value_name = "N", hide_default_value = true)]
     pub jobs: usize,
     /// The folder that imports may not leave [default: the rules file's own]

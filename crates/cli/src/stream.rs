@@ -22,13 +22,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// So many times a worker may be ahead of its turn before it waits for it.
+/// The chunks a worker may be ahead of its turn before it waits for it.
 const EARLY: usize = 2;
 
 /// The stream, its name, and its size when known.
 pub type Input = (Box<dyn Read + Send>, String, Option<u64>);
 
-/// What a worker does with the lines it is given.
+/// A worker answers the lines it is given.
 pub trait Worker: Send {
     /// Writes the answer to a message, with its line break. What is no message is refused, and its
     /// line written by the stream.
@@ -45,7 +45,7 @@ struct Refused<'a> {
     error: BadMessage<'a>,
 }
 
-/// What is wrong with a message.
+/// The error in a message.
 #[derive(Serialize)]
 pub struct BadMessage<'a> {
     code: Code,
@@ -84,7 +84,7 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
     out.push(b'\n');
 }
 
-/// What is said of a line that is no message.
+/// The answer to a line that is no message.
 pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
     BadMessage {
         code: error.kind().code(),
@@ -153,7 +153,7 @@ pub fn answer<W: Worker>(
 /// A stream that is being answered.
 struct Stream<'o> {
     source: Mutex<Source>,
-    /// How many chunks have been taken from the source: behind the last of them it may be waiting.
+    /// The number of chunks taken from the source: behind the last of them it may be waiting.
     taken: AtomicU64,
     sink: Mutex<Sink<'o>>,
     /// Tells that the turn has passed on.
@@ -193,7 +193,7 @@ impl Drop for Release<'_, '_> {
     }
 }
 
-/// What a panicking worker leaves behind is sound: the others only stop earlier.
+/// Takes a lock. A panicking worker leaves sound data behind: the others only stop earlier.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

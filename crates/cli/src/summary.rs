@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// The most counts shown; the rest is added up.
 const SHOWN: usize = 12;
 
-/// What is counted over a run.
+/// The counts of a run.
 #[derive(Default)]
 pub struct Summary {
     /// Decisions by what was chosen.
@@ -48,7 +48,7 @@ impl Summary {
         self.errors += other.errors;
     }
 
-    /// Whether a line was no message.
+    /// True when a line was no message.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }

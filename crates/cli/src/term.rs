@@ -19,7 +19,7 @@ pub enum Color {
 /// The columns that reports are laid out for when the terminal does not tell.
 const DEFAULT_WIDTH: usize = 100;
 
-/// What is known about the terminal.
+/// The terminal as the user wants it treated.
 pub struct Term {
     color: Color,
 }
@@ -30,12 +30,12 @@ impl Term {
         Term { color }
     }
 
-    /// Whether to colour what goes to standard output.
+    /// True when standard output is to be coloured.
     pub fn color_out(&self) -> bool {
         self.colored(io::stdout().is_terminal())
     }
 
-    /// Whether to colour what goes to standard error.
+    /// True when standard error is to be coloured.
     pub fn color_err(&self) -> bool {
         self.colored(io::stderr().is_terminal())
     }
@@ -92,7 +92,7 @@ impl Out {
         Out { inner: BufWriter::with_capacity(64 << 10, io::stdout()), closed: false }
     }
 
-    /// Whether nobody reads any more.
+    /// True when nobody reads any more.
     pub fn is_closed(&self) -> bool {
         self.closed
     }

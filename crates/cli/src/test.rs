@@ -103,7 +103,7 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     Ok(())
 }
 
-/// Whether the file itself holds a `test` block.
+/// True when the file itself holds a `test` block.
 fn tests_something(compiled: &Compiled) -> bool {
     let Some((id, file)) = compiled.sources().iter().next() else { return false };
     let parsed = parse(id, &file.text);

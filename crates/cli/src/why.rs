@@ -134,7 +134,7 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
     Ok(Status::Fine)
 }
 
-/// How a tree is laid out on standard output.
+/// The layout of a tree on standard output.
 pub fn options(term: &Term) -> RenderOptions {
     let mut options = RenderOptions { color: term.color_out(), ..RenderOptions::default() };
     if let Some(width) = term.width(io::stdout().is_terminal()) {
