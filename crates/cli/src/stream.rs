@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,8 +25,25 @@ use std::thread;
 /// The chunks a worker may be ahead of its turn before it waits for it.
 const EARLY: usize = 2;
 
+/// The stream that is answered, and by how many threads.
+#[derive(clap::Args)]
+pub struct StreamArgs {
+    /// The messages, one JSON object a line; `-` or nothing reads standard input
+    input: Option<PathBuf>,
+    /// The number of threads that decide; 0 is one for each processor. Answers keep the order of the messages
+    #[arg(
+        long,
+        short,
+        default_value_t = 0,
+        value_name = "N",
+        hide_default_value = true,
+        display_order = 800
+    )]
+    jobs: usize,
+}
+
 /// The stream, its name, and its size when known.
-pub type Input = (Box<dyn Read + Send>, String, Option<u64>);
+type Input = (Box<dyn Read + Send>, String, Option<u64>);
 
 /// A worker answers the lines it is given.
 pub trait Worker: Send {
@@ -60,7 +77,7 @@ pub struct BadMessage<'a> {
 }
 
 /// Opens the messages.
-pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
+fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if io::stdin().is_terminal() {
             term.note("reading messages from standard input, one JSON object a line");
@@ -95,58 +112,60 @@ pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
     }
 }
 
-/// Answers every message of a stream with a line of its own, until the stream or the output ends.
-/// `jobs` is how many threads do so; 0 is one for each processor. The workers, with what they have
-/// counted.
-pub fn answer<W: Worker>(
-    (input, name, size): Input,
-    out: &mut Out,
-    jobs: usize,
-    worker: impl Fn() -> W,
-) -> Result<Vec<W>, CliError> {
-    let jobs = match jobs {
-        0 => thread::available_parallelism().map_or(1, NonZero::get),
-        jobs => jobs,
-    };
-    // A short file is not worth many threads.
-    let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
-    let mut workers: Vec<W> = (0..jobs.min(parts.saturating_add(1))).map(|_| worker()).collect();
-    let stream = Stream {
-        source: Mutex::new(Source {
-            lines: Lines::new(name, input),
-            progress: Progress::new(size),
-            failed: None,
-            ended: false,
-        }),
-        taken: AtomicU64::new(0),
-        sink: Mutex::new(Sink {
-            out,
-            turn: 0,
-            early: BTreeMap::new(),
-            most_early: EARLY * workers.len(),
-            spare: Vec::new(),
-            failed: None,
-            ended: false,
-        }),
-        turned: Condvar::new(),
-    };
-    thread::scope(|scope| {
-        let (first, others) = workers.split_at_mut(1);
-        for (number, worker) in others.iter_mut().enumerate() {
-            let thread = thread::Builder::new().name(format!("rulec-{}", number + 2));
-            // Without another thread it only takes longer.
-            if thread.spawn_scoped(scope, || stream.work(worker)).is_err() {
-                break;
+impl StreamArgs {
+    /// Answers every message of the stream with a line of its own, until the stream or the output ends.
+    /// Returns the workers, with what they have counted.
+    pub fn answer<W: Worker>(
+        &self,
+        term: &Term,
+        out: &mut Out,
+        worker: impl Fn() -> W,
+    ) -> Result<Vec<W>, CliError> {
+        let (input, name, size) = open(self.input.as_deref(), term)?;
+        let jobs = match self.jobs {
+            0 => thread::available_parallelism().map_or(1, NonZero::get),
+            jobs => jobs,
+        };
+        // A short file is not worth many threads.
+        let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
+        let mut workers: Vec<W> = (0..jobs.min(parts.saturating_add(1))).map(|_| worker()).collect();
+        let stream = Stream {
+            source: Mutex::new(Source {
+                lines: Lines::new(name, input),
+                progress: Progress::new(size),
+                failed: None,
+                ended: false,
+            }),
+            taken: AtomicU64::new(0),
+            sink: Mutex::new(Sink {
+                out,
+                turn: 0,
+                early: BTreeMap::new(),
+                most_early: EARLY * workers.len(),
+                spare: Vec::new(),
+                failed: None,
+                ended: false,
+            }),
+            turned: Condvar::new(),
+        };
+        thread::scope(|scope| {
+            let (first, others) = workers.split_at_mut(1);
+            for (number, worker) in others.iter_mut().enumerate() {
+                let thread = thread::Builder::new().name(format!("rulec-{}", number + 2));
+                // Without another thread it only takes longer.
+                if thread.spawn_scoped(scope, || stream.work(worker)).is_err() {
+                    break;
+                }
             }
+            first.iter_mut().for_each(|worker| stream.work(worker));
+        });
+        let source = stream.source.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let sink = stream.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
+        source.progress.finish();
+        match sink.failed.or(source.failed) {
+            Some(stop) => Err(stop),
+            None => sink.out.flush().map(|()| workers),
         }
-        first.iter_mut().for_each(|worker| stream.work(worker));
-    });
-    let source = stream.source.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let sink = stream.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
-    source.progress.finish();
-    match sink.failed.or(source.failed) {
-        Some(stop) => Err(stop),
-        None => sink.out.flush().map(|()| workers),
     }
 }
 

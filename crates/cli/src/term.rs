@@ -2,6 +2,7 @@
 
 use super::CliError;
 use clap::ValueEnum;
+use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 /// When to colour.
@@ -14,6 +15,16 @@ pub enum Color {
     Always,
     /// Not at all.
     Never,
+}
+
+/// The format of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text to read
+    #[default]
+    Human,
+    /// The same as data
+    Json,
 }
 
 /// The columns that reports are laid out for when the terminal does not tell.
@@ -110,6 +121,12 @@ impl Out {
     pub fn line(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;
         self.write(b"\n")
+    }
+
+    /// Writes a value as JSON laid out for people; `what` names it where that fails.
+    pub fn json(&mut self, value: &impl Serialize, what: &str) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(value);
+        self.line(&text.map_err(|error| CliError::error(format!("the {what} cannot be written: {error}")))?)
     }
 
     /// Hands over what is buffered.

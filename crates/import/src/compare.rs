@@ -2,9 +2,9 @@
 //! where it cannot be used.
 
 use super::literal::{self, Literal};
-use super::node::{Node, Object, Read, kind};
+use super::located::{Located, Object, Read, kind};
 use super::operator::{Operator, Type, Verb};
-use super::regex::{self, Fault};
+use super::regex::{self, TranslateError};
 use super::write::{path, raw_string, shown, value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -83,7 +83,7 @@ impl Findings {
 }
 
 /// Reads a condition.
-pub(super) fn condition(node: &Node<'_>, findings: &mut Findings) -> Read<Condition> {
+pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Condition> {
     let object = node.object("a condition")?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
@@ -100,9 +100,9 @@ pub(super) fn condition(node: &Node<'_>, findings: &mut Findings) -> Read<Condit
 type Usable<T> = Result<T, String>;
 
 fn translate(
-    left: Option<Node<'_>>,
-    operate: Option<Node<'_>>,
-    right: Option<Node<'_>>,
+    left: Option<Located<'_>>,
+    operate: Option<Located<'_>>,
+    right: Option<Located<'_>>,
     findings: &mut Findings,
 ) -> Read<Usable<(String, Option<String>)>> {
     let Some(left) = left.map(|node| node.object("the left value")).transpose()? else {
@@ -231,7 +231,7 @@ fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> R
         let pattern = json.as_str().unwrap_or_default();
         return match regex::translate(pattern, false) {
             Ok(translated) => Ok(Ok(Right::Pattern(raw_string(&translated.at_start())))),
-            Err(Fault::Invalid(why)) => {
+            Err(TranslateError::Invalid(why)) => {
                 Ok(Ok(Right::Broken(format!("{} is no regular expression: {why}", shown(pattern)))))
             }
             Err(why) => {
@@ -309,7 +309,7 @@ fn plain(json: &Json) -> String {
 }
 
 /// A condition as the original would write it, for the comment that says why it was left out.
-pub(super) fn original(node: &Node<'_>) -> String {
+pub(super) fn original(node: &Located<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;
         let at = side.get("value").map(|value| value.to_string());

@@ -1,6 +1,6 @@
 //! The conditions of message routes, as formulas that are laid out when all of them are known.
 
-use super::node::{Node, Object, Read};
+use super::located::{Located, Object, Read};
 use super::regex;
 use super::write::{list, path, raw_string, shown, string, value};
 use serde_json::Value as Json;
@@ -65,7 +65,7 @@ impl Facts {
     }
 
     /// Reads a condition.
-    pub(super) fn read(&mut self, node: &Node<'_>) -> Read<Formula> {
+    pub(super) fn read(&mut self, node: &Located<'_>) -> Read<Formula> {
         let object = node.object("a condition")?;
         let kind = object.need("type", "a condition")?;
         let formula = match kind.text()? {
@@ -99,7 +99,7 @@ impl Facts {
     }
 
     fn text(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let sensitive = object.get("case_sensitive").map(|node| node.bool()).transpose()?.unwrap_or(false);
+        let sensitive = object.bool("case_sensitive", false)?;
         let case = if sensitive { "" } else { " ignoring case" };
         let mut parts = Vec::new();
         for (key, op) in [("contains", "contains"), ("keywords", "contains word")] {
@@ -126,7 +126,7 @@ impl Facts {
 
     fn regex(&mut self, object: &Object<'_>) -> Read<Formula> {
         let node = object.need("pattern", "a `RegexCondition`")?;
-        let sensitive = object.get("case_sensitive").map(|node| node.bool()).transpose()?.unwrap_or(true);
+        let sensitive = object.bool("case_sensitive", true)?;
         let pattern = node.text()?;
         match regex::translate(pattern, !sensitive) {
             Ok(translated) => {
@@ -169,7 +169,7 @@ impl Facts {
         Ok(Formula::All(parts))
     }
 
-    fn comparison(&mut self, field: &str, op: &'static str, node: &Node<'_>) -> Read<Formula> {
+    fn comparison(&mut self, field: &str, op: &'static str, node: &Located<'_>) -> Read<Formula> {
         if node.value.is_null() {
             self.remark(format!(
                 "{} was compared with null: what is missing is neither equal nor unequal to anything, so this never holds, \
@@ -185,7 +185,7 @@ impl Facts {
             _ if !equality => {
                 return node.refuse(format!(
                     "`{op}` compares numbers, or times written like 2026-01-31T09:30:00Z; this is {}",
-                    super::node::kind(node.value)
+                    super::located::kind(node.value)
                 ));
             }
             Json::String(_) => "string",
@@ -203,7 +203,7 @@ impl Facts {
             if ty != wanted {
                 return node.refuse(format!(
                     "`{field}` is a {wanted}, and this is {}",
-                    super::node::kind(node.value)
+                    super::located::kind(node.value)
                 ));
             }
             *asked = true;
@@ -215,7 +215,7 @@ impl Facts {
     }
 
     fn error(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let kind = object.get("last_error_type").map(|node| node.text()).transpose()?;
+        let kind = object.text("last_error_type")?;
         let mut parts = Vec::new();
         let last = path("ctx", ["last_error_type"]);
         if let Some(kind) = kind {

@@ -7,8 +7,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `node` | JSON with its path, for messages that name the place |
-//! | `write` | names, literals, comments and the layout of the file |
+//! | `located` | JSON with its path, for messages that name the place |
+//! | `write` | names, literals and comments |
+//! | `document` | the file: its statements, laid out and compiled |
 //! | `regex` | Python's regular expressions as those of the `regex` crate |
 //! | `literal` | values written as Python writes them |
 //! | `routes`, `condition` | message routing |
@@ -18,15 +19,17 @@
 mod choice;
 mod compare;
 mod condition;
+mod document;
 mod flows;
 mod literal;
-mod node;
+mod located;
+
 mod operator;
 mod regex;
 mod routes;
 mod write;
 
-use node::{Node, Refusal};
+use located::{Located, Refusal};
 use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
 use serde_json::Value as Json;
@@ -97,7 +100,7 @@ impl System {
     /// # Errors
     /// When the value holds what cannot be translated.
     pub fn import_value(self, value: &Json) -> Result<Imported, ImportError> {
-        let root = Node::root(value);
+        let root = Located::root(value);
         let document = match self {
             System::Routes => routes::document(&root),
             System::Choice => choice::document(&root),
@@ -170,7 +173,7 @@ pub enum ImportError {
 #[error("{message}{}", self.place())]
 pub struct Untranslatable {
     message: String,
-    steps: Vec<node::Step>,
+    steps: Vec<located::Step>,
     position: Option<(usize, usize)>,
 }
 
@@ -182,7 +185,7 @@ impl Untranslatable {
 
     /// The place as a path, such as `routes[2].condition.pattern`; empty for the whole document.
     pub fn path(&self) -> String {
-        node::dotted(&self.steps)
+        located::dotted(&self.steps)
     }
 
     /// Line and column, from 1, where a text was imported.
@@ -212,7 +215,7 @@ impl ImportError {
     fn located(self, text: &str) -> ImportError {
         match self {
             ImportError::Untranslatable(error) => {
-                let position = node::locate(text, &error.steps);
+                let position = located::locate(text, &error.steps);
                 ImportError::Untranslatable(Untranslatable { position, ..error })
             }
             other => other,
