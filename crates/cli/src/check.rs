@@ -2,7 +2,7 @@
 
 use super::compiled::{Compiled, Target};
 use super::files;
-use super::report::{self, Format, Found, Place};
+use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use clap::ValueEnum;
@@ -76,7 +76,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let (mut errors, mut warnings, mut unreadable) = (0, 0, false);
     let mut first: Option<Code> = None;
     // A shared file's findings come once, however many files import it.
-    let mut seen: HashSet<(Place, Code, &str)> = HashSet::new();
+    let mut seen: HashSet<(Location, Code, &str)> = HashSet::new();
     for (compiled, imported) in compiled.iter().zip(imported) {
         if imported {
             continue;

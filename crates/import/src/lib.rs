@@ -65,11 +65,11 @@ impl Imported {
 /// The systems that can be imported from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
-    /// Message routing: a list of routes.
+    /// Message routing: a list of routes, or `{"routes": […], "default": handler}`.
     Routes,
-    /// Workflow branches: the branches of a choice.
+    /// Workflow branches: a list of branches, or `{"choices": […]}`.
     Choice,
-    /// Keyword and intent flows.
+    /// Keyword and intent flows: a list of flows, or `{"flows": […]}`.
     Flows,
 }
 
@@ -87,6 +87,14 @@ impl System {
     }
 
     /// Imports a JSON text.
+    ///
+    /// ```
+    /// let json = r#"[{"name": "files", "priority": 10, "handler": "file_handler",
+    ///                 "condition": {"type": "TextCondition", "contains": ["file"]}}]"#;
+    /// let imported = rulec_import::System::Routes.import(json)?;
+    /// assert!(imported.text.contains("route files priority 10"));
+    /// # Ok::<(), rulec_import::ImportError>(())
+    /// ```
     ///
     /// # Errors
     /// When the text is not JSON, or holds what cannot be translated.
@@ -119,38 +127,6 @@ impl FromStr for System {
             .find(|system| system.name() == name)
             .ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice or flows"))
     }
-}
-
-/// Imports message routes: a JSON list of routes, or `{"routes": […], "default": handler}`.
-///
-/// ```
-/// let json = r#"[{"name": "files", "priority": 10, "handler": "file_handler",
-///                 "condition": {"type": "TextCondition", "contains": ["file"]}}]"#;
-/// let imported = rulec_import::routes(json)?;
-/// assert!(imported.text.contains("route files priority 10"));
-/// # Ok::<(), rulec_import::ImportError>(())
-/// ```
-///
-/// # Errors
-/// When the text is not JSON, or holds what cannot be translated.
-pub fn routes(text: &str) -> Result<Imported, ImportError> {
-    System::Routes.import(text)
-}
-
-/// Imports workflow branches: a JSON list of branches, or `{"choices": […]}`.
-///
-/// # Errors
-/// When the text is not JSON, or holds what cannot be translated.
-pub fn choice(text: &str) -> Result<Imported, ImportError> {
-    System::Choice.import(text)
-}
-
-/// Imports flows: a JSON list of flows, or `{"flows": […]}`.
-///
-/// # Errors
-/// When the text is not JSON, or holds what cannot be translated.
-pub fn flows(text: &str) -> Result<Imported, ImportError> {
-    System::Flows.import(text)
 }
 
 /// Why nothing was imported.
