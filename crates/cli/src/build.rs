@@ -1,6 +1,6 @@
 //! `rulec build`: compiled rules as a file.
 
-use super::files;
+use super::files::RulesArgs;
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use rulec::internals::artifact;
@@ -16,26 +16,22 @@ use std::path::{Path, PathBuf};
 The file holds what the rules import, and the author's text for explanations unless --strip-source
 is given. It is for the version of rulec that wrote it. Equal rules give equal bytes.")]
 pub struct Args {
-    /// The rules file
-    rules: PathBuf,
-    /// Where to write [default: beside the rules, ending in `.rulec`]
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// The file to write [default: beside the rules, ending in `.rulec`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Leave out the author's text; explanations then say where a condition stands, not how it reads
     #[arg(long)]
     strip_source: bool,
-    /// The folder that imports may not leave [default: the rules file's own]
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
 }
 
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
-    let path = args.output.clone().unwrap_or_else(|| args.rules.with_extension("rulec"));
+    let rules = args.rules.load(term)?;
+    let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));
     let shown = path.display();
-    if is_same(&path, &args.rules) {
+    if is_same(&path, &args.rules.path) {
         return Err(CliError::usage(format!(
             "`{shown}` is the rules file itself; name another file with `-o`"
         )));

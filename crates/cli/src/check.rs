@@ -2,7 +2,7 @@
 
 use super::compiled::{Compiled, Target};
 use super::files;
-use super::report::{self, Format, Found, Place};
+use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use clap::ValueEnum;
@@ -24,7 +24,7 @@ pub struct Args {
     /// Rule files, or folders of them
     #[arg(required = true, value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
-    /// How to write what is found
+    /// The format of what is found
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Exit with status 1 also when only these were found
@@ -60,7 +60,7 @@ impl Quota {
     }
 }
 
-/// What can be denied.
+/// The severity that fails the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Deny {
     /// Warnings
@@ -76,7 +76,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let (mut errors, mut warnings, mut unreadable) = (0, 0, false);
     let mut first: Option<Code> = None;
     // A shared file's findings come once, however many files import it.
-    let mut seen: HashSet<(Place, Code, &str)> = HashSet::new();
+    let mut seen: HashSet<(Location, Code, &str)> = HashSet::new();
     for (compiled, imported) in compiled.iter().zip(imported) {
         if imported {
             continue;

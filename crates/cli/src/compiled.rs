@@ -13,7 +13,7 @@ pub struct Target {
     pub path: PathBuf,
     /// The folder that its imports may not leave; its own when there is none.
     pub root: Option<PathBuf>,
-    /// Which of the given folders it was found in.
+    /// The number of the given folder it was found in.
     pub folder: Option<usize>,
 }
 
@@ -21,11 +21,11 @@ pub struct Target {
 pub struct Compiled {
     /// The file.
     pub target: Target,
-    /// What came out.
+    /// The rules, or their errors.
     pub result: Result<Rules, CompileError>,
 }
 
-/// Whether a file holds compiled rules. Only a regular file is looked into: what a pipe holds can be
+/// True when a file holds compiled rules. Only a regular file is looked into: what a pipe holds can be
 /// read but once.
 fn is_artifact(path: &Path) -> bool {
     let mut beginning = Vec::new();
@@ -68,7 +68,7 @@ impl Compiled {
         }
     }
 
-    /// Whether the file itself could not be read.
+    /// True when the file itself could not be read.
     pub fn is_unreadable(&self) -> bool {
         self.sources().iter().next().is_none()
             && self.diagnostics().iter().any(|diagnostic| {

@@ -1,7 +1,7 @@
 //! `rulec conformance`: cases with expected results, held against an engine.
 
 use super::term::Out;
-use super::{CliError, Status, import, run};
+use super::{CliError, Status, files, run};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
 use rulec::internals::json;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 Prints `N passed, N failed`; the exit status is 1 when a case failed.")]
 pub struct Args {
-    /// What the cases are about
+    /// The kind of the cases
     #[arg(value_parser = kinds())]
     kind: &'static Kind,
     /// The cases, one JSON object a line; `-` reads standard input
@@ -43,11 +43,11 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
     let context = match &args.context {
         None => None,
         Some(path) => {
-            let (bytes, name) = import::read(path)?;
+            let (bytes, name) = files::read(path)?;
             Some(json::parse_bytes(&bytes).map_err(|error| CliError::usage(format!("{name}: {error}")))?)
         }
     };
-    let (bytes, name) = import::read(&args.cases)?;
+    let (bytes, name) = files::read(&args.cases)?;
     let text = String::from_utf8(bytes)
         .map_err(|error| CliError::usage(format!("`{name}` is not UTF-8: {error}")))?;
     let report = args.kind.run(&text, &Setting { tiers: vec![args.engine], context });

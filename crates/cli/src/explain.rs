@@ -84,24 +84,18 @@ fn render(page: &str, color: bool) -> String {
     out
 }
 
-/// What stands in backticks, in colour.
+/// A line with the words in backticks coloured.
 fn inline(line: &str) -> String {
     let mut out = String::new();
-    let mut parts = line.split('`');
-    out.push_str(parts.next().unwrap_or_default());
-    while let Some(quoted) = parts.next() {
-        match parts.next() {
-            Some(plain) => {
-                out.push_str(&paint(true, "36", quoted));
-                out.push_str(plain);
-            }
-            None => {
-                out.push('`');
-                out.push_str(quoted);
-            }
-        }
+    let mut rest = line;
+    while let Some((plain, (quoted, after))) =
+        rest.split_once('`').and_then(|(plain, rest)| Some((plain, rest.split_once('`')?)))
+    {
+        out.push_str(plain);
+        out.push_str(&paint(true, "36", quoted));
+        rest = after;
     }
-    out
+    out + rest
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
-//! Which files a verb works on, and what is said of one that does not compile.
+//! The files that a verb works on, and the messages about one that does not compile.
 
 use super::CliError;
 use super::compiled::{Compiled, Target};
 use super::report::{found, human};
 use super::term::{Term, plural};
+use rulec::Rules;
+use rulec::internals::json::{self, JsonError};
+use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The files named, and all `*.rules` below the folders named, in order.
@@ -88,25 +91,64 @@ pub fn unreadable(name: &str, error: &io::Error) -> CliError {
     }
 }
 
-/// Compiles the one file that `run` and `why` decide by. What is wrong with it is shown on standard
-/// error, since standard output is for decisions.
-pub fn load(path: &Path, root: Option<&Path>, term: &Term) -> Result<Compiled, CliError> {
-    if path.is_dir() {
-        return Err(CliError::usage(format!("`{}` is a folder; name one rules file", path.display())));
+/// The whole of a file, or of standard input, and its name for messages.
+pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
+    let mut bytes = Vec::new();
+    let standard = path == Path::new("-");
+    let name = if standard { "standard input".to_owned() } else { path.display().to_string() };
+    // One byte over the limit is enough for the reader to refuse the text.
+    let limit = json::MAX_BYTES as u64 + 1;
+    let result = if standard {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else if path.is_dir() {
+        return Err(CliError::usage(format!("`{name}` is a folder; name a file")));
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    result.map_err(|error| unreadable(&name, &error))?;
+    Ok((bytes, name))
+}
+
+/// The JSON object of a file, or of standard input, after a byte order mark perhaps.
+pub fn read_object(
+    path: &Path,
+    refused: impl FnOnce(&str, &JsonError) -> CliError,
+) -> Result<Map<String, Json>, CliError> {
+    let (bytes, name) = read(path)?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    json::parse_object_bytes(bytes).map_err(|error| refused(&name, &error))
+}
+
+/// The one file that a verb decides by, or says something about.
+#[derive(clap::Args)]
+pub struct RulesArgs {
+    /// The rules file
+    #[arg(value_name = "RULES")]
+    pub path: PathBuf,
+    /// The folder that imports may not leave [default: the rules file's own]
+    #[arg(long, value_name = "DIR", display_order = 900)]
+    root: Option<PathBuf>,
+}
+
+impl RulesArgs {
+    /// Compiles the file. Its errors are shown on standard error, since standard output is for answers.
+    pub fn load(&self, term: &Term) -> Result<Rules, CliError> {
+        let path = self.path.display();
+        if self.path.is_dir() {
+            return Err(CliError::usage(format!("`{path}` is a folder; name one rules file")));
+        }
+        let compiled = Target { path: self.path.clone(), root: self.root.clone(), folder: None }.compile();
+        let Ok(rules) = &compiled.result else {
+            show_errors(&compiled, term);
+            return Err(CliError::shown(compiled.status()));
+        };
+        let warnings = rules.warnings().len();
+        if warnings > 0 {
+            term.note(&format!("`{path}` has {}; see `rulec check {path}`", plural(warnings, "warning")));
+        }
+        note_missing_functions(rules, term);
+        Ok(rules.clone())
     }
-    let target = Target { path: path.to_path_buf(), root: root.map(Path::to_path_buf), folder: None };
-    let compiled = target.compile();
-    if compiled.result.is_err() {
-        show_errors(&compiled, term);
-        return Err(CliError::shown(compiled.status()));
-    }
-    let warnings = compiled.diagnostics().len();
-    if warnings > 0 {
-        let path = path.display();
-        term.note(&format!("`{path}` has {}; see `rulec check {path}`", plural(warnings, "warning")));
-    }
-    note_missing_functions(&compiled, term);
-    Ok(compiled)
 }
 
 /// Shows why a file did not compile, on standard error.
@@ -117,8 +159,7 @@ pub fn show_errors(compiled: &Compiled, term: &Term) {
 }
 
 /// Says that what only the embedding program can compute counts as missing here.
-pub fn note_missing_functions(compiled: &Compiled, term: &Term) {
-    let Ok(rules) = &compiled.result else { return };
+pub fn note_missing_functions(rules: &Rules, term: &Term) {
     let names: Vec<String> =
         rules.program().externs.iter().map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {

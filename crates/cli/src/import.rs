@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::internals::json;
 use rulec_import::{ImportError, System};
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Write rules from another system's JSON
@@ -24,12 +24,12 @@ What is read:
 The rules decide as the original does; comments in them say where they differ, and what was left out.
 What cannot be translated is an error that names its place, and nothing is written.")]
 pub struct Args {
-    /// What the JSON holds
+    /// The kind of JSON
     #[arg(value_parser = system())]
     system: System,
     /// The JSON file; `-` reads standard input
     file: PathBuf,
-    /// Where to write the rules [default: standard output]
+    /// The file to write the rules to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write over a file that is there
@@ -43,7 +43,7 @@ fn system() -> impl TypedValueParser<Value = System> {
 
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let (bytes, name) = read(&args.file)?;
+    let (bytes, name) = files::read(&args.file)?;
     let imported = match std::str::from_utf8(&bytes) {
         Ok(text) => args.system.import(text),
         // The reader of messages says where, and what to do.
@@ -64,24 +64,6 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         term.note(note);
     }
     Ok(Status::Fine)
-}
-
-/// The whole of a file, or of standard input, and its name for messages.
-pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
-    let mut bytes = Vec::new();
-    let standard = path == Path::new("-");
-    let name = if standard { "standard input".to_owned() } else { path.display().to_string() };
-    // One byte over the limit is enough for the reader to refuse the text.
-    let limit = json::MAX_BYTES as u64 + 1;
-    let result = if standard {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else if path.is_dir() {
-        return Err(CliError::usage(format!("`{name}` is a folder; name a file")));
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    result.map_err(|error| files::unreadable(&name, &error))?;
-    Ok((bytes, name))
 }
 
 /// Writes the file; one that is there is not lost by mistake.

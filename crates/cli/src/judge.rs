@@ -1,16 +1,41 @@
 //! `rulec run --decision`: a judgement for every payload of a stream of JSON lines.
 
 use super::files;
-use super::run::Args;
-use super::stream::{self, Worker, write_json};
+use super::stream::{StreamArgs, Worker, write_json};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
-use rulec::payload::{Judge, Judgement, Outcome, kinds};
+use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds};
 use serde::Serialize;
 use serde_json::Value as Json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The files that a judge reads.
+#[derive(clap::Args)]
+pub struct JudgeArgs {
+    /// With --decision: the rules' `context`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "decision")]
+    context: Option<PathBuf>,
+    /// With --decision: the rules' `options`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "decision")]
+    options: Option<PathBuf>,
+}
+
+impl JudgeArgs {
+    /// A judge of payloads of a kind, with the context and options of the files.
+    pub fn judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
+        let refused = |error: JudgeError| CliError::usage(error.to_string());
+        let mut judge = Judge::new(rules, kind).map_err(refused)?;
+        if let Some(path) = &self.context {
+            judge = judge.context(read(path)?).map_err(refused)?;
+        }
+        if let Some(path) = &self.options {
+            judge = judge.options(read(path)?).map_err(refused)?;
+        }
+        Ok(judge)
+    }
+}
 
 /// A judgement's line.
 #[derive(Serialize)]
@@ -21,12 +46,10 @@ struct Judged<'a> {
 }
 
 /// Judges every line.
-pub fn run(args: &Args, kind: &str, rules: &Rules, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let judge = judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
-    let input = stream::open(args.input.as_deref(), term)?;
-    let worker = || Counting { judge: &judge, counts: [0; 3], unreadable: 0 };
+pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let worker = || Counting { judge, counts: [0; 3], unreadable: 0 };
     let (mut counts, mut unreadable) = ([0; 3], 0);
-    for worker in stream::answer(input, out, args.jobs, worker)? {
+    for worker in stream.answer(term, out, worker)? {
         counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
         unreadable += worker.unreadable;
     }
@@ -74,29 +97,8 @@ pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>
     decision.or_else(|| entry.filter(|name| kinds(rules).any(|kind| kind == *name)))
 }
 
-/// A judge with the context and options of files.
-pub fn judge(
-    rules: &Rules,
-    kind: &str,
-    context: Option<&Path>,
-    options: Option<&Path>,
-) -> Result<Judge, CliError> {
-    let refused = |error: rulec::payload::JudgeError| CliError::usage(error.to_string());
-    let mut judge = Judge::new(rules, kind).map_err(refused)?;
-    if let Some(path) = context {
-        judge = judge.context(read(path)?).map_err(refused)?;
-    }
-    if let Some(path) = options {
-        judge = judge.options(read(path)?).map_err(refused)?;
-    }
-    Ok(judge)
-}
-
 fn read(path: &Path) -> Result<Json, CliError> {
-    let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| files::unreadable(&name, &error))?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let object = json::parse_object_bytes(bytes).map_err(|error| {
+    let object = files::read_object(path, |name, error| {
         CliError::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code()))
     })?;
     Ok(Json::Object(object))

@@ -32,7 +32,7 @@ pub enum Line<'a> {
 #[derive(Default)]
 pub struct Chunk {
     bytes: Vec<u8>,
-    /// Where each lies; `None` for one that is over the limit.
+    /// The place of each; `None` for one that is over the limit.
     lines: Vec<Option<Range<usize>>>,
     /// The number of the first.
     first: u64,
@@ -81,7 +81,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

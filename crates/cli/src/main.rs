@@ -89,7 +89,7 @@ struct CompletionsArgs {
     shell: Shell,
 }
 
-/// How a run of the program ends.
+/// The way a run of the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     /// All well.
@@ -114,7 +114,7 @@ impl Status {
 #[derive(Debug)]
 struct CliError {
     status: Status,
-    /// What to say; `None` when it has been said.
+    /// The message to show; `None` when it has been shown.
     message: Option<String>,
 }
 
@@ -129,7 +129,7 @@ impl CliError {
         CliError { status: Status::Errors, message: Some(message.into()) }
     }
 
-    /// What is wrong has been shown already.
+    /// An error that has been shown already.
     fn shown(status: Status) -> Self {
         CliError { status, message: None }
     }

@@ -1,13 +1,11 @@
 //! `rulec plan`: how each rule is found, and why.
 
-use super::files;
-use super::term::{Out, Term, paint, plural};
+use super::files::RulesArgs;
+use super::term::{Format, Out, Term, paint, plural};
 use super::{CliError, Status};
-use clap::ValueEnum;
 use rulec::internals::index::plan::{Found, TablePlan};
 use rulec::internals::sema::hir::Program;
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// Say how each rule is found: by a key, by bits, or always tried
 #[derive(clap::Args)]
@@ -21,27 +19,14 @@ a text, a value, an element of a list. The others lie in a table of *bits*, whic
 message narrow down, or are *always* tried. Costs are guesses in nanoseconds a message; the cheaper
 way is taken. `rulec run --no-index` tries all rules one by one.")]
 pub struct Args {
-    /// The rules file
-    rules: PathBuf,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Only this table, choice or router, or `flows`, or `routes`
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// A table to read, or the same as data
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// The folder that imports may not leave [default: the rules file's own]
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-}
-
-/// How a plan is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A table to read
-    #[default]
-    Human,
-    /// One JSON array, an object for each table
-    Json,
 }
 
 #[derive(Serialize)]
@@ -62,8 +47,7 @@ struct Route<'a> {
 
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
+    let rules = &args.rules.load(term)?;
     let only = match &args.entry {
         Some(name) => Some(rules.entry(name).map_err(|error| CliError::usage(error.to_string()))?.id()),
         None => None,
@@ -76,11 +60,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .map(|plan| table(program, plan))
         .collect();
     match args.format {
-        Format::Json => {
-            let text = serde_json::to_string_pretty(&tables)
-                .map_err(|error| CliError::error(format!("the plan cannot be written: {error}")))?;
-            out.line(&text)?;
-        }
+        Format::Json => out.json(&tables, "plan")?,
         Format::Human => {
             for (at, table) in tables.iter().enumerate() {
                 if at > 0 {

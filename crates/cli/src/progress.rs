@@ -21,7 +21,7 @@ impl Progress {
         Progress { wanted: watched && size.is_none_or(|size| size >= LONG), size, bar: None }
     }
 
-    /// So many bytes have been read.
+    /// Shows that this many bytes have been read.
     pub fn at(&mut self, bytes: u64) {
         if !self.wanted || (self.size.is_none() && bytes < LONG) {
             return;

@@ -6,7 +6,7 @@ use rulec::internals::diag::visible;
 use rulec::{Applicability, Code, Diagnostic, Renderer, Severity, Span};
 use serde::Serialize;
 
-/// How diagnostics are written.
+/// The format of diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With the text underlined
@@ -21,15 +21,15 @@ pub enum Format {
 /// A diagnostic with the files it points into.
 #[derive(Clone, Copy)]
 pub struct Found<'a> {
-    /// What was found.
+    /// The diagnostic.
     pub diagnostic: &'a Diagnostic,
-    /// Where it was found.
+    /// The file it was found in.
     pub compiled: &'a Compiled,
 }
 
 /// A place as people count it: from 1, columns in characters, the end exclusive.
-#[derive(Clone, Debug, Serialize, PartialEq, Eq, Hash)]
-pub struct Place {
+#[derive(Clone, Debug, Default, Serialize, PartialEq, Eq, Hash)]
+pub struct Location {
     /// The file's name as the user would write it.
     pub file: String,
     /// `None` for a finding about a file as a whole.
@@ -49,11 +49,11 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
 
 impl Found<'_> {
     /// The place of a span.
-    pub fn place(&self, span: Span) -> Place {
+    pub fn place(&self, span: Span) -> Location {
         let Some(file) = self.compiled.sources().get(span.file) else { return self.whole_file() };
         let start = visible(file, span.start);
         let (start, end) = (file.position(start), file.position(visible(file, span.end).max(start)));
-        Place {
+        Location {
             file: self.compiled.name(span.file),
             line: Some(start.line),
             column: Some(start.column),
@@ -63,13 +63,13 @@ impl Found<'_> {
     }
 
     /// The primary place; a finding without one is about the compiled file.
-    pub fn primary(&self) -> Place {
+    pub fn primary(&self) -> Location {
         self.diagnostic.span().map_or_else(|| self.whole_file(), |span| self.place(span))
     }
 
-    fn whole_file(&self) -> Place {
+    fn whole_file(&self) -> Location {
         let file = self.compiled.target.path.display().to_string();
-        Place { file, line: None, column: None, end_line: None, end_column: None }
+        Location { file, ..Location::default() }
     }
 }
 
@@ -79,7 +79,7 @@ struct JsonDiagnostic<'a> {
     severity: Severity,
     message: &'a str,
     #[serde(flatten)]
-    place: Place,
+    place: Location,
     labels: Vec<JsonLabel<'a>>,
     help: Option<&'a str>,
     fixes: Vec<JsonFix<'a>>,
@@ -88,14 +88,14 @@ struct JsonDiagnostic<'a> {
 #[derive(Serialize)]
 struct JsonLabel<'a> {
     #[serde(flatten)]
-    place: Place,
+    place: Location,
     text: &'a str,
 }
 
 #[derive(Serialize)]
 struct JsonFix<'a> {
     #[serde(flatten)]
-    place: Place,
+    place: Location,
     replacement: &'a str,
     applicability: &'static str,
 }

@@ -1,8 +1,8 @@
 //! `rulec run`: a decision for every message of a stream of JSON lines.
 
-use super::files;
-use super::judge;
-use super::stream::{self, Worker, write_json};
+use super::files::RulesArgs;
+use super::judge::{self, JudgeArgs};
+use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -14,7 +14,6 @@ use rulec::{Decision, Entry, Explanation, Indexing, Rules, SkippedCondition, Tie
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::io::Write;
-use std::path::PathBuf;
 
 /// Decide for each message of a stream: JSON lines in, JSON lines out
 #[derive(clap::Args)]
@@ -31,22 +30,18 @@ A message is an object whose keys are the inputs: {\"text\": \"…\", \"ctx\": {
   {\"line\":2,\"error\":{\"code\":\"E0601\",\"message\":\"…\",\"column\":3}}
 and the exit status 1; the rest goes on. Blank lines are skipped.")]
 pub struct Args {
-    /// The rules file
-    rules: PathBuf,
-    /// The messages, one JSON object a line; `-` or nothing reads standard input
-    pub input: Option<PathBuf>,
+    #[command(flatten)]
+    rules: RulesArgs,
+    #[command(flatten)]
+    stream: StreamArgs,
     /// The table, choice, router or payload kind to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Judge each line as a payload of this kind instead of deciding
     #[arg(long, value_name = "KIND", conflicts_with_all = ["entry", "all", "explain"])]
-    pub decision: Option<String>,
-    /// With --decision: the rules' `context`, a file with a JSON object
-    #[arg(long, value_name = "FILE", requires = "decision")]
-    pub context: Option<PathBuf>,
-    /// With --decision: the rules' `options`, a file with a JSON object
-    #[arg(long, value_name = "FILE", requires = "decision")]
-    pub options: Option<PathBuf>,
+    decision: Option<String>,
+    #[command(flatten)]
+    judge: JudgeArgs,
     /// Also list every route that holds, in order, as `matched`
     #[arg(long)]
     all: bool,
@@ -59,12 +54,6 @@ pub struct Args {
     /// Try the rules one by one, without the index: to compare, and to find out what is wrong
     #[arg(long)]
     no_index: bool,
-    /// How many threads decide; 0 is one for each processor. Answers keep the order of the messages
-    #[arg(long, short, default_value_t = 0, value_name = "N", hide_default_value = true)]
-    pub jobs: usize,
-    /// The folder that imports may not leave [default: the rules file's own]
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
 }
 
 /// Reads an engine's name.
@@ -89,18 +78,15 @@ struct Decided<'a> {
 
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
     let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
-    let rules = rules.with_tier(args.engine).with_index(indexing);
+    let rules = args.rules.load(term)?.with_tier(args.engine).with_index(indexing);
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
-        return judge::run(args, kind, &rules, term, out);
+        return judge::run(&args.judge.judge(&rules, kind)?, &args.stream, term, out);
     }
-    let input = stream::open(args.input.as_deref(), term)?;
     let entry = entry(&rules, args.entry.as_deref())?;
 
     let worker = || Decider { entry, args, summary: Summary::default() };
-    let deciders = stream::answer(input, out, args.jobs, worker)?;
+    let deciders = args.stream.answer(term, out, worker)?;
     let mut summary = Summary::default();
     deciders.into_iter().for_each(|decider| summary.add(decider.summary));
     if !out.is_closed() {

@@ -17,18 +17,35 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// So many times a worker may be ahead of its turn before it waits for it.
+/// The chunks a worker may be ahead of its turn before it waits for it.
 const EARLY: usize = 2;
 
-/// The stream, its name, and its size when known.
-pub type Input = (Box<dyn Read + Send>, String, Option<u64>);
+/// The stream that is answered, and by how many threads.
+#[derive(clap::Args)]
+pub struct StreamArgs {
+    /// The messages, one JSON object a line; `-` or nothing reads standard input
+    input: Option<PathBuf>,
+    /// The number of threads that decide; 0 is one for each processor. Answers keep the order of the messages
+    #[arg(
+        long,
+        short,
+        default_value_t = 0,
+        value_name = "N",
+        hide_default_value = true,
+        display_order = 800
+    )]
+    jobs: usize,
+}
 
-/// What a worker does with the lines it is given.
+/// The stream, its name, and its size when known.
+type Input = (Box<dyn Read + Send>, String, Option<u64>);
+
+/// A worker answers the lines it is given.
 pub trait Worker: Send {
     /// Writes the answer to a message, with its line break. What is no message is refused, and its
     /// line written by the stream.
@@ -45,7 +62,7 @@ struct Refused<'a> {
     error: BadMessage<'a>,
 }
 
-/// What is wrong with a message.
+/// The error in a message.
 #[derive(Serialize)]
 pub struct BadMessage<'a> {
     code: Code,
@@ -60,7 +77,7 @@ pub struct BadMessage<'a> {
 }
 
 /// Opens the messages.
-pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
+fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if io::stdin().is_terminal() {
             term.note("reading messages from standard input, one JSON object a line");
@@ -84,7 +101,7 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
     out.push(b'\n');
 }
 
-/// What is said of a line that is no message.
+/// The answer to a line that is no message.
 pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
     BadMessage {
         code: error.kind().code(),
@@ -95,65 +112,67 @@ pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
     }
 }
 
-/// Answers every message of a stream with a line of its own, until the stream or the output ends.
-/// `jobs` is how many threads do so; 0 is one for each processor. The workers, with what they have
-/// counted.
-pub fn answer<W: Worker>(
-    (input, name, size): Input,
-    out: &mut Out,
-    jobs: usize,
-    worker: impl Fn() -> W,
-) -> Result<Vec<W>, CliError> {
-    let jobs = match jobs {
-        0 => thread::available_parallelism().map_or(1, NonZero::get),
-        jobs => jobs,
-    };
-    // A short file is not worth many threads.
-    let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
-    let mut workers: Vec<W> = (0..jobs.min(parts.saturating_add(1))).map(|_| worker()).collect();
-    let stream = Stream {
-        source: Mutex::new(Source {
-            lines: Lines::new(name, input),
-            progress: Progress::new(size),
-            failed: None,
-            ended: false,
-        }),
-        taken: AtomicU64::new(0),
-        sink: Mutex::new(Sink {
-            out,
-            turn: 0,
-            early: BTreeMap::new(),
-            most_early: EARLY * workers.len(),
-            spare: Vec::new(),
-            failed: None,
-            ended: false,
-        }),
-        turned: Condvar::new(),
-    };
-    thread::scope(|scope| {
-        let (first, others) = workers.split_at_mut(1);
-        for (number, worker) in others.iter_mut().enumerate() {
-            let thread = thread::Builder::new().name(format!("rulec-{}", number + 2));
-            // Without another thread it only takes longer.
-            if thread.spawn_scoped(scope, || stream.work(worker)).is_err() {
-                break;
+impl StreamArgs {
+    /// Answers every message of the stream with a line of its own, until the stream or the output ends.
+    /// Returns the workers, with what they have counted.
+    pub fn answer<W: Worker>(
+        &self,
+        term: &Term,
+        out: &mut Out,
+        worker: impl Fn() -> W,
+    ) -> Result<Vec<W>, CliError> {
+        let (input, name, size) = open(self.input.as_deref(), term)?;
+        let jobs = match self.jobs {
+            0 => thread::available_parallelism().map_or(1, NonZero::get),
+            jobs => jobs,
+        };
+        // A short file is not worth many threads.
+        let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
+        let mut workers: Vec<W> = (0..jobs.min(parts.saturating_add(1))).map(|_| worker()).collect();
+        let stream = Stream {
+            source: Mutex::new(Source {
+                lines: Lines::new(name, input),
+                progress: Progress::new(size),
+                failed: None,
+                ended: false,
+            }),
+            taken: AtomicU64::new(0),
+            sink: Mutex::new(Sink {
+                out,
+                turn: 0,
+                early: BTreeMap::new(),
+                most_early: EARLY * workers.len(),
+                spare: Vec::new(),
+                failed: None,
+                ended: false,
+            }),
+            turned: Condvar::new(),
+        };
+        thread::scope(|scope| {
+            let (first, others) = workers.split_at_mut(1);
+            for (number, worker) in others.iter_mut().enumerate() {
+                let thread = thread::Builder::new().name(format!("rulec-{}", number + 2));
+                // Without another thread it only takes longer.
+                if thread.spawn_scoped(scope, || stream.work(worker)).is_err() {
+                    break;
+                }
             }
+            first.iter_mut().for_each(|worker| stream.work(worker));
+        });
+        let source = stream.source.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let sink = stream.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
+        source.progress.finish();
+        match sink.failed.or(source.failed) {
+            Some(stop) => Err(stop),
+            None => sink.out.flush().map(|()| workers),
         }
-        first.iter_mut().for_each(|worker| stream.work(worker));
-    });
-    let source = stream.source.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let sink = stream.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
-    source.progress.finish();
-    match sink.failed.or(source.failed) {
-        Some(stop) => Err(stop),
-        None => sink.out.flush().map(|()| workers),
     }
 }
 
 /// A stream that is being answered.
 struct Stream<'o> {
     source: Mutex<Source>,
-    /// How many chunks have been taken from the source: behind the last of them it may be waiting.
+    /// The number of chunks taken from the source: behind the last of them it may be waiting.
     taken: AtomicU64,
     sink: Mutex<Sink<'o>>,
     /// Tells that the turn has passed on.
@@ -193,7 +212,7 @@ impl Drop for Release<'_, '_> {
     }
 }
 
-/// What a panicking worker leaves behind is sound: the others only stop earlier.
+/// Takes a lock. A panicking worker leaves sound data behind: the others only stop earlier.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// The most counts shown; the rest is added up.
 const SHOWN: usize = 12;
 
-/// What is counted over a run.
+/// The counts of a run.
 #[derive(Default)]
 pub struct Summary {
     /// Decisions by what was chosen.
@@ -48,7 +48,7 @@ impl Summary {
         self.errors += other.errors;
     }
 
-    /// Whether a line was no message.
+    /// True when a line was no message.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
@@ -106,15 +106,10 @@ fn keep_greatest(counts: &mut Vec<(String, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= SHOWN {
         return None;
     }
-    let mut order: Vec<usize> = (0..counts.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(counts[at].1));
-    let mut left_out = order.split_off(SHOWN);
-    left_out.sort_unstable();
-    let sum = left_out.iter().map(|&at| counts[at].1).sum();
-    let mut at = 0;
-    counts.retain(|_| {
-        at += 1;
-        left_out.binary_search(&(at - 1)).is_err()
-    });
-    Some((left_out.len(), sum))
+    let mut kept: Vec<_> = std::mem::take(counts).into_iter().enumerate().collect();
+    kept.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
+    let left_out = kept.split_off(SHOWN);
+    kept.sort_by_key(|(at, _)| *at);
+    counts.extend(kept.into_iter().map(|(_, count)| count));
+    Some((left_out.len(), left_out.iter().map(|(_, (_, count))| count).sum()))
 }

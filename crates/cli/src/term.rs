@@ -2,6 +2,7 @@
 
 use super::CliError;
 use clap::ValueEnum;
+use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 /// When to colour.
@@ -16,10 +17,20 @@ pub enum Color {
     Never,
 }
 
+/// The format of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text to read
+    #[default]
+    Human,
+    /// The same as data
+    Json,
+}
+
 /// The columns that reports are laid out for when the terminal does not tell.
 const DEFAULT_WIDTH: usize = 100;
 
-/// What is known about the terminal.
+/// The terminal as the user wants it treated.
 pub struct Term {
     color: Color,
 }
@@ -30,12 +41,12 @@ impl Term {
         Term { color }
     }
 
-    /// Whether to colour what goes to standard output.
+    /// True when standard output is to be coloured.
     pub fn color_out(&self) -> bool {
         self.colored(io::stdout().is_terminal())
     }
 
-    /// Whether to colour what goes to standard error.
+    /// True when standard error is to be coloured.
     pub fn color_err(&self) -> bool {
         self.colored(io::stderr().is_terminal())
     }
@@ -92,7 +103,7 @@ impl Out {
         Out { inner: BufWriter::with_capacity(64 << 10, io::stdout()), closed: false }
     }
 
-    /// Whether nobody reads any more.
+    /// True when nobody reads any more.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
@@ -110,6 +121,12 @@ impl Out {
     pub fn line(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;
         self.write(b"\n")
+    }
+
+    /// Writes a value as JSON laid out for people; `what` names it where that fails.
+    pub fn json(&mut self, value: &impl Serialize, what: &str) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(value);
+        self.line(&text.map_err(|error| CliError::error(format!("the {what} cannot be written: {error}")))?)
     }
 
     /// Hands over what is buffered.

@@ -50,7 +50,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 if outcomes.is_empty() {
                     continue;
                 }
-                files::note_missing_functions(compiled, term);
+                files::note_missing_functions(rules, term);
                 out.line(&compiled.target.path.display().to_string())?;
                 for outcome in &outcomes {
                     *if outcome.passed { &mut passed } else { &mut failed } += 1;
@@ -103,7 +103,7 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     Ok(())
 }
 
-/// Whether the file itself holds a `test` block.
+/// True when the file itself holds a `test` block.
 fn tests_something(compiled: &Compiled) -> bool {
     let Some((id, file)) = compiled.sources().iter().next() else { return false };
     let parsed = parse(id, &file.text);

@@ -1,19 +1,19 @@
 //! `rulec why`: one decision, and how it came about.
 
-use super::files;
-use super::judge;
+use super::files::{self, RulesArgs};
+use super::judge::{self, JudgeArgs};
 use super::run::entry;
-use super::term::{Out, Term};
+use super::term::{Format, Out, Term};
 use super::{CliError, Status};
-use clap::{ArgGroup, ValueEnum};
+use clap::ArgGroup;
 use rulec::RenderOptions;
 use rulec::internals::json::{self, JsonError};
 use rulec::payload::Judge;
 use rulec::{Breach, Explanation};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use std::io::{self, IsTerminal, Read};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal};
+use std::path::Path;
 
 /// Say why a message goes where it goes
 #[derive(clap::Args)]
@@ -28,8 +28,8 @@ use std::path::PathBuf;
 Beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
 missing or of another type, – was not asked. Values of `@private` fields are masked.")]
 pub struct Args {
-    /// The rules file
-    rules: PathBuf,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// The message's `text`
     #[arg(long, allow_hyphen_values = true)]
     text: Option<String>,
@@ -45,31 +45,14 @@ pub struct Args {
     /// Say why the input is no good payload of this kind
     #[arg(long, value_name = "KIND", requires = "input", conflicts_with = "entry")]
     decision: Option<String>,
-    /// With --decision: the rules' `context`, a file with a JSON object
-    #[arg(long, value_name = "FILE", requires = "decision")]
-    context: Option<PathBuf>,
-    /// With --decision: the rules' `options`, a file with a JSON object
-    #[arg(long, value_name = "FILE", requires = "decision")]
-    options: Option<PathBuf>,
+    #[command(flatten)]
+    judge: JudgeArgs,
     /// A tree to read, or the same as data
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Show the values of `@private` fields
     #[arg(long)]
     show_private: bool,
-    /// The folder that imports may not leave [default: the rules file's own]
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-}
-
-/// How an explanation is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A tree to read
-    #[default]
-    Human,
-    /// One JSON object
-    Json,
 }
 
 #[derive(Serialize)]
@@ -82,11 +65,9 @@ struct Explained<'a> {
 
 /// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let compiled = files::load(&args.rules, args.root.as_deref(), term)?;
-    let Ok(rules) = &compiled.result else { return Err(CliError::shown(Status::Errors)) };
+    let rules = &args.rules.load(term)?;
     if let Some(kind) = judge::kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
-        let judge = judge::judge(rules, kind, args.context.as_deref(), args.options.as_deref())?;
-        return payload(args, &judge, out);
+        return payload(args, &args.judge.judge(rules, kind)?, out);
     }
     let entry = entry(rules, args.entry.as_deref())?;
     let message = Json::Object(message(args)?);
@@ -95,9 +76,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     match args.format {
         Format::Json => {
             let explained = Explained { explanation: &explanation, breaches: decision.breaches() };
-            let json = serde_json::to_string_pretty(&explained)
-                .map_err(|error| CliError::error(format!("the explanation cannot be written: {error}")))?;
-            out.line(&json)?;
+            out.json(&explained, "explanation")?;
         }
         Format::Human => {
             out.write(explanation.render(&options(term)).as_bytes())?;
@@ -117,11 +96,7 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
     let payload = Json::Object(message(args)?);
     let broken = judge.why(&payload);
     match args.format {
-        Format::Json => {
-            let json = serde_json::to_string_pretty(&broken)
-                .map_err(|error| CliError::error(format!("the explanation cannot be written: {error}")))?;
-            out.line(&json)?;
-        }
+        Format::Json => out.json(&broken, "explanation")?,
         Format::Human if broken.is_empty() => out.line("\u{2713} no rule is broken")?,
         Format::Human => {
             for why in &broken {
@@ -134,7 +109,7 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
     Ok(Status::Fine)
 }
 
-/// How a tree is laid out on standard output.
+/// The layout of a tree on standard output.
 pub fn options(term: &Term) -> RenderOptions {
     let mut options = RenderOptions { color: term.color_out(), ..RenderOptions::default() };
     if let Some(width) = term.width(io::stdout().is_terminal()) {
@@ -145,15 +120,7 @@ pub fn options(term: &Term) -> RenderOptions {
 
 fn message(args: &Args) -> Result<Map<String, Json>, CliError> {
     match args.input.as_deref() {
-        Some("-") => {
-            let mut bytes = Vec::new();
-            let mut stdin = io::stdin().lock().take(json::MAX_BYTES as u64 + 1);
-            stdin
-                .read_to_end(&mut bytes)
-                .map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")))?;
-            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-            json::parse_object_bytes(bytes).map_err(|error| refused("standard input", &error))
-        }
+        Some("-") => files::read_object(Path::new("-"), refused),
         Some(text) => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
         None => {
             let mut map = Map::new();

@@ -37,7 +37,7 @@ pub struct Template {
     method: Method,
     url: UrlTemplate,
     headers: Vec<(HeaderName, Text)>,
-    body: Option<Node>,
+    body: Option<BodyPart>,
 }
 
 /// Shows no values: a header may be a token written out.
@@ -53,11 +53,11 @@ impl fmt::Debug for Template {
 
 /// A part of the body.
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+enum BodyPart {
     Plain(Value),
     Text(Text),
-    List(Vec<Node>),
-    Dict(Vec<(String, Node)>),
+    List(Vec<BodyPart>),
+    Dict(Vec<(String, BodyPart)>),
 }
 
 impl Template {
@@ -80,7 +80,7 @@ impl Template {
             Some(_) => Err(wrong(place, "a string")),
         };
         let url = UrlTemplate::parse(text(PLACE_URL)?.ok_or_else(|| wrong(PLACE_URL, "there, a string"))?)?;
-        let body = fields.get("body").filter(|body| !body.is_null()).map(Node::parse);
+        let body = fields.get("body").filter(|body| !body.is_null()).map(BodyPart::parse);
         let method = match text("method")? {
             Some(method) => read_method(method)?,
             None if body.is_some() => Method::POST,
@@ -126,41 +126,41 @@ impl Template {
     }
 }
 
-impl Node {
-    fn parse(value: &Value) -> Node {
+impl BodyPart {
+    fn parse(value: &Value) -> BodyPart {
         match value {
-            Value::String(text) => Node::Text(Text::parse(text)),
-            Value::Array(items) => Node::List(items.iter().map(Node::parse).collect()),
-            Value::Object(fields) => {
-                Node::Dict(fields.iter().map(|(key, value)| (key.clone(), Node::parse(value))).collect())
-            }
-            plain => Node::Plain(plain.clone()),
+            Value::String(text) => BodyPart::Text(Text::parse(text)),
+            Value::Array(items) => BodyPart::List(items.iter().map(BodyPart::parse).collect()),
+            Value::Object(fields) => BodyPart::Dict(
+                fields.iter().map(|(key, value)| (key.clone(), BodyPart::parse(value))).collect(),
+            ),
+            plain => BodyPart::Plain(plain.clone()),
         }
     }
 
     fn collect<'a>(&'a self, found: &mut Vec<&'a Placeholder>) {
         match self {
-            Node::Plain(_) => {}
-            Node::Text(text) => found.extend(text.placeholders()),
-            Node::List(items) => items.iter().for_each(|item| item.collect(found)),
-            Node::Dict(fields) => fields.iter().for_each(|(_, field)| field.collect(found)),
+            BodyPart::Plain(_) => {}
+            BodyPart::Text(text) => found.extend(text.placeholders()),
+            BodyPart::List(items) => items.iter().for_each(|item| item.collect(found)),
+            BodyPart::Dict(fields) => fields.iter().for_each(|(_, field)| field.collect(found)),
         }
     }
 
     fn fill(&self, values: Values<'_>, place: &str) -> Result<Value, FillError> {
         Ok(match self {
-            Node::Plain(value) => value.clone(),
-            Node::Text(text) => match text.whole() {
+            BodyPart::Plain(value) => value.clone(),
+            BodyPart::Text(text) => match text.whole() {
                 Some(placeholder) => value_of(placeholder, values, place)?.clone(),
                 None => Value::String(fill_text(text, values, place)?),
             },
-            Node::List(items) => {
+            BodyPart::List(items) => {
                 let filled = items.iter().enumerate();
                 filled
                     .map(|(i, item)| item.fill(values, &format!("{place}[{i}]")))
                     .collect::<Result<_, _>>()?
             }
-            Node::Dict(fields) => {
+            BodyPart::Dict(fields) => {
                 let filled = fields
                     .iter()
                     .map(|(key, field)| Ok((key.clone(), field.fill(values, &format!("{place}.{key}"))?)));

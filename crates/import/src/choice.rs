@@ -2,14 +2,15 @@
 //! `choices` (or `branches`).
 
 use super::compare::{self, Condition, Difference, Findings};
-use super::node::{Node, Object, Read};
-use super::write::{self, Document, Names, Statement, comment, shown, string};
+use super::document::{Document, Statement};
+use super::located::{Located, Read};
+use super::write::{self, Names, comment, shown, string};
 
 /// The name of the choice: the original has none.
 const NAME: &str = "next_step";
 
 /// Reads the document.
-pub(super) fn document(root: &Node<'_>) -> Read<Document> {
+pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Branches of a workflow step, imported from its JSON.".to_owned(),
         ..Document::default()
@@ -23,11 +24,9 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
         let Some(list) = object.get("choices").or_else(|| object.get("branches")) else {
             return root.refuse("the document needs `choices`, a list of branches");
         };
-        title = object.get("name").map(|node| node.text()).transpose()?;
-        docs = object.get("description").map(|node| node.text()).transpose()?.unwrap_or_default().to_owned();
-        for (key, node) in object.rest() {
-            document.keep(key, &node, "the document");
-        }
+        title = object.text("name")?;
+        docs = object.text("description")?.unwrap_or_default().to_owned();
+        document.keep_in_header(&object);
         list.list("branches")?
     };
     let mut findings = Findings::default();
@@ -66,7 +65,7 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
 
 /// A branch, as the lines it is written in.
 fn branch(
-    node: &Node<'_>,
+    node: &Located<'_>,
     ids: &mut Names,
     findings: &mut Findings,
     document: &mut Document,
@@ -90,12 +89,11 @@ fn branch(
     if written != id {
         say(&mut out, &format!("Its id is {} in the original, as another's is.", shown(id)));
     }
-    let conditions = match object.get("conditions") {
-        Some(list) => list.list("conditions")?,
-        None => Vec::new(),
-    };
-    kept(&object, id, &mut out, document);
+    let conditions = object.list("conditions", "conditions")?;
     let label = shown(id);
+    for kept in document.kept(&object, &format!("the branch {label}")) {
+        say(&mut out, &kept);
+    }
     let id = branch_name(&written);
     if default {
         if !conditions.is_empty() {
@@ -155,14 +153,4 @@ fn branch(
 /// A branch's id as it is written.
 fn branch_name(id: &str) -> String {
     if write::is_name(id) && write::name(id) == id { id.to_owned() } else { string(id) }
-}
-
-/// Keeps members that mean nothing here as comments.
-fn kept(object: &Object<'_>, id: &str, out: &mut String, document: &mut Document) {
-    for (key, node) in object.rest() {
-        out.push_str(&comment("#", &format!("{key}: {}", write::value(node.value)), 2));
-        document
-            .notes
-            .push(format!("`{key}` of the branch {} means nothing here; it is kept as a comment", shown(id)));
-    }
 }

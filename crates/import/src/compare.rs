@@ -2,9 +2,9 @@
 //! where it cannot be used.
 
 use super::literal::{self, Literal};
-use super::node::{Node, Object, Read, kind};
+use super::located::{Located, Object, Read, Refusal, kind};
 use super::operator::{Operator, Type, Verb};
-use super::regex::{self, Fault};
+use super::regex::{self, TranslateError};
 use super::write::{path, raw_string, shown, value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -83,56 +83,57 @@ impl Findings {
 }
 
 /// Reads a condition.
-pub(super) fn condition(node: &Node<'_>, findings: &mut Findings) -> Read<Condition> {
+pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Condition> {
     let object = node.object("a condition")?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
     findings.rest(&object);
-    Ok(match translate(left, operate, right, findings)? {
+    match translate(left, operate, right, findings) {
         Ok((text, remark)) => {
             let remark = remark.map(|remark| format!("{} {remark}.", original(node)));
-            Condition::Written { text, remark }
+            Ok(Condition::Written { text, remark })
         }
-        Err(reason) => Condition::Skipped(reason),
-    })
+        Err(Unusable::Skipped(reason)) => Ok(Condition::Skipped(reason)),
+        Err(Unusable::Refused(refusal)) => Err(refusal),
+    }
 }
 
-type Usable<T> = Result<T, String>;
+/// Why a condition is not written.
+enum Unusable {
+    /// It is left out, as the original does, for this reason.
+    Skipped(String),
+    /// It cannot be translated.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Unusable {
+    fn from(refusal: Refusal) -> Self {
+        Unusable::Refused(refusal)
+    }
+}
+
+fn skipped(reason: impl Into<String>) -> Unusable {
+    Unusable::Skipped(reason.into())
+}
 
 fn translate(
-    left: Option<Node<'_>>,
-    operate: Option<Node<'_>>,
-    right: Option<Node<'_>>,
+    left: Option<Located<'_>>,
+    operate: Option<Located<'_>>,
+    right: Option<Located<'_>>,
     findings: &mut Findings,
-) -> Read<Usable<(String, Option<String>)>> {
-    let Some(left) = left.map(|node| node.object("the left value")).transpose()? else {
-        return Ok(Err("it has no left value".to_owned()));
-    };
-    let (left, left_type) = match step(&left, "left", findings)? {
-        Some(Ok(read)) => read,
-        Some(Err(reason)) => return Ok(Err(reason)),
-        None => return Ok(Err("the left value is not taken from a step".to_owned())),
-    };
-    let operator = match operate {
-        None => return Ok(Err("it has no operator".to_owned())),
-        Some(node) => match node.value.as_str().and_then(Operator::named) {
-            Some(operator) => operator,
-            None => {
-                findings.different.insert(Difference::Operator);
-                return Ok(Err(format!("there is no operator {}", shown(&plain(node.value)))));
-            }
-        },
-    };
-    let Some(right) = right.map(|node| node.object("the right value")).transpose()? else {
-        return Ok(Err("it has no right value".to_owned()));
-    };
+) -> Result<(String, Option<String>), Unusable> {
+    let left = left.ok_or_else(|| skipped("it has no left value"))?.object("the left value")?;
+    let (left, left_type) =
+        step(&left, "left", findings)?.ok_or_else(|| skipped("the left value is not taken from a step"))?;
+    let operate = operate.ok_or_else(|| skipped("it has no operator"))?.value;
+    let operator = operate.as_str().and_then(Operator::named).ok_or_else(|| {
+        findings.different.insert(Difference::Operator);
+        skipped(format!("there is no operator {}", shown(&plain(operate))))
+    })?;
+    let right = right.ok_or_else(|| skipped("it has no right value"))?.object("the right value")?;
     let right = match step(&right, "right", findings)? {
-        Some(Ok((read, ty))) => Right::Step(read, ty),
-        Some(Err(reason)) => return Ok(Err(reason)),
-        None => match constant(&right, operator, findings)? {
-            Ok(right) => right,
-            Err(reason) => return Ok(Err(reason)),
-        },
+        Some((read, ty)) => Right::Step(read, ty),
+        None => constant(&right, operator, findings)?,
     };
     match (operator.verb, &right) {
         (Verb::Length(_), Right::Constant(..) | Right::Step(_, Type::Number)) => {
@@ -146,33 +147,27 @@ fn translate(
         }
         _ => {}
     }
-    Ok(Ok(written(&left, left_type, operator, &right)))
+    Ok(written(&left, left_type, operator, &right))
 }
 
 /// A value taken from a step, as a typed read; `None` when it is no step's.
-fn step(side: &Object<'_>, which: &str, findings: &mut Findings) -> Read<Option<Usable<(String, Type)>>> {
+fn step(side: &Object<'_>, which: &str, findings: &mut Findings) -> Result<Option<(String, Type)>, Unusable> {
     let (id, of, at) = (side.get("step_id"), side.get("type"), side.get("value"));
     side.get("name");
     findings.rest(side);
     let Some(id) = id else { return Ok(None) };
     let id = id.text()?;
-    let skipped = |reason: String| Ok(Some(Err(reason)));
     if id.is_empty() {
-        return skipped(format!("the {which} value names no step"));
+        return Err(skipped(format!("the {which} value names no step")));
     }
-    let Some(at) = at.as_ref().and_then(|node| node.value.as_str()) else {
-        return skipped(format!("the {which} value names nothing of the step {}", shown(id)));
-    };
-    let ty = match of {
-        None => return skipped(format!("the {which} value has no type")),
-        Some(of) => match of.value.as_str().and_then(Type::named) {
-            Some(ty) => ty,
-            None => {
-                findings.different.insert(Difference::Operator);
-                return skipped(format!("there is no type {}", shown(&plain(of.value))));
-            }
-        },
-    };
+    let at = at.as_ref().and_then(|node| node.value.as_str());
+    let at =
+        at.ok_or_else(|| skipped(format!("the {which} value names nothing of the step {}", shown(id))))?;
+    let of = of.ok_or_else(|| skipped(format!("the {which} value has no type")))?.value;
+    let ty = of.as_str().and_then(Type::named).ok_or_else(|| {
+        findings.different.insert(Difference::Operator);
+        skipped(format!("there is no type {}", shown(&plain(of))))
+    })?;
     if ty == Type::Number {
         findings.different.insert(Difference::Booleans);
     }
@@ -180,24 +175,20 @@ fn step(side: &Object<'_>, which: &str, findings: &mut Findings) -> Read<Option<
         findings.different.insert(Difference::Path);
     }
     let keys = std::iter::once(id).chain(at.split('/'));
-    Ok(Some(Ok((path("steps", keys), ty))))
+    Ok(Some((path("steps", keys), ty)))
 }
 
 /// A literal on the right side, read as what the operator wants.
-fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> Read<Usable<Right>> {
+fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> Result<Right, Unusable> {
     let wanted = operator.literal();
     let declared = side.get("type");
     let declared = declared.as_ref().map(|node| plain(node.value));
     if declared.as_deref() != Some(wanted.name()) {
         let found = declared.map_or("no type".to_owned(), |ty| format!("the type {}", shown(&ty)));
-        return Ok(Err(format!(
-            "the operator wants {}, and the right value has {found}",
-            wanted.with_article()
-        )));
+        let wanted = wanted.with_article();
+        return Err(skipped(format!("the operator wants {wanted}, and the right value has {found}")));
     }
-    let Some(node) = side.get("value") else {
-        return Ok(Err("the right value is missing".to_owned()));
-    };
+    let node = side.get("value").ok_or_else(|| skipped("the right value is missing"))?;
     let read = match node.value {
         Json::String(text) => literal::read(text),
         other => Some(Literal::Json(other.clone())),
@@ -207,7 +198,8 @@ fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> R
             Json::String(text) => shown(text),
             other => kind(other).to_owned(),
         };
-        Ok(Err(format!("the operator wants {}, and the right value is {found}", wanted.with_article())))
+        let wanted = wanted.with_article();
+        Err(skipped(format!("the operator wants {wanted}, and the right value is {found}")))
     };
     let json = match (wanted, read) {
         (Type::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
@@ -219,8 +211,8 @@ fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> R
             }
             _ => return misfit(),
         },
-        (Type::List, Some(Literal::OddList)) => return Ok(Ok(Right::Odd(Type::List))),
-        (Type::Dict, Some(Literal::OddDict)) => return Ok(Ok(Right::Odd(Type::Dict))),
+        (Type::List, Some(Literal::OddList)) => return Ok(Right::Odd(Type::List)),
+        (Type::Dict, Some(Literal::OddDict)) => return Ok(Right::Odd(Type::Dict)),
         (Type::Number, Some(Literal::Json(json @ Json::Number(_))))
         | (Type::Bool, Some(Literal::Json(json @ Json::Bool(_))))
         | (Type::List, Some(Literal::Json(json @ Json::Array(_))))
@@ -230,16 +222,15 @@ fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> R
     if operator.verb == Verb::Regex {
         let pattern = json.as_str().unwrap_or_default();
         return match regex::translate(pattern, false) {
-            Ok(translated) => Ok(Ok(Right::Pattern(raw_string(&translated.at_start())))),
-            Err(Fault::Invalid(why)) => {
-                Ok(Ok(Right::Broken(format!("{} is no regular expression: {why}", shown(pattern)))))
+            Ok(translated) => Ok(Right::Pattern(raw_string(&translated.at_start()))),
+            Err(TranslateError::Invalid(why)) => {
+                Ok(Right::Broken(format!("{} is no regular expression: {why}", shown(pattern))))
             }
-            Err(why) => {
-                node.refuse(format!("the regular expression {} cannot be translated: {why}", shown(pattern)))
-            }
+            Err(why) => Ok(node
+                .refuse(format!("the regular expression {} cannot be translated: {why}", shown(pattern)))?),
         };
     }
-    Ok(Ok(Right::Constant(value(&json), wanted)))
+    Ok(Right::Constant(value(&json), wanted))
 }
 
 fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (String, Option<String>) {
@@ -309,7 +300,7 @@ fn plain(json: &Json) -> String {
 }
 
 /// A condition as the original would write it, for the comment that says why it was left out.
-pub(super) fn original(node: &Node<'_>) -> String {
+pub(super) fn original(node: &Located<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;
         let at = side.get("value").map(|value| value.to_string());

@@ -1,6 +1,6 @@
 //! The conditions of message routes, as formulas that are laid out when all of them are known.
 
-use super::node::{Node, Object, Read};
+use super::located::{Located, Object, Read};
 use super::regex;
 use super::write::{list, path, raw_string, shown, string, value};
 use serde_json::Value as Json;
@@ -23,13 +23,19 @@ pub(super) enum Formula {
         op: &'static str,
         constant: String,
     },
-    All(Vec<Formula>),
-    Any(Vec<Formula>),
+    Joined(Join, Vec<Formula>),
     Not(Box<Formula>),
     Always,
     Never,
     /// Neither this nor its negation holds.
     Unknown,
+}
+
+/// All parts of a formula must hold, or any of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Join {
+    All,
+    Any,
 }
 
 /// The facts that the conditions of a file have in common.
@@ -65,7 +71,7 @@ impl Facts {
     }
 
     /// Reads a condition.
-    pub(super) fn read(&mut self, node: &Node<'_>) -> Read<Formula> {
+    pub(super) fn read(&mut self, node: &Located<'_>) -> Read<Formula> {
         let object = node.object("a condition")?;
         let kind = object.need("type", "a condition")?;
         let formula = match kind.text()? {
@@ -75,8 +81,8 @@ impl Facts {
             "ContextCondition" => return self.context(&object),
             "ErrorCondition" => self.error(&object)?,
             "PermissionCondition" => self.permission(&object)?,
-            "AndCondition" => Formula::All(self.parts(&object)?),
-            "OrCondition" => Formula::Any(self.parts(&object)?),
+            "AndCondition" => Formula::Joined(Join::All, self.parts(&object)?),
+            "OrCondition" => Formula::Joined(Join::Any, self.parts(&object)?),
             "NotCondition" => {
                 let inner = self.read(&object.need("condition", "a `NotCondition`")?)?;
                 Formula::Not(Box::new(inner))
@@ -99,7 +105,7 @@ impl Facts {
     }
 
     fn text(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let sensitive = object.get("case_sensitive").map(|node| node.bool()).transpose()?.unwrap_or(false);
+        let sensitive = object.bool("case_sensitive", false)?;
         let case = if sensitive { "" } else { " ignoring case" };
         let mut parts = Vec::new();
         for (key, op) in [("contains", "contains"), ("keywords", "contains word")] {
@@ -121,12 +127,12 @@ impl Facts {
         if parts.is_empty() {
             return object.node.refuse("a `TextCondition` needs `contains` or `keywords`");
         }
-        Ok(Formula::All(parts))
+        Ok(Formula::Joined(Join::All, parts))
     }
 
     fn regex(&mut self, object: &Object<'_>) -> Read<Formula> {
         let node = object.need("pattern", "a `RegexCondition`")?;
-        let sensitive = object.get("case_sensitive").map(|node| node.bool()).transpose()?.unwrap_or(true);
+        let sensitive = object.bool("case_sensitive", true)?;
         let pattern = node.text()?;
         match regex::translate(pattern, !sensitive) {
             Ok(translated) => {
@@ -166,10 +172,10 @@ impl Facts {
         if parts.is_empty() {
             self.remark("This condition asks for nothing and holds for every message.");
         }
-        Ok(Formula::All(parts))
+        Ok(Formula::Joined(Join::All, parts))
     }
 
-    fn comparison(&mut self, field: &str, op: &'static str, node: &Node<'_>) -> Read<Formula> {
+    fn comparison(&mut self, field: &str, op: &'static str, node: &Located<'_>) -> Read<Formula> {
         if node.value.is_null() {
             self.remark(format!(
                 "{} was compared with null: what is missing is neither equal nor unequal to anything, so this never holds, \
@@ -185,7 +191,7 @@ impl Facts {
             _ if !equality => {
                 return node.refuse(format!(
                     "`{op}` compares numbers, or times written like 2026-01-31T09:30:00Z; this is {}",
-                    super::node::kind(node.value)
+                    super::located::kind(node.value)
                 ));
             }
             Json::String(_) => "string",
@@ -203,7 +209,7 @@ impl Facts {
             if ty != wanted {
                 return node.refuse(format!(
                     "`{field}` is a {wanted}, and this is {}",
-                    super::node::kind(node.value)
+                    super::located::kind(node.value)
                 ));
             }
             *asked = true;
@@ -215,7 +221,7 @@ impl Facts {
     }
 
     fn error(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let kind = object.get("last_error_type").map(|node| node.text()).transpose()?;
+        let kind = object.text("last_error_type")?;
         let mut parts = Vec::new();
         let last = path("ctx", ["last_error_type"]);
         if let Some(kind) = kind {
@@ -240,7 +246,7 @@ impl Facts {
         if parts.is_empty() {
             self.remark("This condition asks for nothing and holds for every message.");
         }
-        Ok(Formula::All(parts))
+        Ok(Formula::Joined(Join::All, parts))
     }
 
     fn permission(&mut self, object: &Object<'_>) -> Read<Formula> {
@@ -258,7 +264,7 @@ impl Facts {
         if parts.is_empty() {
             self.remark("This condition asks for nothing and holds for every message.");
         }
-        Ok(Formula::All(parts))
+        Ok(Formula::Joined(Join::All, parts))
     }
 
     /// The formula as text that begins at column `column`; further lines are indented by `indent`.
@@ -267,7 +273,7 @@ impl Facts {
         let line = self.inline(&formula, Binding::Loose);
         match &formula {
             _ if fits(&line, column) => line,
-            Formula::All(parts) => {
+            Formula::Joined(Join::All, parts) => {
                 let parts: Vec<String> =
                     parts.iter().map(|part| self.block(part, indent, Binding::And)).collect();
                 parts.join(&format!("\n{}and ", " ".repeat(indent)))
@@ -281,8 +287,8 @@ impl Facts {
         let line = self.inline(formula, binding);
         let (word, parts) = match formula {
             _ if fits(&line, indent) => return line,
-            Formula::All(parts) => ("all", parts),
-            Formula::Any(parts) => ("any", parts),
+            Formula::Joined(Join::All, parts) => ("all", parts),
+            Formula::Joined(Join::Any, parts) => ("any", parts),
             Formula::Not(inner) => {
                 return format!("not ({})", self.block(inner, indent, Binding::Loose));
             }
@@ -297,11 +303,6 @@ impl Facts {
     }
 
     fn inline(&self, formula: &Formula, binding: Binding) -> String {
-        let joined = |parts: &[Formula], word: &str, own: Binding| {
-            let parts: Vec<String> = parts.iter().map(|part| self.inline(part, own)).collect();
-            let text = parts.join(&format!(" {word} "));
-            if binding > own { format!("({text})") } else { text }
-        };
         match formula {
             Formula::Text(text) => text.clone(),
             Formula::Compare { field, ty, op, constant } => {
@@ -311,8 +312,15 @@ impl Facts {
                     format!("{field} {op} {constant}")
                 }
             }
-            Formula::All(parts) => joined(parts, "and", Binding::And),
-            Formula::Any(parts) => joined(parts, "or", Binding::Or),
+            Formula::Joined(join, parts) => {
+                let (word, own) = match join {
+                    Join::All => (" and ", Binding::And),
+                    Join::Any => (" or ", Binding::Or),
+                };
+                let parts: Vec<String> = parts.iter().map(|part| self.inline(part, own)).collect();
+                let text = parts.join(word);
+                if binding > own { format!("({text})") } else { text }
+            }
             Formula::Not(inner) => format!("not ({})", self.inline(inner, Binding::Loose)),
             Formula::Always => "true".to_owned(),
             Formula::Never | Formula::Unknown => "false".to_owned(),
@@ -335,25 +343,22 @@ fn fits(text: &str, indent: usize) -> bool {
 /// The same condition in its shortest form. What is neither true nor false is never chosen by: under
 /// an even number of negations it may be false, under an odd one true.
 fn settled(formula: Formula, positive: bool) -> Formula {
-    let parts =
-        |parts: Vec<Formula>| parts.into_iter().map(|part| settled(part, positive)).collect::<Vec<_>>();
     match formula {
-        Formula::All(inner) => match parts(inner) {
-            inner if inner.is_empty() => Formula::Always,
-            mut inner if inner.len() == 1 => inner.remove(0),
-            inner => Formula::All(flat(inner, |part| match part {
-                Formula::All(parts) => Ok(parts),
-                other => Err(other),
-            })),
-        },
-        Formula::Any(inner) => match parts(inner) {
-            inner if inner.is_empty() => Formula::Never,
-            mut inner if inner.len() == 1 => inner.remove(0),
-            inner => Formula::Any(flat(inner, |part| match part {
-                Formula::Any(parts) => Ok(parts),
-                other => Err(other),
-            })),
-        },
+        Formula::Joined(join, parts) => {
+            let mut parts: Vec<Formula> = parts.into_iter().map(|part| settled(part, positive)).collect();
+            match (parts.len(), join) {
+                (0, Join::All) => Formula::Always,
+                (0, Join::Any) => Formula::Never,
+                (1, _) => parts.remove(0),
+                _ => {
+                    let flat = |part| match part {
+                        Formula::Joined(inner, parts) if inner == join => parts,
+                        other => vec![other],
+                    };
+                    Formula::Joined(join, parts.into_iter().flat_map(flat).collect())
+                }
+            }
+        }
         Formula::Not(inner) => match settled(*inner, !positive) {
             Formula::Not(inner) => *inner,
             Formula::Always => Formula::Never,
@@ -364,11 +369,6 @@ fn settled(formula: Formula, positive: bool) -> Formula {
         Formula::Unknown => Formula::Always,
         other => other,
     }
-}
-
-/// The parts, with those that `open` opens replaced by what is in them.
-fn flat(parts: Vec<Formula>, open: impl Fn(Formula) -> Result<Vec<Formula>, Formula>) -> Vec<Formula> {
-    parts.into_iter().flat_map(|part| open(part).unwrap_or_else(|other| vec![other])).collect()
 }
 
 fn similarity(object: &Object<'_>) -> Read<Formula> {

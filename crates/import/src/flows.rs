@@ -1,12 +1,13 @@
 //! Keyword and intent flows: `[{"flow_id", "description", "type", "trigger_patterns", "match_type"},
 //! …]`, or an object with `flows`.
 
-use super::node::{Node, Object, Read};
+use super::document::{Document, Statement};
+use super::located::{Located, Object, Read};
 use super::regex;
-use super::write::{self, Document, Names, Statement, list, name, raw_string, shown, string};
+use super::write::{self, Names, list, name, raw_string, shown, string};
 
 /// Reads the document.
-pub(super) fn document(root: &Node<'_>) -> Read<Document> {
+pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Keyword and intent flows, imported from their JSON.\n\
                  Keyword flows are tried as they stand here, their patterns in order; where none is found, the \
@@ -19,9 +20,7 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
     } else {
         let object = root.object("a list of flows, or an object with `flows`")?;
         let flows = object.need("flows", "the document")?.list("flows")?;
-        for (key, node) in object.rest() {
-            document.keep(key, &node, "the document");
-        }
+        document.keep_in_header(&object);
         flows
     };
     let mut names = Names::default();
@@ -34,14 +33,7 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
     Ok(document)
 }
 
-/// The way a flow is found, by its `type`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Keyword,
-    Intent,
-}
-
-fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
+fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
     let object = node.object("a flow")?;
     // An empty id is none.
     let flow_id = object.get("flow_id").filter(|node| node.value.as_str() != Some(""));
@@ -50,34 +42,18 @@ fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Sta
         return node.refuse("a flow needs `flow_id` or `name`");
     };
     let id = id.text()?;
-    let label = match &title {
-        Some(title) => title.text()?,
-        None => id,
-    };
+    let label = title.map_or(Ok(id), |title| title.text())?;
     let label = if label.trim().is_empty() { "flow" } else { label };
     let written = names.take(label);
-    let description = object.get("description").map(|node| node.text()).transpose()?.unwrap_or_default();
-    let kind = match word(&object, "type", "FlowType", &["keyword", "intent"])? {
-        Some("keyword") => Kind::Keyword,
-        _ => Kind::Intent,
-    };
+    let description = object.text("description")?.unwrap_or_default();
+    let kind = word(&object, "type", "FlowType", &["keyword", "intent"])?;
     let matching = word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
-    let patterns = object.get("trigger_patterns");
-    let examples = object.get("examples");
-    let mut comments = Vec::new();
-    for (key, node) in object.rest() {
-        comments.push(format!("{key}: {}", write::value(node.value)));
-        document
-            .notes
-            .push(format!("`{key}` of the flow {} means nothing here; it is kept as a comment", shown(id)));
-    }
+    let (patterns, examples) = (object.get("trigger_patterns"), object.get("examples"));
+    let mut comments = document.kept(&object, &format!("the flow {}", shown(id)));
     let trigger = match kind {
-        Kind::Keyword => {
+        Some("keyword") => {
+            let patterns = patterns.map_or(Ok(Vec::new()), |list| list.list("patterns"))?;
             let matching = matching.unwrap_or("contains");
-            let patterns = match &patterns {
-                Some(list) => list.list("patterns")?,
-                None => Vec::new(),
-            };
             let mut literals = Vec::new();
             for node in patterns {
                 literals.push(pattern(&node, matching, &written, &mut comments, document)?);
@@ -90,27 +66,7 @@ fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Sta
             }
             format!("keyword {matching} {}", list(&literals, 2))
         }
-        Kind::Intent => {
-            let texts = |node: &Node<'_>| Ok(node.texts()?.into_iter().map(string).collect::<Vec<_>>());
-            let mut trigger = "intent".to_owned();
-            if let Some(examples) = &examples {
-                trigger.push_str(&format!(" examples {}", list(&texts(examples)?, 2)));
-            }
-            let mut keywords = patterns.as_ref().map(texts).transpose()?.unwrap_or_default();
-            let all = keywords.len();
-            keywords.retain(|word| !word.trim_matches('"').trim().is_empty());
-            if keywords.len() < all {
-                comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
-            }
-            if !keywords.is_empty() {
-                comments.push(
-                    "The patterns of an intent flow are never matched; they are kept as keywords of the intent."
-                        .to_owned(),
-                );
-                trigger.push_str(&format!(" keywords {}", list(&keywords, 2)));
-            }
-            trigger
-        }
+        _ => intent(patterns, examples, &mut comments)?,
     };
     let head = match description {
         "" => format!("flow {}", name(&written)),
@@ -126,6 +82,33 @@ fn flow(node: &Node<'_>, names: &mut Names, document: &mut Document) -> Read<Sta
     Ok(Statement { comments, body, ..Statement::default() })
 }
 
+/// The trigger of an intent flow. Its patterns say nothing in the original but what it is about.
+fn intent(
+    patterns: Option<Located<'_>>,
+    examples: Option<Located<'_>>,
+    comments: &mut Vec<String>,
+) -> Read<String> {
+    let texts = |node: Located<'_>| Ok(node.texts()?.into_iter().map(string).collect::<Vec<_>>());
+    let mut trigger = "intent".to_owned();
+    if let Some(examples) = examples {
+        trigger.push_str(&format!(" examples {}", list(&texts(examples)?, 2)));
+    }
+    let mut keywords = patterns.map(texts).transpose()?.unwrap_or_default();
+    let all = keywords.len();
+    keywords.retain(|word| !word.trim_matches('"').trim().is_empty());
+    if keywords.len() < all {
+        comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
+    }
+    if !keywords.is_empty() {
+        comments.push(
+            "The patterns of an intent flow are never matched; they are kept as keywords of the intent."
+                .to_owned(),
+        );
+        trigger.push_str(&format!(" keywords {}", list(&keywords, 2)));
+    }
+    Ok(trigger)
+}
+
 /// A member that is one of a few words, also as Python prints its enumerations: `FlowType.KEYWORD`.
 fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> Read<Option<&'static str>> {
     let Some(node) = object.get(key) else { return Ok(None) };
@@ -139,7 +122,7 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
 
 /// A keyword pattern as it is written.
 fn pattern(
-    node: &Node<'_>,
+    node: &Located<'_>,
     matching: &str,
     flow: &str,
     comments: &mut Vec<String>,

@@ -7,8 +7,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `node` | JSON with its path, for messages that name the place |
-//! | `write` | names, literals, comments and the layout of the file |
+//! | `located` | JSON with its path, for messages that name the place |
+//! | `write` | names, literals and comments |
+//! | `document` | the file: its statements, laid out and compiled |
 //! | `regex` | Python's regular expressions as those of the `regex` crate |
 //! | `literal` | values written as Python writes them |
 //! | `routes`, `condition` | message routing |
@@ -18,15 +19,17 @@
 mod choice;
 mod compare;
 mod condition;
+mod document;
 mod flows;
 mod literal;
-mod node;
+mod located;
+
 mod operator;
 mod regex;
 mod routes;
 mod write;
 
-use node::{Node, Refusal};
+use located::{Located, Refusal};
 use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
 use serde_json::Value as Json;
@@ -62,11 +65,11 @@ impl Imported {
 /// The systems that can be imported from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
-    /// Message routing: a list of routes.
+    /// Message routing: a list of routes, or `{"routes": […], "default": handler}`.
     Routes,
-    /// Workflow branches: the branches of a choice.
+    /// Workflow branches: a list of branches, or `{"choices": […]}`.
     Choice,
-    /// Keyword and intent flows.
+    /// Keyword and intent flows: a list of flows, or `{"flows": […]}`.
     Flows,
 }
 
@@ -85,6 +88,14 @@ impl System {
 
     /// Imports a JSON text.
     ///
+    /// ```
+    /// let json = r#"[{"name": "files", "priority": 10, "handler": "file_handler",
+    ///                 "condition": {"type": "TextCondition", "contains": ["file"]}}]"#;
+    /// let imported = rulec_import::System::Routes.import(json)?;
+    /// assert!(imported.text.contains("route files priority 10"));
+    /// # Ok::<(), rulec_import::ImportError>(())
+    /// ```
+    ///
     /// # Errors
     /// When the text is not JSON, or holds what cannot be translated.
     pub fn import(self, text: &str) -> Result<Imported, ImportError> {
@@ -97,7 +108,7 @@ impl System {
     /// # Errors
     /// When the value holds what cannot be translated.
     pub fn import_value(self, value: &Json) -> Result<Imported, ImportError> {
-        let root = Node::root(value);
+        let root = Located::root(value);
         let document = match self {
             System::Routes => routes::document(&root),
             System::Choice => choice::document(&root),
@@ -116,38 +127,6 @@ impl FromStr for System {
             .find(|system| system.name() == name)
             .ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice or flows"))
     }
-}
-
-/// Imports message routes: a JSON list of routes, or `{"routes": […], "default": handler}`.
-///
-/// ```
-/// let json = r#"[{"name": "files", "priority": 10, "handler": "file_handler",
-///                 "condition": {"type": "TextCondition", "contains": ["file"]}}]"#;
-/// let imported = rulec_import::routes(json)?;
-/// assert!(imported.text.contains("route files priority 10"));
-/// # Ok::<(), rulec_import::ImportError>(())
-/// ```
-///
-/// # Errors
-/// When the text is not JSON, or holds what cannot be translated.
-pub fn routes(text: &str) -> Result<Imported, ImportError> {
-    System::Routes.import(text)
-}
-
-/// Imports workflow branches: a JSON list of branches, or `{"choices": […]}`.
-///
-/// # Errors
-/// When the text is not JSON, or holds what cannot be translated.
-pub fn choice(text: &str) -> Result<Imported, ImportError> {
-    System::Choice.import(text)
-}
-
-/// Imports flows: a JSON list of flows, or `{"flows": […]}`.
-///
-/// # Errors
-/// When the text is not JSON, or holds what cannot be translated.
-pub fn flows(text: &str) -> Result<Imported, ImportError> {
-    System::Flows.import(text)
 }
 
 /// Why nothing was imported.
@@ -170,7 +149,7 @@ pub enum ImportError {
 #[error("{message}{}", self.place())]
 pub struct Untranslatable {
     message: String,
-    steps: Vec<node::Step>,
+    steps: Vec<located::Step>,
     position: Option<(usize, usize)>,
 }
 
@@ -182,7 +161,7 @@ impl Untranslatable {
 
     /// The place as a path, such as `routes[2].condition.pattern`; empty for the whole document.
     pub fn path(&self) -> String {
-        node::dotted(&self.steps)
+        located::dotted(&self.steps)
     }
 
     /// Line and column, from 1, where a text was imported.
@@ -212,7 +191,7 @@ impl ImportError {
     fn located(self, text: &str) -> ImportError {
         match self {
             ImportError::Untranslatable(error) => {
-                let position = node::locate(text, &error.steps);
+                let position = located::locate(text, &error.steps);
                 ImportError::Untranslatable(Untranslatable { position, ..error })
             }
             other => other,

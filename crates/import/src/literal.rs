@@ -93,24 +93,27 @@ impl<'t> Reader<'t> {
         value
     }
 
+    /// Items with commas between them, and perhaps one behind the last, up to `end`.
+    fn sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        while !self.eat(end) {
+            item(self)?;
+            if !self.eat(",") {
+                return self.eat(end).then_some(());
+            }
+        }
+        Some(())
+    }
+
     fn list(&mut self) -> Option<Literal> {
         self.at += 1;
         let (mut items, mut odd) = (Vec::new(), false);
-        loop {
-            if self.eat("]") {
-                break;
-            }
-            match self.value()? {
+        self.sequence("]", |reader| {
+            match reader.value()? {
                 Literal::Json(item) => items.push(item),
                 _ => odd = true,
             }
-            if !self.eat(",") {
-                if self.eat("]") {
-                    break;
-                }
-                return None;
-            }
-        }
+            Some(())
+        })?;
         Some(if odd { Literal::OddList } else { Literal::Json(Json::Array(items)) })
     }
 
@@ -118,12 +121,9 @@ impl<'t> Reader<'t> {
     fn dict(&mut self) -> Option<Literal> {
         self.at += 1;
         let (mut map, mut odd, mut set) = (Map::new(), false, None);
-        loop {
-            if self.eat("}") {
-                break;
-            }
-            let key = self.value()?;
-            let is_set = !self.eat(":");
+        self.sequence("}", |reader| {
+            let key = reader.value()?;
+            let is_set = !reader.eat(":");
             if *set.get_or_insert(is_set) != is_set {
                 return None;
             }
@@ -135,19 +135,14 @@ impl<'t> Reader<'t> {
                 return None;
             }
             if !is_set {
-                match (key, self.value()?) {
+                match (key, reader.value()?) {
                     // Of two equal keys the later counts.
                     (Literal::Json(Json::String(key)), Literal::Json(value)) => drop(map.insert(key, value)),
                     _ => odd = true,
                 }
             }
-            if !self.eat(",") {
-                if self.eat("}") {
-                    break;
-                }
-                return None;
-            }
-        }
+            Some(())
+        })?;
         Some(match (set, odd) {
             (Some(true), _) => Literal::Other,
             (_, true) => Literal::OddDict,

@@ -40,17 +40,17 @@ impl Pattern {
 
 /// Why an expression was not translated, as the end of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum TranslateError {
     /// Python refuses it too.
     Invalid(String),
     /// Python knows it, and the `regex` crate has nothing like it.
     Unsupported(String),
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for TranslateError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Fault::Invalid(why) | Fault::Unsupported(why) => f.write_str(why),
+            TranslateError::Invalid(why) | TranslateError::Unsupported(why) => f.write_str(why),
         }
     }
 }
@@ -59,7 +59,7 @@ impl std::fmt::Display for Fault {
 ///
 /// # Errors
 /// What is wrong with it, or has no counterpart.
-pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Fault> {
+pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, TranslateError> {
     let mut reader = Reader {
         chars: pattern.chars().peekable(),
         out: String::new(),
@@ -111,14 +111,14 @@ struct Reader<'p> {
     anchored: bool,
 }
 
-type Done<T = ()> = Result<T, Fault>;
+type Done<T = ()> = Result<T, TranslateError>;
 
 fn err<T>(message: impl Into<String>) -> Done<T> {
-    Err(Fault::Invalid(message.into()))
+    Err(TranslateError::Invalid(message.into()))
 }
 
 fn unsupported<T>(message: impl Into<String>) -> Done<T> {
-    Err(Fault::Unsupported(message.into()))
+    Err(TranslateError::Unsupported(message.into()))
 }
 
 impl Reader<'_> {
@@ -217,7 +217,7 @@ impl Reader<'_> {
         self.chars = ahead.chars;
         let number = |digits: &str| {
             let number = digits.parse::<u32>();
-            number.map_err(|_| Fault::Unsupported(format!("`{{{digits}}}` is too much")))
+            number.map_err(|_| TranslateError::Unsupported(format!("`{{{digits}}}` is too much")))
         };
         if !low.is_empty() && !high.is_empty() && number(&low)? > number(&high)? {
             return err(format!("`{{{low},{high}}}` has its bounds the wrong way round"));
@@ -392,7 +392,7 @@ impl Reader<'_> {
     fn coded(&mut self, digits: usize) -> Done<char> {
         let code: String = (0..digits).filter_map(|_| self.chars.next_if(char::is_ascii_hexdigit)).collect();
         let known = (code.len() == digits).then(|| u32::from_str_radix(&code, 16).ok()).flatten();
-        let incomplete = || Fault::Invalid("it has an incomplete escape".to_owned());
+        let incomplete = || TranslateError::Invalid("it has an incomplete escape".to_owned());
         known.and_then(char::from_u32).ok_or_else(incomplete)
     }
 
@@ -408,7 +408,7 @@ impl Reader<'_> {
             return unsupported("back-references are not supported");
         }
         let code = u32::from_str_radix(&digits, 8).ok().filter(|code| *code <= 0o377);
-        let outside = || Fault::Invalid(format!("`\\{digits}` is out of range"));
+        let outside = || TranslateError::Invalid(format!("`\\{digits}` is out of range"));
         code.and_then(char::from_u32).ok_or_else(outside)
     }
 

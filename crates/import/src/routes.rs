@@ -2,15 +2,16 @@
 //! `routes` and perhaps the `default` handler.
 
 use super::condition::Facts;
-use super::node::{Node, Read};
-use super::write::{self, Document, Names, Statement, name, shown, string};
+use super::document::{Document, Statement};
+use super::located::{Located, Read};
+use super::write::{self, Names, name, shown, string};
 
 /// Words that make a message urgent; the author's to change.
 const URGENT: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
 /// Reads the document.
-pub(super) fn document(root: &Node<'_>) -> Read<Document> {
+pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Routes of a message router, imported from its JSON.\n\
                  They are tried by priority, greatest first, then as they stand here; the first that holds is chosen."
@@ -26,9 +27,7 @@ pub(super) fn document(root: &Node<'_>) -> Read<Document> {
         if let Some(node) = object.get("default") {
             default = Some(handler(&node)?);
         }
-        for (key, node) in object.rest() {
-            document.keep(key, &node, "the document");
-        }
+        document.keep_in_header(&object);
         routes
     };
 
@@ -67,17 +66,18 @@ struct Route {
     docs: String,
 }
 
-fn route(node: &Node<'_>, facts: &mut Facts, names: &mut Names, document: &mut Document) -> Read<Route> {
+fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mut Document) -> Read<Route> {
     let object = node.object("a route")?;
-    let original = object.need("name", "a route")?;
-    if original.text()?.is_empty() {
-        return original.refuse("a route needs a name");
+    let node = object.need("name", "a route")?;
+    let original = node.text()?;
+    if original.is_empty() {
+        return node.refuse("a route needs a name");
     }
-    let written = names.take(original.text()?);
-    document.renamed(&written, original.text()?);
+    let written = names.take(original);
+    document.renamed(&written, original);
     let mut comments = Vec::new();
-    if written != original.text()? {
-        comments.push(format!("Named {} in the original.", shown(original.text()?)));
+    if written != original {
+        comments.push(format!("Named {} in the original.", shown(original)));
     }
     let priority = object.get("priority").map(|node| node.int()).transpose()?.unwrap_or(0);
     let target = handler(&object.need("handler", "a route")?)?;
@@ -87,14 +87,8 @@ fn route(node: &Node<'_>, facts: &mut Facts, names: &mut Names, document: &mut D
     };
     let condition = facts.read(&object.need("condition", "a route")?)?;
     comments.append(&mut facts.remarks);
-    let docs = object.get("description").map(|node| node.text()).transpose()?.unwrap_or_default().to_owned();
-    for (key, node) in object.rest() {
-        comments.push(format!("{key}: {}", write::value(node.value)));
-        document.notes.push(format!(
-            "`{key}` of the route {} means nothing here; it is kept as a comment",
-            shown(original.text()?)
-        ));
-    }
+    let docs = object.text("description")?.unwrap_or_default().to_owned();
+    comments.extend(document.kept(&object, &format!("the route {}", shown(original))));
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(Route {
         head: format!("route {}{priority}", name(&written)),
@@ -106,7 +100,7 @@ fn route(node: &Node<'_>, facts: &mut Facts, names: &mut Names, document: &mut D
 }
 
 /// A handler's name.
-fn handler(node: &Node<'_>) -> Read<String> {
+fn handler(node: &Located<'_>) -> Read<String> {
     match node.text()? {
         text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
             node.refuse(format!("{} cannot be a handler's name", shown(text)))
@@ -117,7 +111,7 @@ fn handler(node: &Node<'_>) -> Read<String> {
     }
 }
 
-fn metadata(node: &Node<'_>) -> Read<String> {
+fn metadata(node: &Located<'_>) -> Read<String> {
     let Some(map) = node.value.as_object() else { return node.refuse("metadata are an object") };
     if map.is_empty() {
         return Ok(String::new());

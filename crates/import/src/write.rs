@@ -1,11 +1,8 @@
-//! Writing rules: names, literals, comments, and a file that is compiled before anybody sees it.
+//! Writing rules: names, literals and comments.
 
-use super::{ImportError, Imported};
-use rulec::Code;
 use rulec::internals::ops;
-use rulec::{CompileError, Compiler, Rules};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
 /// The widest line that is written where it can be helped.
 const WIDTH: usize = 100;
@@ -204,134 +201,6 @@ pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
         out.push('\n');
     }
     out
-}
-
-/// A statement to be written.
-#[derive(Default)]
-pub(super) struct Statement {
-    /// Comments before it, a paragraph each.
-    pub(super) comments: Vec<String>,
-    /// Its documentation.
-    pub(super) docs: String,
-    /// The statement, without a line break at its end.
-    pub(super) body: String,
-    /// True when it follows the one before without an empty line.
-    pub(super) close: bool,
-}
-
-/// A file to be written.
-#[derive(Default)]
-pub(super) struct Document {
-    /// The file's first lines, which say what it is.
-    pub(super) header: String,
-    pub(super) statements: Vec<Statement>,
-    pub(super) notes: Vec<String>,
-    /// From the names in the file to the original's, where they differ.
-    pub(super) names: HashMap<String, String>,
-}
-
-impl Document {
-    /// Notes that a name had to change.
-    pub(super) fn renamed(&mut self, written: &str, original: &str) {
-        if written != original {
-            self.names.insert(written.to_owned(), original.to_owned());
-        }
-    }
-
-    /// Keeps a member that means nothing here as a comment at the top of the file.
-    pub(super) fn keep(&mut self, key: &str, node: &super::node::Node<'_>, of: &str) {
-        self.header.push_str(&format!("\n{key}: {}", value(node.value)));
-        self.notes.push(format!("`{key}` of {of} means nothing here; it is kept as a comment"));
-    }
-
-    /// A file must say something: what messages look like, where there is nothing else to say.
-    pub(super) fn never_empty(&mut self, comment: &str) {
-        if self.statements.is_empty() {
-            let (comments, body) = (vec![comment.to_owned()], "input { text: string }".to_owned());
-            self.statements.push(Statement { comments, body, ..Statement::default() });
-        }
-    }
-
-    /// The text, with the codes that each statement allows, and the line each statement ends at.
-    fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
-        let mut text = comment("#", &self.header, 0);
-        let mut ends = Vec::new();
-        for (at, statement) in self.statements.iter().enumerate() {
-            if !statement.close {
-                text.push('\n');
-            }
-            for paragraph in &statement.comments {
-                text.push_str(&comment("#", paragraph, 0));
-            }
-            if !statement.docs.is_empty() {
-                text.push_str(&comment("##", &statement.docs, 0));
-            }
-            for code in allows.get(&at).into_iter().flatten() {
-                text.push_str(&format!("# rulec: allow {code} {}\n", reason(*code)));
-            }
-            text.push_str(&statement.body);
-            text.push('\n');
-            ends.push(text.matches('\n').count());
-        }
-        (text, ends)
-    }
-
-    /// Compiles the file; warnings are allowed where they come from, with the reason.
-    pub(super) fn finish(self) -> Result<Imported, ImportError> {
-        let compiled = |text: &str| {
-            Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(told(&error, text)))
-        };
-        let (mut text, ends) = self.render(&BTreeMap::new());
-        let mut rules = compiled(&text)?;
-        if !rules.warnings().is_empty() {
-            let allows = self.allows(&rules, &ends);
-            text = self.render(&allows).0;
-            rules = compiled(&text)?;
-            if let Some(left) = rules.warnings().first() {
-                let message = format!("{}: {}", left.code, left.message);
-                return Err(ImportError::Internal(message));
-            }
-        }
-        Ok(Imported { text, notes: self.notes, rules, names: self.names })
-    }
-
-    fn allows(&self, rules: &Rules, ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
-        let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
-        for warning in rules.warnings() {
-            let Some(span) = warning.span() else { continue };
-            let line = rules.sources().position(span).line;
-            let at = ends.partition_point(|end| *end < line);
-            allows.entry(at).or_default().insert(warning.code);
-        }
-        allows
-    }
-}
-
-/// Why an imported file has a warning of this kind.
-fn reason(code: Code) -> &'static str {
-    match code {
-        Code::NeverMatches => "so it was in the original",
-        Code::AlwaysMatches => "so it was in the original: it hides what comes after",
-        Code::EmptyList => "the original's list is empty",
-        Code::DefaultHides => "the original's default stands here",
-        Code::OtherFamily => "as in the original, such a condition counts and never holds",
-        Code::BranchNeverChosen => "the original leaves out a branch without a condition it can use",
-        Code::PatternHidden => "so it was in the original: an earlier pattern answers first",
-        Code::CatchesExample => "so it was in the original: keyword flows are tried first",
-        Code::MixedScript => "the original's name",
-        _ => "as in the original",
-    }
-}
-
-fn told(error: &CompileError, text: &str) -> String {
-    let line = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error()).and_then(|diagnostic| {
-        let line = error.sources().position(diagnostic.span()?).line;
-        text.lines().nth(line.checked_sub(1)?)
-    });
-    match line {
-        Some(line) => format!("{error}, in {}", shown(line.trim())),
-        None => error.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What runs beside the rulec engine on tokio. The engine itself knows no runtime: each part here brings
+//! The parts that run beside the rulec engine on tokio. The engine itself knows no runtime: each part here brings
 //! messages to compiled rules and acts on what they decide.
 //!
 //! | module | what it holds |

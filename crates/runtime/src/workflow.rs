@@ -39,6 +39,7 @@ mod build;
 mod check;
 mod merge;
 mod node;
+mod plan;
 mod processor;
 pub mod processors;
 mod report;

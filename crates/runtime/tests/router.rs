@@ -78,11 +78,10 @@ async fn a_handler_gets_the_message_and_what_the_route_says() {
     assert_eq!(broken["text"], "hello");
 }
 
-#[tokio::test(start_paused = true)]
-async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
-    let stopped = Arc::new(AtomicBool::new(false));
-    let seen = stopped.clone();
-    let router = Router::builder(routes(&[
+/// A router with a handler for every way to end, of the name of its route; `stopped` is set when the endless
+/// one is dropped.
+fn every_ending(stopped: Arc<AtomicBool>) -> Router {
+    Router::builder(routes(&[
         "fine",
         "says_no",
         "typed",
@@ -119,7 +118,7 @@ async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
                 self.0.store(true, Ordering::SeqCst);
             }
         }
-        let guard = Seen(seen.clone());
+        let guard = Seen(stopped.clone());
         async move {
             let _guard = guard;
             std::future::pending::<Json>().await
@@ -130,7 +129,13 @@ async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
         json!("in time")
     })
     .build()
-    .unwrap();
+    .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let router = every_ending(stopped.clone());
 
     let after = Duration::from_secs(5);
     let route = |name: &str| name.to_owned();

@@ -1,5 +1,6 @@
 //! Text with placeholders: finding them, and putting values in their place.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
@@ -155,14 +156,8 @@ pub(super) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
 /// A text as a part of a URL: everything but letters, digits and `-._~` is percent-encoded, so that it
 /// cannot end the segment or parameter it stands in.
 pub(super) fn url_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, &ENCODED).to_string()
 }
 
 #[cfg(test)]

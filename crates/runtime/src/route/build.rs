@@ -175,7 +175,8 @@ pub(super) fn validate(
 
 /// Why a router could not be built, or rules not be swapped in. Its text names every problem, one a
 /// line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct RouterError {
     problems: Vec<Problem>,
 }
@@ -186,20 +187,6 @@ impl RouterError {
         &self.problems
     }
 }
-
-impl fmt::Display for RouterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, problem) in self.problems.iter().enumerate() {
-            if at > 0 {
-                f.write_str("\n")?;
-            }
-            write!(f, "{problem}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for RouterError {}
 
 /// One thing that is wrong with a router.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -240,29 +227,19 @@ fn remedy(near: Option<&str>, name: &str) -> String {
 }
 
 /// An oddity of a router, which works all the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
     /// No route leads to this registered handler.
+    #[error("no route leads to the handler `{name}`")]
     UnusedHandler {
         /// Its name.
         name: String,
     },
     /// The entry holds no route and no default, so that every message ends without a route.
+    #[error("the entry `{name}` holds no route and no default; name another with `.entry(\"…\")`")]
     EmptyEntry {
         /// Its name.
         name: String,
     },
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Warning::UnusedHandler { name } => write!(f, "no route leads to the handler `{name}`"),
-            Warning::EmptyEntry { name } => write!(
-                f,
-                "the entry `{name}` holds no route and no default; name another with `.entry(\"…\")`"
-            ),
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use super::check::{self, Finding, Severity};
 use super::merge::{FirstValues, MergeStrategy};
 use super::node::{Node, NodeId};
+use super::plan::{Plan, Step, count_incoming};
 use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
 use std::collections::{HashMap, HashSet};
@@ -19,6 +20,7 @@ type Factory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + S
 #[derive(Clone)]
 pub struct Workflow {
     pub(super) plan: Arc<Plan>,
+    findings: Arc<[Finding]>,
 }
 
 impl Workflow {
@@ -38,50 +40,13 @@ impl Workflow {
     /// The findings about what is suspicious, made when it was built, and, after
     /// [`build_unchecked`](WorkflowBuilder::build_unchecked), what was wrong.
     pub fn findings(&self) -> &[Finding] {
-        &self.plan.findings
+        &self.findings
     }
 }
 
 impl fmt::Debug for Workflow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.plan.steps.iter().map(|step| (&step.id, &step.next))).finish()
-    }
-}
-
-/// The plan that the engine runs. Steps are numbered in the order their nodes were given.
-pub(super) struct Plan {
-    pub(super) steps: Vec<Step>,
-    pub(super) numbers: HashMap<NodeId, usize>,
-    pub(super) start: usize,
-    pub(super) merge: Arc<dyn MergeStrategy>,
-    pub(super) step_limit: usize,
-    findings: Vec<Finding>,
-}
-
-/// A node with all that belongs to it.
-pub(super) struct Step {
-    pub(super) id: NodeId,
-    pub(super) next: Vec<NodeId>,
-    /// `None` for a parallel node.
-    pub(super) processor: Option<Arc<dyn Processor>>,
-    /// The router given in the builder.
-    given: Option<Arc<dyn ConditionalRouter>>,
-    pub(super) time_limit: Option<Duration>,
-    /// The targets of its declared loop-backs.
-    pub(super) loop_backs: HashSet<NodeId>,
-    /// The origins of its counted edges: one entry for each.
-    pub(super) incoming: Vec<NodeId>,
-}
-
-impl Step {
-    pub(super) fn is_parallel(&self) -> bool {
-        self.processor.is_none()
-    }
-
-    /// The router that decides where its outputs go. A parallel node has no output of its own.
-    pub(super) fn router(&self) -> Option<&dyn ConditionalRouter> {
-        let processor = self.processor.as_ref()?;
-        self.given.as_deref().or_else(|| processor.router())
     }
 }
 
@@ -212,7 +177,8 @@ impl WorkflowBuilder {
         count_incoming(&mut steps, &numbers);
         let findings = check::graph(&steps, &numbers, start);
         let (merge, step_limit) = (self.merge, self.step_limit);
-        Ok(Workflow { plan: Arc::new(Plan { steps, numbers, start, merge, step_limit, findings }) })
+        let plan = Arc::new(Plan { steps, numbers, start, merge, step_limit });
+        Ok(Workflow { plan, findings: findings.into() })
     }
 
     fn step(&self, node: Node) -> Result<Step, Finding> {
@@ -237,39 +203,6 @@ impl WorkflowBuilder {
         let declared = routes.iter().filter(|route| route.loopback);
         step.loop_backs = declared.flat_map(|route| route.possible(&step.next)).collect();
         Ok(step)
-    }
-}
-
-impl Step {
-    fn empty() -> Self {
-        Step {
-            id: "".into(),
-            next: Vec::new(),
-            processor: None,
-            given: None,
-            time_limit: None,
-            loop_backs: HashSet::new(),
-            incoming: Vec::new(),
-        }
-    }
-
-    /// A router is given that nobody will ask.
-    pub(super) fn has_idle_router(&self) -> bool {
-        self.is_parallel() && self.given.is_some()
-    }
-}
-
-/// Notes at each node where its counted edges come from.
-fn count_incoming(steps: &mut [Step], numbers: &HashMap<NodeId, usize>) {
-    let mut edges = Vec::new();
-    for step in &*steps {
-        let counted = step.next.iter().filter(|to| !step.loop_backs.contains(*to));
-        edges.extend(counted.filter_map(|to| Some((step.id.clone(), *numbers.get(to)?))));
-    }
-    for (from, to) in edges {
-        if let Some(step) = steps.get_mut(to) {
-            step.incoming.push(from);
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 mod graph;
 mod joins;
 
-use super::build::Step;
 use super::node::{Node, NodeId};
+use super::plan::Step;
 use super::processor::ProcessError;
 use super::report::names;
 use super::router::{Route, Target};

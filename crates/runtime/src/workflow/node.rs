@@ -1,6 +1,6 @@
 //! The nodes that a workflow is written down as, each with the nodes that come next.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::fmt;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The name of a node. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(from = "String")]
 pub struct NodeId(Arc<str>);
 
 impl NodeId {
@@ -60,12 +61,6 @@ impl fmt::Debug for NodeId {
 impl Serialize for NodeId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for NodeId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(NodeId::from(String::deserialize(deserializer)?))
     }
 }
 

@@ -4,12 +4,15 @@
 //! and all its consequences before the next delivery. Only the children of a parallel node run side
 //! by side, as tasks of their own; dropping the run ends them.
 
-use super::build::{Plan, Step, Workflow};
+use super::build::Workflow;
 use super::merge::Arrival;
 use super::node::NodeId;
-use super::processor::{Call, ProcessError, Processor};
+use super::plan::{Plan, Step};
+use super::processor::{Call, Processor};
 use super::report::{Delivery, Failure, FailureKind, Report, Stall, names};
 use super::rounds::Rounds;
+use crate::task;
+use rulec::internals::host::panic_text;
 use serde_json::Value;
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -67,8 +70,8 @@ struct Parcel {
     loop_back: bool,
 }
 
-/// Why a node delivers nothing.
-type Fault = (FailureKind, String);
+/// The reason why a node delivers nothing.
+type NodeError = (FailureKind, String);
 
 impl Run<'_> {
     async fn all(mut self, input: Value) -> Report {
@@ -128,8 +131,8 @@ impl Run<'_> {
         let id = &plan.steps.get(number)?.id;
         match guarded(|| plan.merge.merge(id, inputs)) {
             Ok(merged) => Some((number, merged)),
-            Err(fault) => {
-                self.fail(id, fault);
+            Err(error) => {
+                self.fail(id, error);
                 None
             }
         }
@@ -190,7 +193,7 @@ impl Run<'_> {
     }
 
     /// Asks where an output goes.
-    fn settle(&mut self, number: usize, result: Result<Value, Fault>) -> Option<Outgoing> {
+    fn settle(&mut self, number: usize, result: Result<Value, NodeError>) -> Option<Outgoing> {
         let step = self.plan.steps.get(number)?;
         let routed = result.and_then(|output| {
             let Some(router) = step.router() else { return Ok((output, step.next.clone(), false)) };
@@ -202,8 +205,8 @@ impl Run<'_> {
         });
         let (mut output, targets, loop_back) = match routed {
             Ok(routed) => routed,
-            Err(fault) => {
-                self.fail(&step.id, fault);
+            Err(error) => {
+                self.fail(&step.id, error);
                 return None;
             }
         };
@@ -217,7 +220,7 @@ impl Run<'_> {
         Some(Outgoing { from: step.id.clone(), targets: targets.into_iter(), output, loop_back })
     }
 
-    fn fail(&mut self, node: &NodeId, (kind, message): Fault) {
+    fn fail(&mut self, node: &NodeId, (kind, message): NodeError) {
         warn!(%node, ?kind, %message, "failed");
         self.report.failures.push(Failure { node: node.clone(), kind, message });
     }
@@ -249,7 +252,7 @@ struct Job {
 }
 
 impl Job {
-    async fn run(self) -> Result<Value, Fault> {
+    async fn run(self) -> Result<Value, NodeError> {
         let Job { processor, call, input, limit } = self;
         let work = async { processor.process(&call, input).await };
         let limited = async {
@@ -260,7 +263,7 @@ impl Job {
         };
         match unwinding(limited).await {
             Ok(Some(Ok(output))) => Ok(output),
-            Ok(Some(Err(error))) => Err((FailureKind::Error, with_causes(&error))),
+            Ok(Some(Err(error))) => Err((FailureKind::Error, task::chain(&*error))),
             Ok(None) => {
                 let limit = limit.unwrap_or_default().as_millis();
                 Err((FailureKind::TimeLimit, format!("it took longer than its limit of {limit} ms")))
@@ -270,7 +273,7 @@ impl Job {
     }
 }
 
-async fn one_by_one(jobs: Vec<Job>) -> Vec<Result<Value, Fault>> {
+async fn one_by_one(jobs: Vec<Job>) -> Vec<Result<Value, NodeError>> {
     let mut results = Vec::with_capacity(jobs.len());
     for job in jobs {
         results.push(job.run().await);
@@ -279,9 +282,9 @@ async fn one_by_one(jobs: Vec<Job>) -> Vec<Result<Value, Fault>> {
 }
 
 /// Runs the jobs as tasks of their own; the results stand in the order of the jobs.
-async fn side_by_side(jobs: Vec<Job>) -> Vec<Result<Value, Fault>> {
+async fn side_by_side(jobs: Vec<Job>) -> Vec<Result<Value, NodeError>> {
     let lost = || Err((FailureKind::Error, "its task was ended from outside".to_owned()));
-    let mut results: Vec<Result<Value, Fault>> = jobs.iter().map(|_| lost()).collect();
+    let mut results: Vec<Result<Value, NodeError>> = jobs.iter().map(|_| lost()).collect();
     let mut tasks = JoinSet::new();
     for (place, job) in jobs.into_iter().enumerate() {
         tasks.spawn(async move { (place, job.run().await) }.in_current_span());
@@ -308,22 +311,6 @@ async fn unwinding<T>(future: impl Future<Output = T>) -> Result<T, Box<dyn Any 
 }
 
 /// Calls code of the embedding program.
-fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
+fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, NodeError> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| (FailureKind::Panic, panic_text(&*panic)))
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", text.unwrap_or("no message"))
-}
-
-/// An error and what caused it, in one line.
-fn with_causes(error: &ProcessError) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

@@ -1,7 +1,7 @@
 //! The workflow as petgraph sees it: nodes by number, and the edges that outputs can take.
 
-use super::super::build::Step;
 use super::super::node::NodeId;
+use super::super::plan::Step;
 use super::super::router::{Route, Target};
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::algo::{astar, has_path_connecting, kosaraju_scc};

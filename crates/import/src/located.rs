@@ -1,8 +1,10 @@
 //! JSON with its path, so that whatever is refused can be named by its place.
 
+use super::write::{is_name, shown, string};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// A step from a value to one inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +22,10 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// The same, with the name of what it is about: the first of `keys` that `node` has.
-    pub(super) fn of(self, what: &str, node: &Node<'_>, keys: &[&str]) -> Refusal {
+    pub(super) fn of(self, what: &str, node: &Located<'_>, keys: &[&str]) -> Refusal {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {
-            Some(name) => format!("{what} {}: {}", super::write::shown(name), self.message),
+            Some(name) => format!("{what} {}: {}", shown(name), self.message),
             None => self.message,
         };
         Refusal { message, ..self }
@@ -35,20 +37,20 @@ pub(super) type Read<T> = Result<T, Refusal>;
 
 /// A JSON value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Node<'j> {
+pub(super) struct Located<'j> {
     pub(super) value: &'j Json,
     steps: Vec<Step>,
 }
 
-impl<'j> Node<'j> {
+impl<'j> Located<'j> {
     pub(super) fn root(value: &'j Json) -> Self {
-        Node { value, steps: Vec::new() }
+        Located { value, steps: Vec::new() }
     }
 
     fn child(&self, step: Step, value: &'j Json) -> Self {
         let mut steps = self.steps.clone();
         steps.push(step);
-        Node { value, steps }
+        Located { value, steps }
     }
 
     pub(super) fn refuse<T>(&self, message: impl Into<String>) -> Read<T> {
@@ -70,7 +72,7 @@ impl<'j> Node<'j> {
     }
 
     /// The elements of a list.
-    pub(super) fn list(&self, wanted: &str) -> Read<Vec<Node<'j>>> {
+    pub(super) fn list(&self, wanted: &str) -> Read<Vec<Located<'j>>> {
         let list = self.wanted(self.value.as_array(), &format!("a list of {wanted}"))?;
         Ok(list.iter().enumerate().map(|(at, value)| self.child(Step::Index(at), value)).collect())
     }
@@ -81,7 +83,7 @@ impl<'j> Node<'j> {
 
     /// The texts of a list.
     pub(super) fn texts(&self) -> Read<Vec<&'j str>> {
-        self.list("texts")?.iter().map(Node::text).collect()
+        self.list("texts")?.iter().map(Located::text).collect()
     }
 
     pub(super) fn bool(&self) -> Read<bool> {
@@ -101,34 +103,49 @@ impl<'j> Node<'j> {
 
 /// A JSON object that knows which of its keys were looked at.
 pub(super) struct Object<'j> {
-    pub(super) node: Node<'j>,
+    pub(super) node: Located<'j>,
     map: &'j Map<String, Json>,
     used: RefCell<BTreeSet<String>>,
 }
 
 impl<'j> Object<'j> {
     /// A member; one that is null counts as absent.
-    pub(super) fn get(&self, key: &str) -> Option<Node<'j>> {
+    pub(super) fn get(&self, key: &str) -> Option<Located<'j>> {
         self.raw(key).filter(|node| !node.value.is_null())
     }
 
     /// A member, null or not.
-    pub(super) fn raw(&self, key: &str) -> Option<Node<'j>> {
+    pub(super) fn raw(&self, key: &str) -> Option<Located<'j>> {
         self.used.borrow_mut().insert(key.to_owned());
         let value = self.map.get(key)?;
         Some(self.node.child(Step::Key(key.to_owned()), value))
     }
 
     /// A member that must be there.
-    pub(super) fn need(&self, key: &str, of: &str) -> Read<Node<'j>> {
+    pub(super) fn need(&self, key: &str, of: &str) -> Read<Located<'j>> {
         match self.get(key) {
             Some(node) => Ok(node),
             None => self.node.refuse(format!("{of} needs `{key}`")),
         }
     }
 
+    /// A text that may be absent.
+    pub(super) fn text(&self, key: &str) -> Read<Option<&'j str>> {
+        self.get(key).map(|node| node.text()).transpose()
+    }
+
+    /// True or false, or what holds where neither is said.
+    pub(super) fn bool(&self, key: &str, otherwise: bool) -> Read<bool> {
+        self.get(key).map_or(Ok(otherwise), |node| node.bool())
+    }
+
+    /// The elements of a list, none where it is absent.
+    pub(super) fn list(&self, key: &str, wanted: &str) -> Read<Vec<Located<'j>>> {
+        self.get(key).map_or(Ok(Vec::new()), |node| node.list(wanted))
+    }
+
     /// Every member, in the order of the keys.
-    pub(super) fn members(&self) -> Vec<(&'j str, Node<'j>)> {
+    pub(super) fn members(&self) -> Vec<(&'j str, Located<'j>)> {
         self.map
             .iter()
             .map(|(key, value)| (key.as_str(), self.node.child(Step::Key(key.clone()), value)))
@@ -136,7 +153,7 @@ impl<'j> Object<'j> {
     }
 
     /// The members that nobody looked at.
-    pub(super) fn rest(&self) -> Vec<(&'j str, Node<'j>)> {
+    pub(super) fn rest(&self) -> Vec<(&'j str, Located<'j>)> {
         let used = self.used.borrow();
         self.members().into_iter().filter(|(key, _)| !used.contains(*key)).collect()
     }
@@ -168,11 +185,11 @@ pub(super) fn dotted(steps: &[Step]) -> String {
     for step in steps {
         match step {
             Step::Index(at) => path.push_str(&format!("[{at}]")),
-            Step::Key(key) if super::write::is_name(key) => {
+            Step::Key(key) if is_name(key) => {
                 path.push_str(if path.is_empty() { "" } else { "." });
                 path.push_str(key);
             }
-            Step::Key(key) => path.push_str(&format!("[{}]", super::write::string(key))),
+            Step::Key(key) => path.push_str(&format!("[{}]", string(key))),
         }
     }
     path
@@ -180,95 +197,18 @@ pub(super) fn dotted(steps: &[Step]) -> String {
 
 /// Line and column, from 1, of the value that `steps` lead to in a text that is sound JSON.
 pub(super) fn locate(text: &str, steps: &[Step]) -> Option<(usize, usize)> {
-    let mut scan = Scan { text, at: 0 };
+    let mut found = serde_json::from_str::<&RawValue>(text).ok()?.get();
     for step in steps {
-        scan.space();
-        match step {
-            Step::Index(index) => {
-                scan.at += 1;
-                for _ in 0..*index {
-                    scan.value()?;
-                    scan.space();
-                    scan.at += 1;
-                }
-            }
-            Step::Key(wanted) => loop {
-                scan.at += 1;
-                scan.space();
-                let start = scan.at;
-                scan.value()?;
-                let key: String = serde_json::from_str(text.get(start..scan.at)?).ok()?;
-                scan.space();
-                scan.at += 1;
-                if key == *wanted {
-                    break;
-                }
-                scan.value()?;
-                scan.space();
-                if scan.byte()? != b',' {
-                    return None;
-                }
-            },
-        }
+        let inner = match step {
+            Step::Index(index) => serde_json::from_str::<Vec<&RawValue>>(found).ok()?.get(*index).copied(),
+            Step::Key(key) => serde_json::from_str::<HashMap<String, &RawValue>>(found).ok()?.remove(key),
+        };
+        found = inner?.get();
     }
-    scan.space();
-    let before = text.get(..scan.at)?;
+    // What was found is a part of the text.
+    let before = text.get(..found.as_ptr().addr() - text.as_ptr().addr())?;
     let line = 1 + before.matches('\n').count();
     Some((line, 1 + before.chars().rev().take_while(|c| *c != '\n').count()))
-}
-
-/// A walk over sound JSON that looks at no more than where values end.
-struct Scan<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl Scan<'_> {
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn space(&mut self) {
-        while self.byte().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.at += 1;
-        }
-    }
-
-    /// Moves past one value.
-    fn value(&mut self) -> Option<()> {
-        self.space();
-        let mut depth = 0usize;
-        loop {
-            match self.byte()? {
-                b'"' => {
-                    self.at += 1;
-                    while self.byte()? != b'"' {
-                        self.at += if self.byte()? == b'\\' { 2 } else { 1 };
-                    }
-                    self.at += 1;
-                }
-                b'[' | b'{' => {
-                    depth += 1;
-                    self.at += 1;
-                }
-                b']' | b'}' => {
-                    depth = depth.checked_sub(1)?;
-                    self.at += 1;
-                }
-                b',' | b':' if depth > 0 => self.at += 1,
-                byte if byte.is_ascii_whitespace() => self.at += 1,
-                _ => {
-                    let end = |byte: u8| byte.is_ascii_whitespace() || b",:]}".contains(&byte);
-                    while self.byte().is_some_and(|byte| !end(byte)) {
-                        self.at += 1;
-                    }
-                }
-            }
-            if depth == 0 {
-                return Some(());
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -279,11 +219,11 @@ mod tests {
     fn places_are_found_by_their_path() {
         let text = "{\"a\": [1, {\"b \\\" c\": [\n  \"x,]\", {}, 3\n]}],\n \"d\": null}";
         let value: Json = serde_json::from_str(text).unwrap();
-        let root = Node::root(&value);
+        let root = Located::root(&value);
         let object = root.object("it").unwrap();
         let inner = object.get("a").unwrap().list("x").unwrap()[1].object("it").unwrap();
         let list = inner.get("b \" c").unwrap().list("x").unwrap();
-        let place = |node: &Node| (dotted(&node.steps), locate(text, &node.steps).unwrap());
+        let place = |node: &Located| (dotted(&node.steps), locate(text, &node.steps).unwrap());
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
         assert_eq!(place(&object.raw("d").unwrap()), ("d".to_owned(), (4, 7)));
         assert_eq!(place(&root), (String::new(), (1, 1)));
