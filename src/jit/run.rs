@@ -1,7 +1,6 @@
 //! Decisions by compiled code.
 
-use super::code::JitCode;
-use super::helpers::Machine;
+use super::code::{JitCode, Machine};
 use super::lower::Answer;
 use crate::bytecode::instr::Instr;
 use crate::decision::Choice;
@@ -71,12 +70,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         (0..routes).filter_map(|position| self.route(entry, position)).collect()
     }
 
-    /// Whether the condition of the route at a position of a table's order holds.
-    pub fn run_route(&mut self, table: TableId, position: usize) -> bool {
-        self.route(table, position).is_some()
-    }
-
-    fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
+    /// The route at a position of a table's order, when its condition holds.
+    pub(super) fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
         let chunk = self.code.bytecode().chunk();
         let code = chunk.tables.get(table.index())?.routes.get(position)?;
         let segments = self.code.segments(table.index());
@@ -104,7 +99,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Where the answer of a segment leads: often into the next one.
+    /// The end to which the answer of a segment leads, often through the next segments.
     #[inline(never)]
     fn go_on(&mut self, table: TableId, mut segment: usize, mut answer: Answer) -> End<Place> {
         loop {
