@@ -251,47 +251,10 @@ impl_codec!(struct TextForm { mode, text });
 impl_codec!(struct Key { table, posting });
 impl_codec!(struct TableIndex { lists, postings, residual, subjects, attributes, linear, indexed });
 impl_codec!(enum PostingList { 0 Range { start, end }, 1 Bitmap(bitmap) });
-
-impl Codec for Posting {
-    fn write(&self, to: &mut Writer) {
-        self.rank.write(to);
-        self.guards.iter().for_each(|guard| guard.write(to));
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Posting { rank: u32::read(from)?, guards: [Guard::read(from)?, Guard::read(from)?] })
-    }
-}
-
+impl_codec!(struct Posting { rank, guards });
 impl_codec!(struct Guard { attribute, from, to });
 impl_codec!(struct Lists { ends, items });
-
-impl Codec for AttributeIndex {
-    fn write(&self, to: &mut Writer) {
-        let AttributeIndex { operand, form, classes, keys, elements } = self;
-        operand.write(to);
-        form.write(to);
-        classes.write(to);
-        keys.write(to);
-        let mut elements: Vec<(&Box<str>, &Box<[u32]>)> = elements.iter().collect();
-        elements.sort_unstable();
-        to.number(elements.len() as u64);
-        for (text, keys) in elements {
-            text.write(to);
-            keys.write(to);
-        }
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(AttributeIndex {
-            operand: Codec::read(from)?,
-            form: Codec::read(from)?,
-            classes: Codec::read(from)?,
-            keys: Codec::read(from)?,
-            elements: Vec::<(Box<str>, Box<[u32]>)>::read(from)?.into_iter().collect(),
-        })
-    }
-}
+impl_codec!(struct AttributeIndex { operand, form, classes, keys, elements });
 
 impl Codec for Index {
     fn write(&self, to: &mut Writer) {
