@@ -73,19 +73,23 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// The route at a position of a table's order, when its condition holds.
     pub(super) fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
         let chunk = self.code.bytecode().chunk();
-        let code = chunk.tables.get(table.index())?.routes.get(position)?;
-        let segments = self.code.segments(table.index());
-        let segment =
-            segments.partition_point(|segment| segment.first as usize <= position).checked_sub(1)?;
-        let first = segments.get(segment)?.first as usize;
-        match Answer::unpack(self.enter(segment, table.index(), position - first, true)?) {
+        chunk.tables.get(table.index())?.routes.get(position)?;
+        let (segment, within) = self.segment_of((table, position as u32))?;
+        match Answer::unpack(self.enter(segment, table.index(), within, true)?) {
             Answer::Choose(route) => Some(route),
-            Answer::Goto(_) => match chunk.instrs.get((code.end as usize).checked_sub(1)?) {
-                Some(Instr::Goto { route, .. }) => Some(*route),
+            Answer::Goto(_) => match self.jump(table, position as u32) {
+                End::Goto { route, .. } => Some(route),
                 _ => None,
             },
             _ => None,
         }
+    }
+
+    /// The segment that holds a place, and the position within it.
+    fn segment_of(&self, (table, position): Place) -> Option<(usize, usize)> {
+        let segments = self.code.segments(table.index());
+        let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
+        Some((at, (position - segments.get(at)?.first) as usize))
     }
 
     /// Searches a table from its first route on.
@@ -137,12 +141,11 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
         (table, 0)
     }
 
-    fn search(&mut self, (table, from): Place) -> End<Place> {
-        let segments = self.code.segments(table.index());
-        let at = segments.partition_point(|segment| segment.first <= from).saturating_sub(1);
-        let from = from - segments.get(at).map_or(from, |segment| segment.first);
-        match self.enter(at, table.index(), from as usize, false) {
-            Some(answer) => self.go_on(table, at, Answer::unpack(answer)),
+    fn search(&mut self, place: Place) -> End<Place> {
+        let Some((segment, from)) = self.segment_of(place) else { return End::Nothing };
+        let table = place.0;
+        match self.enter(segment, table.index(), from, false) {
+            Some(answer) => self.go_on(table, segment, Answer::unpack(answer)),
             None => End::Nothing,
         }
     }
