@@ -42,7 +42,8 @@ impl JitCode {
     }
 
     /// Readies a decision over whatever gives the slots their values.
-    pub fn over<'a, M: Message<'a> + 'a>(
+    #[cfg(test)]
+    pub(super) fn over<'a, M: Message<'a> + 'a>(
         &'a self,
         hosts: &'a [Host],
         message: M,
