@@ -118,7 +118,7 @@ impl Session {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "jit"))]
 impl Session {
     /// The engine that decides for the next prepared message.
     pub(super) fn slots_backend(&mut self) -> Backend {
