@@ -99,7 +99,7 @@ pub fn write(
     let content = writer.into_bytes();
 
     let mut body = Writer::default();
-    for numbered in COUNTED {
+    for numbered in counted() {
         body.number(counts.of(numbered) as u64);
     }
     body.number(conditions.bytes().len() as u64);
@@ -119,16 +119,9 @@ pub fn write(
 }
 
 /// The things that conditions refer to, counted before them.
-const COUNTED: [Numbered; 8] = [
-    Numbered::File,
-    Numbered::Slot,
-    Numbered::Let,
-    Numbered::Extern,
-    Numbered::Table,
-    Numbered::Rule,
-    Numbered::Flow,
-    Numbered::Value,
-];
+fn counted() -> impl Iterator<Item = Numbered> {
+    std::iter::once(Numbered::File).chain(Numbered::OF_PROGRAM)
+}
 
 /// Reads an artifact; without comparing its content with its hash when that is not wanted.
 ///
@@ -141,7 +134,7 @@ pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError
     }
     let mut reader = Reader::new(body, Counts::default());
     let mut counts = Counts::default();
-    for numbered in COUNTED {
+    for numbered in counted() {
         // Each takes a byte at least of what follows.
         counts = counts.with(numbered, reader.count()?);
     }

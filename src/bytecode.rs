@@ -67,7 +67,7 @@ impl Bytecode {
         &self.chunk
     }
 
-    /// Returns what was built from it.
+    /// The structures that were built from its constants.
     pub fn pools(&self) -> &Pools {
         &self.pools
     }

@@ -44,6 +44,19 @@ pub enum Numbered {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([u32; 8]);
 
+impl Numbered {
+    /// The things that a program counts before it is read.
+    pub const OF_PROGRAM: [Numbered; 7] = [
+        Numbered::Slot,
+        Numbered::Let,
+        Numbered::Extern,
+        Numbered::Table,
+        Numbered::Rule,
+        Numbered::Flow,
+        Numbered::Value,
+    ];
+}
+
 impl Counts {
     /// Sets how many there are of something.
     #[must_use]

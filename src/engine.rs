@@ -292,7 +292,7 @@ impl Rules {
         workspace::with_thread(|workspace, _| work(workspace))
     }
 
-    /// Returns how each rule is found, for tools.
+    /// The plan by which each rule is found, for tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan(self.set().normal(), self.set().bytecode.chunk())

@@ -3,11 +3,13 @@
 
 use crate::sema::hir::ExternId;
 use crate::ty::KindSet;
-use crate::value::{Value, identical};
+use crate::value::{Value, identical, parse_datetime};
 use bumpalo::Bump;
+use hashbrown::HashTable;
 use serde_json::Value as Json;
+use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 /// A host function: borrowed arguments in, a JSON value or an error text out.
@@ -42,7 +44,7 @@ pub struct HostFailure {
 /// The calls of one decision.
 pub struct HostCalls<'a> {
     hosts: &'a [Host],
-    made: Vec<(ExternId, &'a [Value<'a>], Value<'a>)>,
+    made: Made<'a>,
     /// The calls that failed.
     pub failures: Vec<HostFailure>,
     /// The time spent in host functions.
@@ -52,21 +54,16 @@ pub struct HostCalls<'a> {
 impl<'a> HostCalls<'a> {
     /// No call yet. `hosts` stand in the order of the program's externs.
     pub fn new(hosts: &'a [Host]) -> Self {
-        HostCalls { hosts, made: Vec::new(), failures: Vec::new(), elapsed: Duration::ZERO }
+        HostCalls { hosts, made: Made::Few(Vec::new()), failures: Vec::new(), elapsed: Duration::ZERO }
     }
 
     /// Calls a function, or answers from an equal earlier call of this decision.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
-        let same = |(other, given, _): &&(ExternId, &[Value], Value)| {
-            *other == id
-                && given.len() == args.len()
-                && given.iter().zip(args).all(|(a, b)| a.kind() == b.kind() && identical(*a, *b))
-        };
-        if let Some((_, _, result)) = self.made.iter().find(same) {
-            return *result;
+        if let Some(result) = self.made.result(id, args) {
+            return result;
         }
         let result = self.call_now(id, args, bump);
-        self.made.push((id, bump.alloc_slice_copy(args), result));
+        self.made.add(Call { id, args: bump.alloc_slice_copy(args), result });
         result
     }
 
@@ -86,6 +83,92 @@ impl<'a> HostCalls<'a> {
         };
         self.failures.push(HostFailure { function: host.name.clone(), message });
         Value::Missing
+    }
+}
+
+/// A call that was made.
+struct Call<'a> {
+    id: ExternId,
+    args: &'a [Value<'a>],
+    result: Value<'a>,
+}
+
+impl Call<'_> {
+    /// True when the call is one of that function with equal arguments of the same kinds.
+    fn is(&self, id: ExternId, args: &[Value<'_>]) -> bool {
+        self.id == id
+            && self.args.len() == args.len()
+            && self.args.iter().zip(args).all(|(a, b)| a.kind() == b.kind() && identical(*a, *b))
+    }
+}
+
+/// The calls that were made: compared one by one, or by their hash when they are many, as they are when
+/// the elements of a payload are judged.
+enum Made<'a> {
+    Few(Vec<Call<'a>>),
+    Many(Box<HashTable<(u64, Call<'a>)>>),
+}
+
+/// The number of calls that are compared one by one.
+const FEW: usize = 8;
+
+impl<'a> Made<'a> {
+    /// The result of an equal call.
+    fn result(&self, id: ExternId, args: &[Value<'_>]) -> Option<Value<'a>> {
+        match self {
+            Made::Few(calls) => calls.iter().find(|call| call.is(id, args)).map(|call| call.result),
+            Made::Many(calls) => {
+                calls.find(hash(id, args), |(_, call)| call.is(id, args)).map(|(_, call)| call.result)
+            }
+        }
+    }
+
+    fn add(&mut self, call: Call<'a>) {
+        match self {
+            Made::Few(calls) if calls.len() < FEW => calls.push(call),
+            Made::Few(calls) => {
+                let calls = std::mem::take(calls);
+                *self = Made::Many(Box::default());
+                calls.into_iter().chain([call]).for_each(|call| self.add(call));
+            }
+            Made::Many(calls) => {
+                let hash = hash(call.id, call.args);
+                calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
+            }
+        }
+    }
+}
+
+/// The hash of a call, by a key of this process: messages come from outside.
+fn hash(id: ExternId, args: &[Value<'_>]) -> u64 {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
+}
+
+/// The hash of a value: the same for all that are [`identical`].
+fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
+    match value {
+        Value::Missing => 0,
+        Value::Bool(value) => key.hash_one(value),
+        // An integer may be identical to a float, and zero is to its negative.
+        Value::Int(value) => key.hash_one((value as f64 + 0.0).to_bits()),
+        Value::Float(value) => key.hash_one((value + 0.0).to_bits()),
+        // A text may be identical to the time it stands for.
+        Value::Str(text) => match parse_datetime(text) {
+            Some(time) => key.hash_one(time.unix_timestamp_nanos()),
+            None => key.hash_one(text),
+        },
+        Value::DateTime(time) => key.hash_one(time.unix_timestamp_nanos()),
+        Value::JsonList(_) | Value::List(_) => {
+            let elements = value.elements().into_iter().flatten();
+            elements.fold(1, |sum, element| key.hash_one((sum, hash_value(key, element))))
+        }
+        // The keys may stand in any order.
+        Value::Dict(_) | Value::Entries(_) => {
+            let entries = value.entries().into_iter().flatten();
+            let entries = entries.map(|(name, value)| key.hash_one((name, hash_value(key, value))));
+            entries.fold(2, u64::wrapping_add)
+        }
     }
 }
 
@@ -115,5 +198,57 @@ fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
             Value::Float(value) => Value::Float(value),
             _ => Value::Missing,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn identical_values_have_the_same_hash() {
+        let bump = Bump::new();
+        let time = parse_datetime("2024-05-01T12:00:00+02:00").expect("a time");
+        let pairs = [
+            (Value::Int(3), Value::Float(3.0)),
+            (Value::Float(0.0), Value::Float(-0.0)),
+            (Value::Str("2024-05-01T10:00:00Z"), Value::DateTime(time)),
+        ];
+        for (a, b) in pairs {
+            let (a_list, b_list) = (Value::list_in(&bump, [a, a]), Value::list_in(&bump, [b, a]));
+            let a_dict = Value::dict_in(&bump, [("x", a), ("y", a_list)]);
+            let b_dict = Value::dict_in(&bump, [("x", b), ("y", b_list)]);
+            for (a, b) in [(a, b), (a_list, b_list), (a_dict, b_dict)] {
+                assert!(identical(a, b), "{a:?} {b:?}");
+                assert_eq!(hash(ExternId(0), &[a]), hash(ExternId(0), &[b]), "{a:?} {b:?}");
+            }
+        }
+        let (one, other) = (json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}));
+        let [one, other] = [&one, &other].map(|json| hash(ExternId(0), &[Value::from_json(json)]));
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn a_call_is_made_once_however_many_are() {
+        let made = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counter = Arc::clone(&made);
+        let function: HostFn = Arc::new(move |args| {
+            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(json!(args.len()))
+        });
+        let host = Host { name: "f".into(), result: KindSet::of(crate::ty::Kind::Int), function };
+        let (hosts, bump) = ([host.clone(), host], Bump::new());
+        let mut calls = HostCalls::new(&hosts);
+        for _ in 0..2 {
+            for id in 0..2 {
+                for n in 0..50 {
+                    let args = [Value::Int(n), Value::Float(n as f64), Value::Str("x")];
+                    let result = calls.call(ExternId(id), &args[..=n as usize % 3], &bump);
+                    assert_eq!(result.to_json(), json!(n % 3 + 1));
+                }
+            }
+        }
+        assert_eq!(made.load(std::sync::atomic::Ordering::Relaxed), 100);
     }
 }

@@ -66,27 +66,27 @@ pub struct Index {
     pub keys: Vec<Key>,
     /// For each predicate the literals that tell its answer once its subject has been scanned.
     pub literals: Vec<Option<Literals>>,
-    /// How many literals all subjects have.
+    /// The number of literals of all subjects.
     pub literal_count: u32,
-    /// How many texts a decision keeps prepared: those of [`Chunk::texts`], then the index's own.
+    /// The number of texts a decision keeps prepared: those of [`Chunk::texts`], then the index's own.
     pub texts: u32,
 }
 
 impl Index {
-    /// Whether an index could be of use to any table: whether it is worth building.
+    /// True when an index could be of use to some table, and is worth building.
     pub fn is_worthwhile(normal: &Normal) -> bool {
         let costs = |routes: &Vec<NRoute>| cost::linear(normal, routes.iter().map(|route| route.cond));
         normal.tables.iter().any(|routes| costs(routes) > cost::LOOKUP + cost::VALUE)
     }
 
-    /// Whether the index may belong to a chunk: a decision keeps no more texts than have a use.
+    /// True when the index may belong to a chunk: a decision keeps no more texts than have a use.
     pub fn fits(&self, chunk: &Chunk) -> bool {
         let forms: usize = self.subjects.iter().map(|subject| subject.forms.len()).sum();
         self.tables.len() == chunk.tables.len()
             && self.texts as usize <= chunk.texts.len() + self.attributes.len() + forms
     }
 
-    /// Whether deciding by a table is faster with the index than without.
+    /// True when deciding by a table is faster with the index than without.
     pub fn serves(&self, table: TableId) -> bool {
         self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)
     }
@@ -95,7 +95,7 @@ impl Index {
 /// A text that is scanned.
 #[derive(Debug)]
 pub struct SubjectIndex {
-    /// Where the text comes from.
+    /// The source of the text.
     pub operand: Operand,
     /// The forms in which it is scanned, where they differ.
     pub forms: Vec<TextForm>,
@@ -110,7 +110,7 @@ pub struct SubjectIndex {
 /// A form in which a text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
-    /// How it is prepared.
+    /// The mode in which it is prepared.
     pub mode: TextMode,
     /// The number under which the decision keeps it prepared; [`UNKEPT`](crate::text::prepared::UNKEPT) for a text read as it is.
     pub text: u32,
@@ -119,9 +119,9 @@ pub struct TextForm {
 /// A value that is looked up.
 #[derive(Debug)]
 pub struct AttributeIndex {
-    /// Where it comes from.
+    /// The source of the value.
     pub operand: Operand,
-    /// How texts are prepared.
+    /// The form in which its texts are prepared.
     pub form: TextForm,
     /// The equivalence classes of values.
     pub classes: Classes,
@@ -153,9 +153,9 @@ pub struct TableIndex {
     pub subjects: Vec<u32>,
     /// The attributes through which its keys are looked for.
     pub attributes: Vec<u32>,
-    /// What a decision costs by trying the routes one by one: a guess in nanoseconds.
+    /// The cost of a decision that tries the routes one by one: a guess in nanoseconds.
     pub linear: f64,
-    /// What it costs with the index.
+    /// The cost of a decision with the index.
     pub indexed: f64,
 }
 
@@ -186,7 +186,7 @@ pub enum PostingList {
 pub struct Posting {
     /// Its rank in its table.
     pub rank: u32,
-    /// What rules it out without its condition being tried.
+    /// The guards that rule it out without its condition being tried.
     pub guards: [Guard; 2],
 }
 
@@ -214,7 +214,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// So many lists of the items given with their list's number.
+    /// That many lists, of the items given with their list's number.
     pub fn new(count: usize, mut items: Vec<(u32, u32)>) -> Lists {
         items.sort_unstable();
         let mut ends = vec![0; count];
@@ -240,7 +240,7 @@ impl Lists {
         self.items.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// Whether all lists are empty.
+    /// True when all lists are empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -251,47 +251,10 @@ impl_codec!(struct TextForm { mode, text });
 impl_codec!(struct Key { table, posting });
 impl_codec!(struct TableIndex { lists, postings, residual, subjects, attributes, linear, indexed });
 impl_codec!(enum PostingList { 0 Range { start, end }, 1 Bitmap(bitmap) });
-
-impl Codec for Posting {
-    fn write(&self, to: &mut Writer) {
-        self.rank.write(to);
-        self.guards.iter().for_each(|guard| guard.write(to));
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Posting { rank: u32::read(from)?, guards: [Guard::read(from)?, Guard::read(from)?] })
-    }
-}
-
+impl_codec!(struct Posting { rank, guards });
 impl_codec!(struct Guard { attribute, from, to });
 impl_codec!(struct Lists { ends, items });
-
-impl Codec for AttributeIndex {
-    fn write(&self, to: &mut Writer) {
-        let AttributeIndex { operand, form, classes, keys, elements } = self;
-        operand.write(to);
-        form.write(to);
-        classes.write(to);
-        keys.write(to);
-        let mut elements: Vec<(&Box<str>, &Box<[u32]>)> = elements.iter().collect();
-        elements.sort_unstable();
-        to.number(elements.len() as u64);
-        for (text, keys) in elements {
-            text.write(to);
-            keys.write(to);
-        }
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(AttributeIndex {
-            operand: Codec::read(from)?,
-            form: Codec::read(from)?,
-            classes: Codec::read(from)?,
-            keys: Codec::read(from)?,
-            elements: Vec::<(Box<str>, Box<[u32]>)>::read(from)?.into_iter().collect(),
-        })
-    }
-}
+impl_codec!(struct AttributeIndex { operand, form, classes, keys, elements });
 
 impl Codec for Index {
     fn write(&self, to: &mut Writer) {

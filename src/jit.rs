@@ -3,8 +3,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `lower` | from bytecode to Cranelift's instructions |
-//! | `code` | the finished code, how values lie in memory, the call: all unsafe code there is |
-//! | `helpers` | what compiled code is given, and the functions it calls |
+//! | `code` | the finished code, how values lie in memory, the machine it is given, the call: all unsafe code |
+//! | `helpers` | the functions it calls |
 //! | `run` | decisions by it |
 //! | `bound` | values beside conditions, and bindings that change |
 //!
@@ -23,8 +23,7 @@ mod run;
 mod tests;
 
 pub use bound::BoundMachine;
-pub use code::JitCode;
-pub use helpers::Machine;
+pub use code::{JitCode, Machine};
 
 use crate::bytecode::Bytecode;
 use cranelift_codegen::isa::OwnedTargetIsa;

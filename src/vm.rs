@@ -65,7 +65,7 @@ pub struct Vm<'a, M> {
     /// The elements of the loops, the cached values, then registers.
     values: Vec<Value<'a>>,
     home: &'a mut Vec<Value<'static>>,
-    /// What the lookups work in, until they begin.
+    /// The workspace of the lookups, until they begin.
     workspace: Option<&'a mut Workspace>,
     lookup: Option<Lookup<'a>>,
     always_index: bool,

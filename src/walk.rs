@@ -6,7 +6,7 @@ use crate::decision::{Choice, Chosen};
 use crate::sema::hir::{RuleId, TableId};
 use smallvec::SmallVec;
 
-/// How the search through a table ends; `P` is a place in it, `R` names a rule.
+/// The end of a search through a table; `P` is a place in it, `R` names a rule.
 pub(crate) enum End<P, R = RuleId> {
     /// That of a condition: whether it holds.
     Answer(bool),
@@ -44,13 +44,13 @@ pub(crate) trait Searcher {
     /// The name of a rule.
     type Rule;
 
-    /// Returns where a table begins.
+    /// The place where a table begins.
     fn start(&self, table: TableId) -> Self::Place;
 
     /// Searches a table from a place on.
     fn search(&mut self, from: Self::Place) -> End<Self::Place, Self::Rule>;
 
-    /// Returns whether a table has chosen nothing before in this decision.
+    /// True when a table has chosen nothing before in this decision.
     fn is_exhausted(&self, table: TableId) -> bool;
 
     /// Notes that a table chooses nothing in this decision.
@@ -60,7 +60,7 @@ pub(crate) trait Searcher {
 /// A table that a jump led into.
 struct Frame<P> {
     table: TableId,
-    /// Where to go on when it chooses nothing.
+    /// The place to go on from when it chooses nothing.
     behind: P,
 }
 

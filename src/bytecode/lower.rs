@@ -13,7 +13,7 @@ mod slots;
 mod uses;
 
 use crate::bytecode::Bytecode;
-use crate::bytecode::chunk::{Block, BlockKind, Chunk, NONE, RuleCode, Shared, TableCode};
+use crate::bytecode::chunk::{Block, BlockKind, Chunk, Loop, NONE, RuleCode, Shared, TableCode};
 use crate::bytecode::instr::{BlockId, Instr, On, Pc};
 use crate::sema::hir::{Outcome, Program, TableId};
 use crate::sema::normal::{CondId, NCond, Normal};
@@ -215,9 +215,9 @@ impl Lowering<'_> {
     /// Gives a condition that is worth it a block of its own.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
-        if let NCond::Each { all, list, kinds, body, level } = known_cond(self.normal, id)? {
-            let (all, list, kinds, body, level) = (*all, *list, *kinds, *body, *level);
-            self.add_loop(Part::Cond(cond), list, kinds, body, level, all)?;
+        if let NCond::Each { all, list, kinds, body, level } = *known_cond(self.normal, id)? {
+            let (list, body) = (self.operand(list)?, self.cond_block(body)?);
+            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all })?;
         }
         if self.uses.is_own_cond(cond) {
             let block = self.cond_block(id)?;

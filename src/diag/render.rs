@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// The columns between two stops of a tab.
 const TAB: usize = 4;
 
-/// How diagnostics are rendered.
+/// The settings by which diagnostics are rendered.
 pub struct Renderer<'a> {
     /// The texts they point into.
     pub sources: &'a SourceMap,

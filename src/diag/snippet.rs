@@ -64,7 +64,7 @@ pub(super) fn lines(file: &SourceFile, labels: &[&Label]) -> Vec<Line> {
     shown.collect()
 }
 
-/// Where an offset is shown: what is wrong with the end of a file stands behind its last character,
+/// The offset at which one is shown: an error at the end of a file stands behind its last character,
 /// not on the empty line below it.
 pub fn visible(file: &SourceFile, offset: u32) -> u32 {
     match file.text.ends_with('\n') && offset as usize >= file.text.len() {

@@ -79,7 +79,7 @@ pub(crate) trait Engine {
     fn matched(&mut self, table: TableId) -> Vec<RuleId>;
     /// The values of an outcome, `None` when it has none.
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed>;
-    /// Returns what host functions have done so far.
+    /// The calls of host functions so far; `None` when there were none.
     fn calls(&self) -> Option<Calls>;
 }
 

@@ -39,7 +39,7 @@ pub(super) enum Answer {
     Fixed(Choice),
     /// One by live rules.
     Live {
-        /// The segment that the statement is of; `None` for the rule set itself.
+        /// The segment that the statement is of; `None` for the base.
         segment: Option<Arc<Handle>>,
         /// The statement, by its number there.
         chosen: Option<Chosen>,
@@ -207,7 +207,10 @@ impl Decision {
         tables.into_iter().map(|table| &*program.tables[table.index()].name).collect()
     }
 
-    /// The rule set's generation; that of the last merge for live rules.
+    /// The generation of the rules that decided; for live rules that of [`LiveRules::rules`], which the
+    /// last merge compiled: edits since then do not change it.
+    ///
+    /// [`LiveRules::rules`]: super::LiveRules::rules
     pub fn generation(&self) -> u64 {
         self.rules.generation
     }

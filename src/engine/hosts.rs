@@ -216,34 +216,23 @@ impl Registry {
             diagnostics.push(wrong(format!("the embedding program offers no function `{name}`")).help(help));
             return None;
         };
-        if found.args.len() != declared.params.len() {
-            let message = format!(
-                "`{name}` is declared with {} arguments and registered with {}",
-                declared.params.len(),
-                found.args.len()
-            );
-            diagnostics.push(wrong(message).help("make the declaration and the function agree"));
-            return None;
-        }
-        for ((param, ty), kinds) in declared.params.iter().zip(found.args) {
-            if !ty.kinds.is_subset(*kinds) {
-                let message = format!(
-                    "`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}"
-                );
-                diagnostics.push(wrong(message).help("make the declaration and the function agree"));
-                return None;
-            }
-        }
+        let mut params = declared.params.iter().zip(found.args);
         let wanted = declared.result.kinds;
         let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
-        if !found.result.is_subset(accepted) {
-            let message = format!(
-                "`{name}` is declared to return {}, and the function returns {}",
-                declared.result, found.result
-            );
-            diagnostics.push(wrong(message).help("make the declaration and the function agree"));
-            return None;
-        }
-        Some(Host { name: name.clone(), result: wanted, function: found.function.clone() })
+        let message = if found.args.len() != declared.params.len() {
+            let (declared, registered) = (declared.params.len(), found.args.len());
+            format!("`{name}` is declared with {declared} arguments and registered with {registered}")
+        } else if let Some(((param, ty), kinds)) =
+            params.find(|((_, ty), kinds)| !ty.kinds.is_subset(**kinds))
+        {
+            format!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}")
+        } else if !found.result.is_subset(accepted) {
+            let (result, returned) = (&declared.result, found.result);
+            format!("`{name}` is declared to return {result}, and the function returns {returned}")
+        } else {
+            return Some(Host { name: name.clone(), result: wanted, function: found.function.clone() });
+        };
+        diagnostics.push(wrong(message).help("make the declaration and the function agree"));
+        None
     }
 }

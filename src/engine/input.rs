@@ -1,4 +1,4 @@
-//! What a decision is made about: a message, in one of the forms that engines take.
+//! The message that a decision is made about, in one of the forms that engines take.
 
 use crate::schema::Breach;
 use crate::value::Value;

@@ -56,7 +56,7 @@ use writer::{Edit, Writer};
 /// together, and now and then everything anew, which changes no answer; decisions and edits go on
 /// meanwhile.
 ///
-/// What the compiler was told of the engine counts for what has been merged; with edits the VM decides.
+/// The settings of the compiler count for what has been merged; with edits the VM decides.
 ///
 /// The texts are the truth: after any edits the rules answer as those of the edited files would,
 /// which [`LiveRules::texts`] returns.
@@ -84,7 +84,7 @@ struct Shared {
     writer: Mutex<Writer>,
     /// Told when a merge ends, or compacting.
     idle: Condvar,
-    /// So many edits make a merge worth while; 0 leaves that to the number of routes.
+    /// The number of edits that make a merge worth while; 0 leaves that to the number of routes.
     merge_after: AtomicUsize,
 }
 
@@ -247,7 +247,7 @@ impl LiveRules {
         self.edit(table, Edit::Remove(name))
     }
 
-    /// Whether there is a route of that name in a table.
+    /// True when a table has a route of that name.
     ///
     /// # Errors
     /// When there is no such table.
@@ -290,7 +290,7 @@ impl LiveRules {
         self.shared.lock().error.clone()
     }
 
-    /// How many edits have not been merged yet.
+    /// The number of edits that have not been merged yet.
     pub fn pending(&self) -> usize {
         self.shared.lock().edits
     }

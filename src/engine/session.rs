@@ -85,7 +85,7 @@ impl Session {
         self.call().0.decide_record(record)
     }
 
-    /// Returns what [`Session::decide_record`] decides, and nothing else: no arguments are evaluated, and
+    /// The choice that [`Session::decide_record`] makes, and nothing else: no arguments are evaluated, and
     /// calls of host functions are not told of.
     pub fn choose(&mut self, record: &Record<'_>) -> Choice {
         if record.generation != self.rules.generation {
@@ -118,7 +118,7 @@ impl Session {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "jit"))]
 impl Session {
     /// The engine that decides for the next prepared message.
     pub(super) fn slots_backend(&mut self) -> Backend {

@@ -100,7 +100,7 @@ impl Deref for Handle {
     }
 }
 
-/// So many threads have an owner of their own; more share them.
+/// The number of threads that have an owner of their own; more share them.
 const OWNERS: usize = 32;
 
 /// A rule set with its owners, shared by the clones of [`Rules`](super::Rules).

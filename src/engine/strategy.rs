@@ -1,4 +1,4 @@
-//! Which engine decides.
+//! The choice of the engine that decides.
 
 use std::fmt;
 use std::str::FromStr;

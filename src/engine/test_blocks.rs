@@ -11,7 +11,7 @@ use crate::span::Span;
 pub struct TestOutcome {
     /// Its name, which says what it shows.
     pub name: String,
-    /// Where its name stands.
+    /// The span of its name.
     pub span: Span,
     /// True when the expectation was met.
     pub passed: bool,

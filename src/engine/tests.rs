@@ -1,4 +1,4 @@
-//! Which engine decides, and when machine code takes over.
+//! Tests of which engine decides, and when machine code takes over.
 
 use super::{Backend, Compiler, Decision, Indexing, Rules, Session, Tier};
 use serde_json::json;

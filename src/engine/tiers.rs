@@ -1,4 +1,4 @@
-//! Which rule sets are compiled to machine code, and when.
+//! The decision which rule sets are compiled to machine code, and when.
 //!
 //! `auto` begins with the VM. Once a rule set has made [`HOT`] decisions and is small enough for
 //! scanning it to be a good plan at all, a thread in the background compiles it, and decisions run

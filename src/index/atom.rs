@@ -1,4 +1,4 @@
-//! What can be looked up in a message, and the necessary conditions that predicates make of it. A
+//! The atoms that can be looked up in a message, and the necessary conditions that predicates make of them. A
 //! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
 //! true.
 
@@ -30,13 +30,13 @@ pub enum Atom {
 /// A text that is scanned for literals.
 #[derive(Debug)]
 pub struct Subject {
-    /// Where the text comes from.
+    /// The source of the text.
     pub operand: Operand,
     /// A predicate that reads it.
     pub pred: u32,
-    /// Whether the text is folded before it is scanned; literals are then folded too.
+    /// True when the text is folded before it is scanned; literals are then folded too.
     pub fold: bool,
-    /// Whether some literal is looked for in the text as it came, folded or not.
+    /// True when some literal is looked for in the text as it came, folded or not.
     pub plain: bool,
     /// The normalising modes in which it is scanned as well, where that makes a difference.
     pub modes: Vec<TextMode>,
@@ -55,11 +55,11 @@ impl Subject {
 /// A way to look at a value.
 #[derive(Debug)]
 pub struct Attribute {
-    /// Where the value comes from.
+    /// The source of the value.
     pub operand: Operand,
     /// A predicate that reads it.
     pub pred: u32,
-    /// How its texts are prepared.
+    /// The form in which its texts are prepared.
     pub mode: TextMode,
     /// The classes of its values.
     pub classes: Classes,
@@ -72,15 +72,15 @@ pub struct Literals {
     pub subject: u32,
     /// Their numbers there.
     pub numbers: Vec<u32>,
-    /// Whether all are needed, or one.
+    /// True when all are needed, not one.
     pub all: bool,
-    /// Whether what is needed is also enough, in a text of the predicate's own mode.
+    /// True when what is needed is also enough, in a text of the predicate's own mode.
     pub exact: bool,
-    /// Whether that mode leaves texts as they are.
+    /// True when that mode leaves texts as they are.
     pub plain: bool,
 }
 
-/// What an index over a rule set looks up.
+/// The atoms that an index over a rule set looks up.
 #[derive(Debug)]
 pub struct Atoms<'c> {
     /// The bytecode.
@@ -113,7 +113,7 @@ fn operand_key(operand: Operand) -> u64 {
     }
 }
 
-/// Whether an operand can be looked at before it is known that a condition asks for it: it depends
+/// True when an operand can be looked at before it is known that a condition asks for it: it depends
 /// on the message alone, is cheap, and calls nothing of the embedding program.
 fn can_be_looked_at(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
@@ -171,7 +171,7 @@ impl<'c> Atoms<'c> {
         atoms
     }
 
-    /// How likely a message holds an atom of each set: guesses, from what all predicates look for.
+    /// The probability that a message holds an atom of each set: guesses, from what all predicates look for.
     fn likelihoods(&self) -> Vec<f64> {
         let literals = self.literals_by_number();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
@@ -376,7 +376,7 @@ impl<'c> Atoms<'c> {
         Some(self.set(atoms))
     }
 
-    /// Whether all elements of the list on a predicate's right are texts and numbers, and its value
+    /// True when all elements of the list on a predicate's right are texts and numbers, and its value
     /// on the left is none that equals a text in its own way.
     fn only_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
@@ -462,7 +462,7 @@ impl<'c> Atoms<'c> {
     }
 }
 
-/// How likely a text of a sentence or two holds a literal: a guess from its length, in which a
+/// The probability that a text of a sentence or two holds a literal: a guess from its length, in which a
 /// Chinese character counts as a short word.
 fn literal_likelihood(literal: &str) -> f64 {
     let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();

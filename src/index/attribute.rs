@@ -67,7 +67,7 @@ pub struct Members {
     pub texts: Vec<Box<str>>,
     /// The numbers.
     pub numbers: Vec<Number>,
-    /// Whether `false` and `true` are elements.
+    /// Two flags: `false` is an element, `true` is one.
     pub bools: [bool; 2],
 }
 
@@ -204,7 +204,7 @@ impl Classes {
         self.first_number() + 2 * self.numbers.len() as Class + 1
     }
 
-    /// How many values the tests name.
+    /// The number of values that the tests name.
     pub fn named(&self) -> usize {
         self.texts.len() + self.numbers.len()
     }
@@ -226,7 +226,7 @@ impl Classes {
         }
     }
 
-    /// Where a number stands among those of the tests: `2 * i + 1` at the one of that place, even
+    /// The place of a number among those of the tests: `2 * i + 1` at the one of that place, even
     /// numbers between them.
     #[inline(always)]
     fn place(&self, value: Value<'_>) -> Class {
@@ -319,7 +319,7 @@ impl Codec for Classes {
 mod tests {
     use super::*;
 
-    /// What the operators answer.
+    /// The answer of the operators.
     fn expected(test: &Simple, value: Value<'_>) -> Tri {
         match test {
             Simple::Truth => crate::meaning::truth(value),
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// What a class says of a test is what the operators say of every value in it.
+    /// A class answers a test as the operators do for every value in it.
     #[test]
     fn a_class_answers_like_its_values() {
         let members = |texts: &[&str], numbers: &[Number], bools| {

@@ -14,11 +14,11 @@ use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 pub struct Bitmap {
     /// Their ranks in the table, ascending; one with alternatives stands there for each of them.
     pub ranks: Vec<u32>,
-    /// What the attributes say about them.
+    /// The columns of the attributes.
     pub columns: Vec<Column>,
 }
 
-/// What one attribute says about the routes of a bitmap.
+/// The rows of one attribute, which say for each class which routes of a bitmap may hold.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// The attribute.
@@ -59,7 +59,7 @@ impl Bitmap {
         Bitmap { ranks, columns }
     }
 
-    /// How many words a row has: of the last ones no bit is set.
+    /// The number of words of a row: of the last ones no bit is set.
     pub fn words(&self) -> usize {
         words_for(self.ranks.len())
     }
@@ -138,12 +138,12 @@ impl Column {
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// How many bits are set.
+    /// The number of bits that are set.
     fn passing(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// How many rows it has.
+    /// The number of its rows.
     pub fn rows(&self) -> usize {
         self.starts.len()
     }

@@ -34,7 +34,7 @@ const MAX_WAYS: usize = 64;
 /// One way to find a route: sets of which one holds whenever its condition does.
 pub(super) type Way = Vec<SetId>;
 
-/// How a route is found.
+/// The way in which a route is found.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Access {
     /// By keys, of which a message must hold one.
@@ -120,14 +120,14 @@ impl<'n> Builder<'n> {
         way.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
-    /// What following a way costs: how often, times how many routes could be found by it.
+    /// The cost of following a way: how often, times how many routes could be found by it.
     fn cost(&self, way: &Way) -> f64 {
         let cost =
             |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.used[*set as usize]);
         way.iter().map(cost).sum()
     }
 
-    /// How a route is best found.
+    /// The best way to find a route.
     pub(super) fn access(&self, route: &NRoute) -> Access {
         let mut ways = Vec::new();
         self.ways(route.cond, &mut ways);

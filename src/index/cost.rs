@@ -16,9 +16,9 @@ pub const VALUE: f64 = 12.0;
 pub const TRY: f64 = 14.0;
 /// Joining a word of bits.
 pub const WORD: f64 = 0.4;
-/// How much of a table a message passes before a route holds.
+/// The share of a table that a message passes before a route holds.
 const PASSED: f64 = 0.6;
-/// How often a part of a condition leaves the next to be asked.
+/// The share of a condition's parts that leave the next to be asked.
 const GOES_ON: f64 = 0.4;
 
 /// Trying all routes one by one.

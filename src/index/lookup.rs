@@ -36,7 +36,7 @@ pub trait Verifier<'a> {
 pub struct Hit {
     /// Its place in its table.
     pub rank: u32,
-    /// Which it is.
+    /// The route.
     pub route: RuleId,
     /// The table that it jumps to.
     pub goto: Option<TableId>,
@@ -60,7 +60,7 @@ pub struct Workspace {
     hits: RefCell<Vec<u32>>,
     /// The decision that they belong to.
     epoch: Cell<u32>,
-    /// How often lately one of a table's first routes was chosen: beyond [`HOT`] they are verified
+    /// The count of recent choices of one of a table's first routes: beyond [`HOT`] they are verified
     /// before anything is looked up.
     hotness: Cell<u8>,
 }
@@ -70,7 +70,7 @@ const OWN_TEXT: u32 = 1;
 /// Beside a subject's stamp: it was scanned in one form only.
 const ONE_FORM: u32 = 2;
 
-/// So many of a table's routes count as its first.
+/// The number of a table's routes that count as its first.
 const FIRST: u32 = 10;
 /// See [`Workspace::hotness`].
 const HOT: u8 = 8;
@@ -113,7 +113,7 @@ pub struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// Returns whether a table is decided faster with the index than without.
+    /// True when a table is decided faster with the index than without.
     #[inline]
     pub fn serves(&self, table: TableId) -> bool {
         self.index.serves(table)
@@ -206,7 +206,7 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// Returns whether no guard rules a route out.
+    /// True when no guard rules a route out.
     #[inline]
     fn passes<V: Verifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {

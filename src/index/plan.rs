@@ -1,4 +1,4 @@
-//! How each route is found, and why: what `rulec plan` prints. Made anew from the rules when asked
+//! The plan by which each route is found, and why: `rulec plan` prints it. Made anew from the rules when asked
 //! for, so that nothing of it is kept while deciding.
 
 use super::atom::{Atom, Atoms};
@@ -12,23 +12,23 @@ use hashbrown::HashMap;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter, Write};
 
-/// How the routes of a table are found.
+/// The plan of a table: how its routes are found.
 #[derive(Clone, Debug, Serialize)]
 pub struct TablePlan {
     /// The table's number in the program.
     #[serde(skip)]
     pub table: u32,
-    /// Whether decisions use the index.
+    /// True when decisions use the index.
     pub indexed: bool,
-    /// What a decision costs with it: a guess in nanoseconds.
+    /// The cost of a decision with it: a guess in nanoseconds.
     pub index_cost: f64,
-    /// What it costs to try the routes one by one.
+    /// The cost of a decision that tries the routes one by one.
     pub linear_cost: f64,
     /// The routes in the order they are tried.
     pub routes: Vec<RoutePlan>,
 }
 
-/// How a route is found.
+/// The plan of a route: how it is found.
 #[derive(Clone, Debug, Serialize)]
 pub struct RoutePlan {
     /// The route's number in the program.
@@ -45,9 +45,9 @@ pub struct RoutePlan {
 pub enum Found {
     /// Keys: one of them stands in every message that the route holds for.
     Key {
-        /// What is looked up, each as a phrase.
+        /// The keys that are looked up, each as a phrase.
         keys: Vec<String>,
-        /// How many routes the keys lead to.
+        /// The number of routes that the keys lead to.
         posting: usize,
         /// The share of messages that hold one: a guess.
         likelihood: f64,
@@ -67,7 +67,7 @@ pub enum Found {
 /// More alternatives than these are counted, not listed.
 const MAX_SHOWN: usize = 4;
 
-/// How the routes of a program's tables are found.
+/// The plans of a program's tables.
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     let atoms = Atoms::of(chunk);
     let index = super::build(normal, chunk);

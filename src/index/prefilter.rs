@@ -13,15 +13,15 @@ use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
 pub struct Prefilter {
     /// The alternatives: none empty, none within another, sorted. In the predicate's own mode.
     pub literals: Vec<String>,
-    /// Whether the text must be folded for them to be found, beyond what the predicate's mode does.
+    /// True when the text must be folded for them to be found, beyond what the predicate's mode does.
     pub folded: bool,
-    /// Whether holding one is also enough for the predicate to be true.
+    /// True when holding one is also enough for the predicate to be true.
     pub exact: bool,
 }
 
 /// More alternatives than this are not worth looking for on behalf of one expression.
 const MAX_ALTERNATIVES: usize = 64;
-/// How many strings an expression's part may stand for to be kept as such.
+/// The number of strings that an expression's part may stand for to be kept as such.
 const MAX_EXACT: usize = 24;
 /// A class of more characters than this stands for any character.
 const MAX_CLASS: usize = 6;
@@ -62,7 +62,7 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// What either of several predicates requires.
+/// The requirement of either of several predicates.
 fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
@@ -91,7 +91,7 @@ fn minimal(mut literals: Vec<String>) -> Option<Vec<String>> {
     Some(literals)
 }
 
-/// What an expression requires. Expressions that ignore case are read in folded texts.
+/// The requirement of an expression. Expressions that ignore case are read in folded texts.
 fn of_regex(pattern: &str, ignore_case: bool) -> Option<Prefilter> {
     let hir = text::parsed(pattern, ignore_case).ok()?;
     let find = |folded: bool| {
@@ -119,7 +119,7 @@ fn shortest(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
-/// What is known of the texts that a part of an expression matches.
+/// The facts known of the texts that a part of an expression matches.
 struct Known {
     /// All of them, when they are few.
     exact: Option<Vec<String>>,
@@ -143,7 +143,7 @@ impl Known {
     }
 }
 
-/// How telling a set of alternatives is: by its shortest, then by their number. An empty one tells
+/// The selectivity of a set of alternatives: by its shortest, then by their number. An empty one tells
 /// nothing.
 fn better(a: Option<Vec<String>>, b: Option<Vec<String>>) -> Option<Vec<String>> {
     let score = |set: &[String]| (shortest(set).min(8), std::cmp::Reverse(set.len()));

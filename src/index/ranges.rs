@@ -1,4 +1,4 @@
-//! What single values say about a condition: for each attribute, the classes in which it may hold.
+//! The ranges of single values in which a condition may hold: for each attribute, its classes.
 //!
 //! The contract: a condition never holds for a message of which some value's class lies outside. So
 //! what limits a route may rule it out before it is tried, never in.
@@ -11,7 +11,7 @@ use crate::value::Tri;
 /// The ranges of classes in which a condition may hold, in order.
 pub type Ranges = Vec<(Class, Class)>;
 
-/// What the attributes say about one condition: each at most once.
+/// The ranges of the attributes for one condition: each at most once.
 pub type ValueRanges = Vec<(u32, Ranges)>;
 
 /// A condition with more alternatives than these is not taken apart.
@@ -53,7 +53,7 @@ impl<'n> RangeAnalysis<'n> {
         if found.iter().any(Vec::is_empty) { Vec::new() } else { found }
     }
 
-    /// What all must hold of for a condition to hold.
+    /// The conditions that must all hold for a condition to hold.
     fn parts(&self, cond: CondId) -> Vec<CondId> {
         match self.normal.cond(cond) {
             NCond::And(parts) => parts.to_vec(),
@@ -138,7 +138,7 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Whether a condition that looks through one attribute holds for a class; `None` when that depends on
+    /// The truth, for a class, of a condition that looks through one attribute; `None` when it depends on
     /// more than the class.
     fn holds(&self, attribute: u32, cond: CondId, class: Class) -> Option<bool> {
         let all = |parts: &[CondId], short: bool| {

@@ -1,4 +1,4 @@
-//! Which of many literals occur in a text: the part of the index that reads every byte of a message.
+//! The search for many literals in a text: the part of the index that reads every byte of a message.
 //!
 //! A literal is found by a gram, a few bytes of it that are rare in texts. A text is read in three steps,
 //! each of which leaves little to the next, and the first two of which do not branch on what they see,
@@ -46,15 +46,15 @@ pub struct Scanner {
     filter_shift: u32,
     table: Table,
     frequency: Frequency,
-    /// Whether few positions pass the first look.
+    /// True when few positions pass the first look.
     sparse: bool,
-    /// Whether every gram begins where a character does.
+    /// True when every gram begins where a character does.
     aligned: bool,
 }
 
 /// Room for the grams that a block's positions may have, [`BASES`] at most a position.
 const GRAMS: usize = 128;
-/// So many bits of the filter for each slot of the table.
+/// The number of bits of the filter for each slot of the table.
 const FILTER_BITS: usize = 16;
 /// Below this share of positions, whether one of eight passes is a branch that is predicted well.
 const SPARSE: f32 = 0.03;
@@ -115,12 +115,12 @@ impl Scanner {
         self.add(literal)
     }
 
-    /// How many literals there are.
+    /// The number of literals.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there are none.
+    /// True when there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -191,26 +191,20 @@ impl Scanner {
                 false => self.pairs.look::<false>(window, length, self.aligned, &mut positions),
             };
             if count > 0 {
-                self.find(&positions[..count.min(256)], window, text, at, &mut hit);
+                self.find(&positions[..count.min(256)], Block { window, text, at }, &mut hit);
             }
             at += next;
         }
     }
 
-    /// The grams that the positions of a block, which begins at `at`, may have.
+    /// Collects the grams that the positions of a block may have, and has them verified.
     #[inline(always)]
-    fn find(
-        &self,
-        positions: &[u8],
-        window: &[u8; WINDOW],
-        text: &[u8],
-        at: usize,
-        hit: &mut impl FnMut(u32, usize),
-    ) {
+    fn find(&self, positions: &[u8], block: Block<'_>, hit: &mut impl FnMut(u32, usize)) {
         let mut grams = [Gram(0); GRAMS];
         let mut count = 0;
         for &position in positions {
-            let four = window[position.into()..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
+            let four = block.window[position.into()..].first_chunk();
+            let four = four.map_or(0, |four| u32::from_le_bytes(*four));
             // Most have classes of one level, some of two: the second is written, and counted if it is one.
             let (level, rest) = split(self.pairs.classes(four));
             grams[count % GRAMS] = Gram::new(level, position);
@@ -224,11 +218,11 @@ impl Scanner {
                 others = after;
             }
             if count > GRAMS - BASES {
-                self.verify(&mut grams, count, window, text, at, hit);
+                self.verify(&mut grams, count, block, hit);
                 count = 0;
             }
         }
-        self.verify(&mut grams, count, window, text, at, hit);
+        self.verify(&mut grams, count, block, hit);
     }
 
     /// Filters the grams, and compares the literals of those that are left.
@@ -237,9 +231,7 @@ impl Scanner {
         &self,
         grams: &mut [Gram; GRAMS],
         count: usize,
-        window: &[u8; WINDOW],
-        text: &[u8],
-        at: usize,
+        Block { window, text, at }: Block<'_>,
         hit: &mut impl FnMut(u32, usize),
     ) {
         let mut kept = 0;
@@ -282,6 +274,16 @@ impl Codec for Scanner {
         scanner.aligned = bool::read(from)?;
         Ok(scanner)
     }
+}
+
+/// A part of a text that is looked at as a whole.
+#[derive(Clone, Copy)]
+struct Block<'t> {
+    /// Its bytes, with some behind it, or zeros.
+    window: &'t [u8; WINDOW],
+    text: &'t [u8],
+    /// The offset in the text at which it begins.
+    at: usize,
 }
 
 /// A gram to look for: the level above the position in the block.

@@ -96,12 +96,12 @@ impl Texts {
         self.slots[at] = slot;
     }
 
-    /// How many there are.
+    /// The number of texts.
     pub fn len(&self) -> usize {
         self.short + self.long.len()
     }
 
-    /// Whether there are none.
+    /// True when there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -116,13 +116,7 @@ impl Codec for Texts {
             to.number(slot.key.0);
             to.number(slot.key.1);
         }
-        let mut long: Vec<(&Box<str>, &u32)> = self.long.iter().collect();
-        long.sort_unstable();
-        to.number(long.len() as u64);
-        for (text, number) in long {
-            text.write(to);
-            number.write(to);
-        }
+        self.long.write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -136,7 +130,7 @@ impl Codec for Texts {
             }
             texts.put(Slot { key, length, number });
         }
-        texts.long = Vec::<(Box<str>, u32)>::read(from)?.into_iter().collect();
+        texts.long = Codec::read(from)?;
         Ok(texts)
     }
 }

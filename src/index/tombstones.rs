@@ -34,7 +34,7 @@ impl Tombstones {
         }
     }
 
-    /// Whether the route of that rank is gone as of a version. Who knows a version has synchronised
+    /// True when the route of that rank is gone as of a version. A thread that knows a version has synchronised
     /// with whoever made it.
     #[inline]
     pub(crate) fn covers(&self, table: TableId, rank: u32, version: u64) -> bool {

@@ -1,8 +1,7 @@
-//! What is computed beside conditions, by the VM that stands beside compiled code; and compiled code
+//! Values beside conditions, computed by the VM that stands beside compiled code; and compiled code
 //! over bindings that get new values while it runs.
 
-use super::code::JitCode;
-use super::helpers::Machine;
+use super::code::{JitCode, Machine};
 use crate::host::Host;
 use crate::sema::hir::{BindingId, Outcome, RuleId, TableId, ValueId};
 use crate::value::Value;

@@ -1,4 +1,5 @@
-//! Compiled code: the memory it lies in, how values lie in memory, and the call into it.
+//! Compiled code: the memory it lies in, how values lie in memory, the [`Machine`] that it is given, and
+//! the call into it.
 //!
 //! This is the only file of the engine with unsafe code. It holds what cannot be said otherwise: that
 //! bytes at an address are a function (`enter`), that nobody runs a module's code any more when its
@@ -8,11 +9,16 @@
 #![allow(unsafe_code, reason = "calling machine code and freeing it can be written no other way")]
 
 use super::JitError;
-use super::helpers::Machine;
 use crate::bytecode::Bytecode;
+use crate::bytecode::chunk::Pred;
+use crate::bytecode::pools::{Matcher, MemberSet};
 use crate::value::Value;
 use crate::vm::Message;
+use crate::vm::compiled::{Basis, Cells, LateVm};
 use cranelift_jit::JITModule;
+use memchr::memmem::Finder;
+use std::any::Any;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -149,6 +155,56 @@ impl Drop for JitCode {
     }
 }
 
+/// A decision by compiled code. The fields in front are read by the code, at fixed offsets.
+#[repr(C)]
+pub struct Machine<'a, M: Message<'a>> {
+    /// The values of the program's slots, 24 bytes each.
+    pub(super) slots: *const Value<'a>,
+    /// The cells that keep answers, stamped with the decision's number.
+    pub(super) memo: *const Cell<u32>,
+    pub(super) epoch: u32,
+    pub(super) helpers: &'a Helpers<'a, M>,
+    /// The value that [`Helpers::eval`] computed last.
+    pub(super) result: Value<'a>,
+    pub(super) code: &'a JitCode,
+    pub(super) basis: Basis<'a>,
+    pub(super) vm: LateVm<'a, M>,
+    /// The slots of a message that is read when asked; empty for one that has been read.
+    pub(super) cells: Cells<'a>,
+    pub(super) home: &'a mut Cells<'static>,
+    pub(super) panic: Option<Box<dyn Any + Send>>,
+}
+
+/// The functions that compiled code calls through a table, since they depend on the kind of message.
+/// Truth values are numbers as in [`Tri`]; booleans 0 and 1.
+#[repr(C)]
+pub struct Helpers<'a, M: Message<'a>> {
+    /// Reads a slot.
+    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize),
+    /// Answers a predicate anew, by the VM.
+    pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    /// Tests a loop's condition, by the VM.
+    pub(super) each: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    /// Computes a value block, by the VM.
+    pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
+    /// Tests a text predicate on a slot's text.
+    pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
+    /// Tests a text predicate on a slot's text once it is prepared.
+    pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &Matcher, &Value<'a>) -> u64,
+    /// Tests that a slot's list has a text.
+    pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
+    /// Tests that a slot's text holds a keyword.
+    pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
+    /// Tests that a slot's text is one of a set.
+    pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
+    /// Tests that a slot's text is a constant.
+    pub(super) same: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
+    /// The order of an integer and a float: -1, 0 or 1.
+    pub(super) order: extern "C" fn(i64, f64) -> i64,
+    /// The remainder of two floats.
+    pub(super) rem: extern "C" fn(f64, f64) -> f64,
+}
+
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment of the machine's own code from a route on.
     #[inline]
@@ -161,5 +217,13 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         let answer = unsafe { search(std::ptr::from_mut(self).cast(), from, only.into()) };
         self.resume();
         Some(answer)
+    }
+
+    /// Goes on with a panic that a helper caught.
+    #[inline]
+    fn resume(&mut self) {
+        if let Some(panic) = self.panic.take() {
+            std::panic::resume_unwind(panic);
+        }
     }
 }

@@ -1,71 +1,18 @@
-//! The surroundings of compiled code: the [`Machine`] that stands at its side during a
-//! decision, and the functions behind the table of [`Helpers`].
+//! The functions that compiled code calls: how a [`Machine`] is made for a decision, and what stands
+//! behind its table of [`Helpers`].
 //!
 //! A helper never unwinds into compiled code. What panics inside one is caught and kept, the rest of
 //! the decision gets no answers any more, and the panic goes on when the compiled code has returned.
 
+use super::code::{Helpers, JitCode, Machine};
 use crate::bytecode::chunk::Pred;
 use crate::bytecode::pools::{Matcher, MemberSet};
 use crate::value::{Tri, Value, compare_int_float};
 use crate::vm::Message;
-use crate::vm::compiled::{Basis, Begun, Cells, LateVm, Memo, give_back, has_element, lend};
+use crate::vm::compiled::{Begun, Cells, LateVm, Memo, give_back, has_element, lend};
 use memchr::memmem::Finder;
-use std::any::Any;
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-
-use super::code::JitCode;
-
-/// A decision by compiled code. The fields in front are read by the code, at fixed offsets.
-#[repr(C)]
-pub struct Machine<'a, M: Message<'a>> {
-    /// The values of the program's slots, 24 bytes each.
-    pub(super) slots: *const Value<'a>,
-    /// The cells that keep answers, stamped with the decision's number.
-    pub(super) memo: *const Cell<u32>,
-    pub(super) epoch: u32,
-    pub(super) helpers: &'a Helpers<'a, M>,
-    /// The value that [`Helpers::eval`] computed last.
-    result: Value<'a>,
-    pub(super) code: &'a JitCode,
-    pub(super) basis: Basis<'a>,
-    pub(super) vm: LateVm<'a, M>,
-    /// The slots of a message that is read when asked; empty for one that has been read.
-    pub(super) cells: Cells<'a>,
-    home: &'a mut Cells<'static>,
-    panic: Option<Box<dyn Any + Send>>,
-}
-
-/// The functions that compiled code calls through a table, since they depend on the kind of message.
-/// Truth values are numbers as in [`Tri`]; booleans 0 and 1.
-#[repr(C)]
-pub struct Helpers<'a, M: Message<'a>> {
-    /// Reads a slot.
-    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize),
-    /// Answers a predicate anew, by the VM.
-    pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Tests a loop's condition, by the VM.
-    pub(super) each: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Computes a value block, by the VM.
-    pub(super) eval: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
-    /// Tests a text predicate on a slot's text.
-    pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
-    /// Tests a text predicate on a slot's text once it is prepared.
-    pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &Matcher, &Value<'a>) -> u64,
-    /// Tests that a slot's list has a text.
-    pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// Tests that a slot's text holds a keyword.
-    pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
-    /// Tests that a slot's text is one of a set.
-    pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
-    /// Tests that a slot's text is a constant.
-    pub(super) same: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// The order of an integer and a float: -1, 0 or 1.
-    pub(super) order: extern "C" fn(i64, f64) -> i64,
-    /// The remainder of two floats.
-    pub(super) rem: extern "C" fn(f64, f64) -> f64,
-}
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPERS: Helpers<'a, M> =
@@ -121,14 +68,6 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// The host functions' record of this decision; `None` when none was called.
     pub fn hosts(&self) -> Option<&crate::host::HostCalls<'a>> {
         self.vm.hosts()
-    }
-
-    /// Goes on with a panic that a helper caught.
-    #[inline]
-    pub(super) fn resume(&mut self) {
-        if let Some(panic) = self.panic.take() {
-            std::panic::resume_unwind(panic);
-        }
     }
 
     /// Runs a helper's work; `otherwise` is its answer when that panics or something did before.

@@ -1,7 +1,6 @@
 //! Decisions by compiled code.
 
-use super::code::JitCode;
-use super::helpers::Machine;
+use super::code::{JitCode, Machine};
 use super::lower::Answer;
 use crate::bytecode::instr::Instr;
 use crate::decision::Choice;
@@ -43,7 +42,8 @@ impl JitCode {
     }
 
     /// Readies a decision over whatever gives the slots their values.
-    pub fn over<'a, M: Message<'a> + 'a>(
+    #[cfg(test)]
+    pub(super) fn over<'a, M: Message<'a> + 'a>(
         &'a self,
         hosts: &'a [Host],
         message: M,
@@ -71,26 +71,26 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         (0..routes).filter_map(|position| self.route(entry, position)).collect()
     }
 
-    /// Whether the condition of the route at a position of a table's order holds.
-    pub fn run_route(&mut self, table: TableId, position: usize) -> bool {
-        self.route(table, position).is_some()
-    }
-
-    fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
+    /// The route at a position of a table's order, when its condition holds.
+    pub(super) fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
         let chunk = self.code.bytecode().chunk();
-        let code = chunk.tables.get(table.index())?.routes.get(position)?;
-        let segments = self.code.segments(table.index());
-        let segment =
-            segments.partition_point(|segment| segment.first as usize <= position).checked_sub(1)?;
-        let first = segments.get(segment)?.first as usize;
-        match Answer::unpack(self.enter(segment, table.index(), position - first, true)?) {
+        chunk.tables.get(table.index())?.routes.get(position)?;
+        let (segment, within) = self.segment_of((table, position as u32))?;
+        match Answer::unpack(self.enter(segment, table.index(), within, true)?) {
             Answer::Choose(route) => Some(route),
-            Answer::Goto(_) => match chunk.instrs.get((code.end as usize).checked_sub(1)?) {
-                Some(Instr::Goto { route, .. }) => Some(*route),
+            Answer::Goto(_) => match self.jump(table, position as u32) {
+                End::Goto { route, .. } => Some(route),
                 _ => None,
             },
             _ => None,
         }
+    }
+
+    /// The segment that holds a place, and the position within it.
+    fn segment_of(&self, (table, position): Place) -> Option<(usize, usize)> {
+        let segments = self.code.segments(table.index());
+        let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
+        Some((at, (position - segments.get(at)?.first) as usize))
     }
 
     /// Searches a table from its first route on.
@@ -104,7 +104,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Where the answer of a segment leads: often into the next one.
+    /// The end to which the answer of a segment leads, often through the next segments.
     #[inline(never)]
     fn go_on(&mut self, table: TableId, mut segment: usize, mut answer: Answer) -> End<Place> {
         loop {
@@ -142,12 +142,11 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
         (table, 0)
     }
 
-    fn search(&mut self, (table, from): Place) -> End<Place> {
-        let segments = self.code.segments(table.index());
-        let at = segments.partition_point(|segment| segment.first <= from).saturating_sub(1);
-        let from = from - segments.get(at).map_or(from, |segment| segment.first);
-        match self.enter(at, table.index(), from as usize, false) {
-            Some(answer) => self.go_on(table, at, Answer::unpack(answer)),
+    fn search(&mut self, place: Place) -> End<Place> {
+        let Some((segment, from)) = self.segment_of(place) else { return End::Nothing };
+        let table = place.0;
+        match self.enter(segment, table.index(), from, false) {
+            Some(answer) => self.go_on(table, segment, Answer::unpack(answer)),
             None => End::Nothing,
         }
     }

@@ -112,7 +112,7 @@ impl Scratch {
         self.epoch = epoch & !3;
     }
 
-    /// Returns where the registers lie and how many there is room for.
+    /// The address of the registers, and the number there is room for.
     #[cfg(test)]
     pub(super) fn registers(&self) -> (usize, usize) {
         (self.memory.values.as_ptr() as usize, self.memory.values.capacity())

@@ -64,13 +64,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (0..routes as u32).filter_map(|rank| self.verify(entry, rank)).collect()
     }
 
-    /// Whether the condition of the route at a position of a table's order holds.
-    pub fn run_route(&mut self, table: TableId, position: usize) -> bool {
-        self.route(table, position).is_some()
-    }
-
     /// The route at a position of a table's order, and the table it jumps to, when it holds.
-    fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
+    pub(crate) fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
         self.routes(code.start as usize, code.end as usize)
     }
@@ -84,7 +79,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// How a table ends in which no route holds.
+    /// The end of a table in which no route holds.
     fn without_route(&self, table: TableId) -> End<(TableId, usize)> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));

@@ -3,8 +3,7 @@
 use super::{Label, LowerError, Lowering, index, known_cond};
 use crate::bytecode::chunk::{Check, Loop, Operand, Pred};
 use crate::bytecode::instr::{CmpJump, Instr, On};
-use crate::sema::normal::{CondId, ExprId, NCond, PredId};
-use crate::ty::KindSet;
+use crate::sema::normal::{CondId, NCond, PredId};
 use smallvec::SmallVec;
 
 use super::uses::Part;
@@ -70,20 +69,10 @@ impl Lowering<'_> {
         self.emit_jump(instr, label)
     }
 
-    pub(super) fn add_loop(
-        &mut self,
-        part: Part,
-        list: ExprId,
-        kinds: KindSet,
-        body: CondId,
-        level: u32,
-        all: bool,
-    ) -> Result<(), LowerError> {
-        let list = self.operand(list)?;
-        let body = self.cond_block(body)?;
+    pub(super) fn add_loop(&mut self, part: Part, each: Loop) -> Result<(), LowerError> {
         let id = index(self.chunk.loops.len(), "loops")?;
-        self.chunk.levels = self.chunk.levels.max(level.saturating_add(1));
-        self.chunk.loops.push(Loop { list, kinds, body, level, all });
+        self.chunk.levels = self.chunk.levels.max(each.level.saturating_add(1));
+        self.chunk.loops.push(each);
         self.loops.insert(part, id);
         Ok(())
     }

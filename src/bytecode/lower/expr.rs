@@ -3,7 +3,7 @@
 use super::uses::Part;
 use super::{Label, LowerError, Lowering, index};
 use crate::builtins::Function;
-use crate::bytecode::chunk::{BlockKind, NONE, Operand};
+use crate::bytecode::chunk::{BlockKind, Loop, NONE, Operand};
 use crate::bytecode::instr::{BlockId, Instr, Reg};
 use crate::ops::Op;
 use crate::sema::normal::{ExprId, NConst, NExpr};
@@ -18,7 +18,8 @@ impl Lowering<'_> {
         let id = ExprId(expr);
         match self.expr(id)?.clone() {
             NExpr::Count { list, kinds, body, level } => {
-                self.add_loop(Part::Expr(expr), list, kinds, body, level, false)?;
+                let (list, body) = (self.operand(list)?, self.cond_block(body)?);
+                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false })?;
             }
             NExpr::Cond { holds, fails } => {
                 self.cond_block(holds)?;

@@ -1,4 +1,4 @@
-//! What a decision tells beside the choice.
+//! The parts of a decision beside the choice.
 
 use crate::engine::backend::Calls;
 use crate::host::HostFailure;

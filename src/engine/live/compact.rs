@@ -12,7 +12,7 @@ use crate::text;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// So many young segments of one file are left alone.
+/// The number of young segments of one file that are left alone.
 const FEW: usize = 3;
 /// A segment of so many routes is left to the next merge.
 const LARGE: usize = 512;

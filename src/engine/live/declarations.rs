@@ -215,7 +215,7 @@ impl Declarations {
         Some(settings)
     }
 
-    /// How a route of the base uses the fields of the message.
+    /// The uses a route of the base makes of the fields of the message.
     pub fn uses(&mut self, base: &Rules, table: TableId, draft: &Draft, known: Known) -> RouteUses {
         self.check_in(&[(name_in(base, table), draft)], known).uses
     }
@@ -243,7 +243,7 @@ impl Declarations {
     /// the message.
     ///
     /// # Errors
-    /// What is wrong with the route.
+    /// The errors of the route.
     pub fn compile(
         &mut self,
         compiler: &Compiler,
@@ -288,14 +288,14 @@ pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
 
-/// What is wrong with a route.
+/// The refusal of a route for its errors.
 pub(super) fn refusal(base: &Rules, text: &str, mut diagnostics: Vec<Diagnostic>) -> CompileError {
     diagnostics.retain(Diagnostic::is_error);
     let sources = sources(base.sources(), &diagnostics, text);
     CompileError::new(diagnostics, sources)
 }
 
-/// What checking routes came to.
+/// The result of checking routes.
 #[derive(Default)]
 pub(super) struct Checked {
     program: Program,
@@ -307,7 +307,7 @@ impl Checked {
     /// Compiles what was checked, to be decided by beside a base.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Its errors.
     pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let Checked { program, mut diagnostics, .. } = self;
         let mut compiled = None;

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 /// A jump from a table to another.
 pub(super) type Jump = (TableId, TableId);
 
-/// How many jumps lead from a table to another.
+/// The number of jumps that lead from each table to another.
 #[derive(Default)]
 pub(super) struct Jumps {
     counts: HashMap<Jump, u32>,

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// So many edits are worth a merge, whatever the number of routes …
+/// The number of edits that are worth a merge, whatever the number of routes …
 const FEW: usize = 1024;
 /// … or one for so many routes.
 const SHARE: usize = 16;

@@ -17,9 +17,9 @@ pub(super) struct Route {
     pub name: Arc<str>,
     /// The table it stands in, by its number in the base.
     pub table: TableId,
-    /// Where it jumps to, by that number, and the words that say so.
+    /// The table it jumps to, by that number, and the words that say so.
     pub goto: Option<(TableId, Span)>,
-    /// How it uses the fields of the message, where they are not declared.
+    /// The uses it makes of the fields of the message, where they are not declared.
     pub uses: RouteUses,
     pub draft: Draft,
 }

@@ -9,13 +9,13 @@ use crate::sema::hir::{RuleId, Table, TableId};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// Where a route stands among those of equal priority: a base route's own number, or one of
+/// The place of a route among those of equal priority: a base route's own number, or one of
 /// [`INSERTED`] and up.
 pub(super) type Place = u64;
 /// The first of the places behind all base routes.
 pub(super) const INSERTED: Place = 1 << 32;
 
-/// Where a route stands among all routes of its table.
+/// The place of a route among all routes of its table.
 pub(super) type Key = (Reverse<i64>, Place);
 
 /// Rules compiled together.
@@ -25,7 +25,7 @@ pub(super) struct Segment {
     tables: Arc<[TableId]>,
     /// The routes of each table that can hold, in the order they are tried.
     orders: Arc<[Vec<RuleId>]>,
-    /// Where each route stands; in the base that is its number.
+    /// The place of each route; in the base that is its number.
     places: Option<Box<[Place]>>,
     tombstones: Arc<Tombstones>,
     /// Its routes as they were written, in a segment that came later.
@@ -90,7 +90,7 @@ impl Segment {
         self.tables.get(table.index()).copied().unwrap_or(table)
     }
 
-    /// Where a route stands among those of equal priority.
+    /// The place of a route among those of equal priority.
     pub fn place(&self, rule: RuleId) -> Place {
         match &self.places {
             None => Place::from(rule.0),
@@ -98,17 +98,17 @@ impl Segment {
         }
     }
 
-    /// Where a route stands among all of its table.
+    /// The place of a route among all of its table.
     pub fn key(&self, rule: RuleId) -> Key {
         (Reverse(self.rules.program().rules[rule.index()].priority), self.place(rule))
     }
 
-    /// How many routes of one of its tables stand before a key.
+    /// The number of routes of one of its tables before a key.
     pub fn before(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) < key) as u32
     }
 
-    /// How many stand before a key or at it.
+    /// The number of routes before a key or at it.
     pub fn up_to(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) <= key) as u32
     }

@@ -1,4 +1,4 @@
-//! What decisions look at: the segments as of a version. An edit leaves a snapshot as it is and puts
+//! The segments as of a version, which decisions look at. An edit leaves a snapshot as it is and puts
 //! another in its place, so that a decision sees all of an edit or nothing, and holds no lock while
 //! conditions run: a function they call may decide or edit as well.
 
@@ -15,7 +15,7 @@ pub(super) struct Base {
     pub segment: Arc<Segment>,
     /// The routes of each table by name, disabled ones included.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
-    /// Where the routes stand in the texts.
+    /// The places of the routes in the texts.
     pub places: Places,
 }
 
@@ -51,6 +51,6 @@ pub(super) struct Snapshot {
     pub segments: Vec<Arc<Segment>>,
     /// Tombstones up to this version count.
     pub version: u64,
-    /// Whether anything was edited since the base was compiled.
+    /// True when anything was edited since the base was compiled.
     pub edited: bool,
 }

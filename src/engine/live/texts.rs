@@ -46,7 +46,7 @@ impl Loader for Recorder<'_> {
     }
 }
 
-/// Where in the texts routes stand, and where more can be put.
+/// The places in the texts of the routes, and of what can be added.
 #[derive(Default)]
 pub(super) struct Places {
     /// For each route the end of the statement before it.
@@ -86,14 +86,14 @@ impl Places {
     }
 }
 
-/// What has become of a base's routes.
+/// The edits to a base's routes.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
     /// Those that are gone.
     pub removed: Vec<RuleId>,
     /// Those that another text stands in place of.
     pub replaced: Vec<(RuleId, Arc<str>)>,
-    /// What comes behind all others of its table, in order.
+    /// The routes that come behind all others of their tables, in order.
     pub appended: Vec<(TableId, Arc<str>)>,
 }
 

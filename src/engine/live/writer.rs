@@ -17,7 +17,7 @@ use crate::text;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What is to be done, by a text or a name.
+/// An edit that is asked for, by a text or a name.
 #[derive(Clone, Copy)]
 pub(super) enum Edit<'t> {
     Insert(&'t str),
@@ -54,7 +54,7 @@ pub(super) struct Young {
     rule: RuleId,
 }
 
-/// Where a route is found.
+/// The home of a route.
 #[derive(Clone)]
 pub(super) enum Where {
     Base(RuleId),
@@ -79,15 +79,15 @@ pub(super) struct Writer {
     next_place: Place,
     /// The number of the last change.
     version: u64,
-    /// How many edits have not been merged.
+    /// The number of edits that have not been merged.
     pub edits: usize,
-    /// Whether a merge runs.
+    /// True while a merge runs.
     pub merging: bool,
-    /// So many of the young segments are being merged.
+    /// The number of young segments that are being merged.
     pub sealed: usize,
-    /// Whether young segments are being compacted.
+    /// True while young segments are being compacted.
     pub compacting: bool,
-    /// Whether young segments were found not to compile together.
+    /// True when young segments were found not to compile together.
     pub incompatible: bool,
     /// Why the last merge failed.
     pub error: Option<CompileError>,
@@ -95,7 +95,7 @@ pub(super) struct Writer {
     pub retry_at: usize,
 }
 
-/// What a merge takes in.
+/// The input of a merge.
 pub(super) struct Merged {
     pub changes: Changes,
     edits: usize,
@@ -129,7 +129,7 @@ impl Writer {
         }
     }
 
-    /// What decisions are to look at from now on.
+    /// The snapshot that decisions look at from now on.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let mut segments = Vec::with_capacity(1 + self.young.len());
         segments.push(Arc::clone(&self.base.segment));
@@ -147,7 +147,7 @@ impl Writer {
         (!self.is_gone.contains(&id)).then_some(Where::Base(id))
     }
 
-    /// Whether a route that came later is still there.
+    /// True while a route that came later is still there.
     fn is_there(&self, route: &Arc<Route>) -> bool {
         let young = self.names.get(&(route.table, Arc::clone(&route.name)));
         young.is_some_and(|young| Arc::ptr_eq(&young.route, route))
@@ -208,7 +208,7 @@ impl Writer {
         refused
     }
 
-    /// How all routes use the fields of the message, where they are not declared.
+    /// The uses that all routes make of the fields of the message, where they are not declared.
     fn uses(&mut self) -> Option<&mut FieldUses> {
         match &mut self.known {
             Known::Uses(uses) => Some(Arc::make_mut(uses)),
@@ -247,7 +247,7 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// How a route uses the fields of the message. One of the base is checked as if it came now.
+    /// The uses a route makes of the fields of the message. One of the base is checked as if it came now.
     fn uses_of(&mut self, route: &Where) -> Result<RouteUses, EditError> {
         match route {
             Where::Young(young) => Ok(young.route.uses.clone()),
@@ -350,7 +350,7 @@ impl Writer {
         }
     }
 
-    /// What a merge that begins now takes in.
+    /// The input of a merge that begins now.
     pub fn seal(&mut self) -> Merged {
         self.sealed = self.young.len();
         Merged {
@@ -422,7 +422,7 @@ impl Writer {
         routes
     }
 
-    /// What has been edited since the base was compiled.
+    /// The edits since the base was compiled.
     pub fn changes(&self) -> Changes {
         self.changes_with(TableId(0), None, None)
     }

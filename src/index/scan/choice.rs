@@ -1,14 +1,14 @@
-//! Which gram a literal is found by: one that is rare in texts, that lets few more positions pass the
-//! first look, and that few literals share.
+//! The choice of the gram by which a literal is found: one that is rare in texts, that lets few more
+//! positions pass the first look, and that few literals share.
 
 use super::frequency::Frequency;
 use super::gram::{EIGHT, Level, ONE, SIX, SIXTEEN, THREE, TWELVE, TWO, load};
 use super::pairs::Pairs;
 use super::table::Table;
 
-/// So many places of a literal are considered at its beginning, and as many at its end.
+/// The number of places of a literal that are considered at its beginning, and as many at its end.
 const REACH: usize = 16;
-/// How much a position more that passes the first look weighs against one that passes the filter. The
+/// The weight of a position more that passes the first look against one that passes the filter. The
 /// first is cheaper, but is paid for by every text, and the literals to come will use it again.
 const LOOK: f32 = 30.0;
 /// The choices of which the table is asked how crowded they are.
@@ -19,7 +19,7 @@ const FINALISTS: usize = 4;
 pub struct Choice {
     pub level: Level,
     pub offset: u16,
-    /// What it costs a text, in comparable terms.
+    /// The cost to a text, in comparable terms.
     cost: f32,
 }
 
@@ -60,7 +60,7 @@ pub fn choose(literal: &[u8], pairs: &Pairs, frequency: &Frequency, table: &Tabl
     best.into_iter().min_by(|one, other| one.cost.total_cmp(&other.cost)).unwrap_or(best[0])
 }
 
-/// Whether a byte is inside a UTF-8 character.
+/// True when a byte is inside a UTF-8 character.
 pub fn is_inner(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }

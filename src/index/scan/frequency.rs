@@ -1,4 +1,4 @@
-//! How often bytes come in texts, as estimated from the literals and from what is known of English and
+//! The frequency of bytes in texts, as estimated from the literals and from what is known of English and
 //! Chinese: a literal is found by its rarest gram.
 
 use super::gram::load;

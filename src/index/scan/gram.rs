@@ -1,6 +1,6 @@
 //! Grams: the few bytes of a literal that it is found by, and the hashes they are looked up under.
 
-/// What a literal is keyed by: so many bytes of it. The first [`BASES`] are where a look-up begins;
+/// The number of bytes by which a literal is keyed. A lookup begins at one of the first [`BASES`] levels;
 /// the others are reached from a crowded entry of the one above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level(u8);
@@ -29,7 +29,7 @@ const FIRST_DEEP: Level = Level(8);
 const DEEPEST: Level = Level(18);
 
 const BYTES: [usize; BASES] = [16, 12, 8, 6, 4, 3, 2, 1];
-/// What of the first eight bytes counts at a base level.
+/// The bits of the first eight bytes that count at a base level.
 const MASKS: [u64; BASES] =
     [u64::MAX, u64::MAX, u64::MAX, 0xffff_ffff_ffff, 0xffff_ffff, 0xff_ffff, 0xffff, 0xff];
 const SALTS: [u64; BASES] = [
@@ -68,7 +68,7 @@ impl Level {
         self.0
     }
 
-    /// How many bytes are looked at.
+    /// The number of bytes that are looked at.
     pub fn bytes(self) -> usize {
         match BYTES.get(usize::from(self.0)) {
             Some(bytes) => *bytes,
@@ -97,7 +97,7 @@ impl Level {
     }
 }
 
-/// Where the other eight bytes are that count at a base level: the first again, where no others do.
+/// The offset of the other eight bytes that count at a base level: the first again, where no others do.
 #[inline(always)]
 pub fn second(base: usize) -> usize {
     [8, 4, 0, 0, 0, 0, 0, 0][base % BASES]

@@ -15,10 +15,10 @@ pub const fn classes_of(level: Level) -> u64 {
     ((1 << count) - 1) << first
 }
 
-/// So many positions of a text are looked at together; they are numbered by a byte, with room for
+/// The number of positions of a text that are looked at together; they are numbered by a byte, with room for
 /// seven beyond the end.
 pub const BLOCK: usize = 248;
-/// What is read of a block: eight bytes from each position on, and some.
+/// The bytes that are read of a block: eight from each position on, and some.
 pub const WINDOW: usize = BLOCK + 24;
 
 /// Room for the positions of a block that pass, and one write more.
@@ -29,7 +29,7 @@ pub type Positions = [u8; 256];
 pub struct Pairs {
     /// By the pair in little-endian order: first halves in the lower half.
     bits: Box<[u64; 0x10000]>,
-    /// How often, as estimated, a position of a text has a first half and a second half of a class.
+    /// The estimated share of a text's positions that have a first half, and a second half, of a class.
     first: [f32; 32],
     second: [f32; 32],
 }
@@ -104,7 +104,7 @@ impl Pairs {
         self.first.iter().zip(&self.second).map(|(first, second)| first * second).sum()
     }
 
-    /// How much larger the share gets with this gram of four bytes or more.
+    /// The growth of the share with this gram of four bytes or more.
     pub fn added_share(&self, level: Level, four: u32, frequency: impl Fn(u16) -> f32) -> f32 {
         let (first, second) = (four as u16, (four >> 16) as u16);
         let class = class(level, first);

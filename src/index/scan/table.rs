@@ -22,11 +22,11 @@ struct Slot {
 
 const EMPTY: Slot = Slot { state: 0, record: NONE };
 
-/// Where a literal would go.
+/// The place where a literal would go.
 pub struct Place {
     level: Level,
     hash: u64,
-    /// How many literals, up to 15, are there.
+    /// The number of literals there, up to 15.
     pub crowd: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// What [`Place::crowd`] counts to.
+    /// The number to which [`Place::crowd`] counts.
     pub const MOST_CROWDED: u32 = COUNT;
 
     pub fn new(literals: usize) -> Table {
@@ -57,7 +57,7 @@ impl Table {
         self.slots.len()
     }
 
-    /// Whether the next literal needs a larger table: see [`Table::grow`].
+    /// True when the next literal needs a larger table: see [`Table::grow`].
     pub fn is_full(&self) -> bool {
         self.used + 1 > self.slots.len() / 8 * 7
     }
@@ -80,7 +80,7 @@ impl Table {
         }
     }
 
-    /// Where the literal goes whose bytes from its gram on are `rest`.
+    /// The place of the literal whose bytes from its gram on are `rest`.
     pub fn place(&self, mut level: Level, rest: &[u8]) -> Option<Place> {
         let mut hash = level.hash(rest)?;
         loop {
@@ -211,7 +211,7 @@ fn unpack(header: u64) -> (usize, usize) {
     (header as u32 as usize, (header >> 32) as u16 as usize)
 }
 
-/// Whether a record's words are the bytes found at `start` of the text.
+/// True when a record's words are the bytes found at `start` of the text.
 #[inline(always)]
 fn same(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     let Some(last) = found.len().checked_sub(8) else {

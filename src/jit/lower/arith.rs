@@ -33,6 +33,8 @@ struct Registers {
     /// One place for each, whichever way the code takes.
     places: HashMap<Reg, Register>,
     tags: HashMap<Reg, Tags>,
+    /// For the targets of jumps: the block there, and what registers may hold by the jumps to it.
+    targets: HashMap<u32, (Block, HashMap<Reg, Tags>)>,
 }
 
 /// A number in registers.
@@ -107,18 +109,9 @@ impl Body<'_, '_, '_> {
         let mut slow_used = false;
         let mut out = Tags(0);
         let mut registers = Registers::default();
-        // What registers may hold where jumps meet.
-        let mut meets: HashMap<u32, (Block, HashMap<Reg, Tags>)> = HashMap::new();
         let mut reachable = true;
         for (pc, instr) in (start..).zip(instrs) {
-            if let Some((block, other)) = meets.remove(&pc) {
-                if reachable {
-                    self.b.ins().jump(block, &[]);
-                }
-                self.go(block);
-                registers.tags = if reachable { meet(&registers.tags, &other) } else { other };
-                reachable = true;
-            }
+            reachable = self.join(&mut registers, pc, reachable);
             if !reachable {
                 continue;
             }
@@ -145,10 +138,7 @@ impl Body<'_, '_, '_> {
                     let (left, right) = (self.get(&registers, left), self.get(&registers, right));
                     if matches!(op, Op::Add | Op::Sub) && left.tags.has(layout::DATETIME) {
                         slow_used = true;
-                        let go_on = self.b.create_block();
-                        let is_time = self.is(left.tag, layout::DATETIME);
-                        self.b.ins().brif(is_time, slow, &[], go_on, &[]);
-                        self.go(go_on);
+                        self.leave_when(left.tag, layout::DATETIME, slow);
                     }
                     let scalar = self.binary(op, left, right);
                     self.set(&mut registers, dst, scalar);
@@ -162,20 +152,7 @@ impl Body<'_, '_, '_> {
                     if to <= pc || to >= end {
                         return Err(malformed("a jump out of its block"));
                     }
-                    let operand = self.get(&registers, src);
-                    let mut there = registers.tags.clone();
-                    if let Some(tags) = there.get_mut(&src) {
-                        *tags = Tags(tags.0 & !Tags::MISSING.0);
-                    }
-                    let (target, kept) = match meets.remove(&to) {
-                        Some((block, other)) => (block, meet(&other, &there)),
-                        None => (self.b.create_block(), there),
-                    };
-                    meets.insert(to, (target, kept));
-                    let next = self.b.create_block();
-                    let is_missing = self.is(operand.tag, layout::MISSING);
-                    self.b.ins().brif(is_missing, next, &[], target, &[]);
-                    self.go(next);
+                    self.jump_if_present(&mut registers, src, to);
                 }
                 Instr::Yield { src } => {
                     let Scalar { tags, tag, bits } = self.get(&registers, src);
@@ -199,6 +176,42 @@ impl Body<'_, '_, '_> {
         self.go(done);
         let [tag, bits] = [self.b.block_params(done)[0], self.b.block_params(done)[1]];
         Ok(Source { tags: out, at: At::Scalar { tag, bits } })
+    }
+
+    /// Begins the block of an instruction that jumps lead to; true when the instruction is reached.
+    fn join(&mut self, registers: &mut Registers, pc: u32, reachable: bool) -> bool {
+        let Some((block, other)) = registers.targets.remove(&pc) else { return reachable };
+        if reachable {
+            self.b.ins().jump(block, &[]);
+        }
+        self.go(block);
+        registers.tags = if reachable { meet(&registers.tags, &other) } else { other };
+        true
+    }
+
+    fn jump_if_present(&mut self, registers: &mut Registers, src: Reg, to: u32) {
+        let operand = self.get(registers, src);
+        let mut there = registers.tags.clone();
+        if let Some(tags) = there.get_mut(&src) {
+            *tags = Tags(tags.0 & !Tags::MISSING.0);
+        }
+        let (target, kept) = match registers.targets.remove(&to) {
+            Some((block, other)) => (block, meet(&other, &there)),
+            None => (self.b.create_block(), there),
+        };
+        registers.targets.insert(to, (target, kept));
+        let next = self.b.create_block();
+        let is_missing = self.is(operand.tag, layout::MISSING);
+        self.b.ins().brif(is_missing, next, &[], target, &[]);
+        self.go(next);
+    }
+
+    /// Leaves for a block when a value has a tag.
+    fn leave_when(&mut self, tag: Value, unwanted: u8, to: Block) {
+        let go_on = self.b.create_block();
+        let is_it = self.is(tag, unwanted);
+        self.b.ins().brif(is_it, to, &[], go_on, &[]);
+        self.go(go_on);
     }
 
     /// Has the VM compute a block.
@@ -260,7 +273,7 @@ impl Body<'_, '_, '_> {
         registers.tags.insert(register, scalar.tags);
     }
 
-    /// Returns what a register holds; missing before it is set.
+    /// The value of a register; missing before it is set.
     fn get(&mut self, registers: &Registers, register: Reg) -> Scalar {
         match (registers.places.get(&register), registers.tags.get(&register)) {
             (Some(Register { tag, bits }), Some(tags)) => {
@@ -327,7 +340,7 @@ impl Body<'_, '_, '_> {
         Scalar { tags, tag, bits }
     }
 
-    /// Returns whether the result leaves the integers, and the result.
+    /// The flag that the result leaves the integers, and the result.
     fn on_ints(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
         let ins = |body: &mut Self, value: Value, a: Value, b: Value| {
             // The result's sign differs from what both operands ask for.

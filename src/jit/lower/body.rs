@@ -2,7 +2,7 @@
 
 use super::{Answer, Lowering};
 use crate::jit::code::layout;
-use crate::jit::helpers::{Helpers, Machine};
+use crate::jit::code::{Helpers, Machine};
 use crate::sema::hir::SlotId;
 use crate::ty::{Kind, KindSet};
 use crate::vm::Record;
@@ -45,7 +45,7 @@ impl Tags {
         Tags(1 << tag)
     }
 
-    /// Returns what a value that was read at these kinds may be.
+    /// The tags that a value read at these kinds may have.
     pub fn of_kinds(kinds: KindSet) -> Tags {
         let tags = |kind| match kind {
             Kind::Bool => Tags::of(layout::BOOL),

@@ -157,16 +157,20 @@ impl Body<'_, '_, '_> {
         self.by_vm(id, targets);
     }
 
-    /// A predicate over a slot's text; whether there is code for it.
+    /// Answers a predicate over a slot's text; false when there is no code for it.
     pub fn text_pred(&mut self, id: u32, pred: &Pred, slot: u32, targets: Targets) -> Result<bool, JitError> {
-        let (code, plain) = (self.lowering.code, pred.mode.text.is_plain());
-        let (chunk, pools) = (code.chunk(), code.pools());
+        let plain = pred.mode.text.is_plain();
         match pred.check {
             Check::Equals(string) if plain => self.is_text(slot, string, targets)?,
             Check::Keywords(at) => {
-                let keywords = chunk.keywords.get(at as usize).ok_or_else(|| malformed("no keywords"))?;
-                let matcher = pools.keywords.get(at as usize).ok_or_else(|| malformed("no matcher"))?;
-                self.keywords(id, pred, slot, keywords, matcher, targets);
+                let keywords = self.lowering.code.chunk().keywords.get(at as usize);
+                let keywords = keywords.ok_or_else(|| malformed("no keywords"))?;
+                let matcher = self.lowering.code.pools().keywords.get(at as usize);
+                let matcher = matcher.ok_or_else(|| malformed("no matcher"))?;
+                if let Some(on_text) = self.on_list(id, pred, slot, keywords, targets) {
+                    self.go(on_text);
+                    self.search(pred, slot, keywords.search, matcher, targets);
+                }
             }
             Check::Members(at) if plain => return self.members(id, slot, at, targets),
             _ => return Ok(false),
@@ -174,15 +178,16 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    fn keywords(
+    /// Tests whether a slot's list contains a keyword, and leads to a new block when the slot holds a
+    /// text; `None` when it never does.
+    fn on_list(
         &mut self,
         id: u32,
         pred: &Pred,
         slot: u32,
         keywords: &Keywords,
-        matcher: &Matcher,
         targets: Targets,
-    ) {
+    ) -> Option<Block> {
         let source = self.slot(SlotId(slot));
         let lists = [layout::JSON_LIST, layout::LIST];
         // A list may contain a keyword as well.
@@ -201,11 +206,12 @@ impl Body<'_, '_, '_> {
                 None => self.by_vm(id, targets),
             }
         }
-        if !source.tags.has(layout::STR) {
-            return;
-        }
-        self.go(on_text);
-        if !pred.mode.text.is_plain() && keywords.search.prepares_texts() {
+        source.tags.has(layout::STR).then_some(on_text)
+    }
+
+    /// Tests that a slot's text holds keywords.
+    fn search(&mut self, pred: &Pred, slot: u32, search: Search, matcher: &Matcher, targets: Targets) {
+        if !pred.mode.text.is_plain() && search.prepares_texts() {
             let args = [self.address(pred), self.address(matcher), self.place(slot)];
             let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
             return self.branch_bool(holds, targets);

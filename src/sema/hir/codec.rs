@@ -62,7 +62,7 @@ impl Codec for Program {
             analysis,
         } = self;
         let counts = self.counts(0);
-        for numbered in NUMBERED {
+        for numbered in Numbered::OF_PROGRAM {
             counts.of(numbered).write(to);
         }
         slots.write(to);
@@ -83,7 +83,7 @@ impl Codec for Program {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut counts = from.counts();
-        for numbered in NUMBERED {
+        for numbered in Numbered::OF_PROGRAM {
             counts = counts.with(numbered, from.count()?);
         }
         from.set_counts(counts);
@@ -123,17 +123,6 @@ fn read_lets(from: &mut Reader<'_>) -> Result<Vec<Let>, DecodeError> {
     from.set_counts(counts);
     Ok(lets)
 }
-
-/// The counts known before the program is read.
-const NUMBERED: [Numbered; 7] = [
-    Numbered::Slot,
-    Numbered::Let,
-    Numbered::Extern,
-    Numbered::Table,
-    Numbered::Rule,
-    Numbered::Flow,
-    Numbered::Value,
-];
 
 impl Program {
     /// Checks that numbers within their bounds cannot make.
