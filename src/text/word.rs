@@ -60,6 +60,7 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
 pub struct WordSearcher<'k>(Finds<'k>);
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a searcher of one keyword is made without allocating")]
 enum Finds<'k> {
     /// One keyword, whose next occurrence may begin so far behind the start of one: a character.
     One(Finder<'k>, usize),

@@ -8,6 +8,7 @@ use crate::bytecode::chunk::{Check, Keywords, Pred};
 use crate::bytecode::instr::Cmp;
 use crate::bytecode::pools::Matcher;
 use crate::jit::code::layout;
+use crate::ops::Search;
 use crate::sema::hir::SlotId;
 use crate::value::Value as Known;
 use cranelift_codegen::ir::condcodes::IntCC;
