@@ -30,6 +30,7 @@ mod strategy;
 mod test_blocks;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "jit")]
 mod tiers;
 mod workspace;
 

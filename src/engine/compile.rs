@@ -3,6 +3,7 @@
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
+#[cfg(feature = "jit")]
 use super::tiers::Tiers;
 use super::{How, Indexing, Rules, Tier};
 use crate::bytecode::{self, Bytecode, LowerError};
@@ -195,12 +196,15 @@ impl Compiler {
     /// Rules of their parts.
     pub(super) fn assemble(&self, parts: Parts) -> Rules {
         let Parts { program, sources, warnings, bytecode, hosts, index, machine_code } = parts;
+        #[cfg(not(feature = "jit"))]
+        let _ = machine_code;
         let set = RuleSet {
             promises: program.input.as_ref().map(Promises::of),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
             plan: OnceLock::new(),
+            #[cfg(feature = "jit")]
             tiers: Tiers::new(&bytecode, machine_code),
             bytecode: Arc::new(bytecode),
             hosts,

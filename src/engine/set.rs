@@ -1,6 +1,7 @@
 //! A compiled rule set, and what keeps it alive while decisions by it are about.
 
 use super::input::{Input, Record};
+#[cfg(feature = "jit")]
 use super::tiers::Tiers;
 use crate::bytecode::Bytecode;
 use crate::diag::Diagnostic;
@@ -26,6 +27,7 @@ pub(crate) struct RuleSet {
     pub index: OnceLock<Index>,
     /// The plan to read messages straight into slots, made when it is first asked for.
     pub plan: OnceLock<Option<Plan>>,
+    #[cfg(feature = "jit")]
     pub tiers: Arc<Tiers>,
     pub hosts: Vec<Host>,
     pub sources: SourceMap,
