@@ -57,7 +57,7 @@ impl<'r> Entry<'r> {
         table.order.is_empty() && table.default.is_none()
     }
 
-    /// Its table's number, in [`Rules::program`].
+    /// Its table's number, in [`Rules::program`](super::Rules::program).
     pub fn id(&self) -> TableId {
         self.table
     }

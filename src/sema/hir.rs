@@ -291,7 +291,7 @@ pub enum Outcome {
     },
     /// The next nodes of a workflow.
     Next {
-        /// Which.
+        /// The nodes.
         destinations: Vec<Destination>,
         /// The message's list of the ids of the next nodes.
         next: ValueId,

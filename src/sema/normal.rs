@@ -40,7 +40,7 @@ pub struct Normal {
     /// For each table of the program its enabled routes in the order they are tried; those whose
     /// condition folded to false are left out.
     pub tables: Vec<Vec<NRoute>>,
-    /// What the program's values come to, under their numbers there.
+    /// The normal forms of the program's values, under their numbers there.
     pub values: Vec<ExprId>,
 }
 

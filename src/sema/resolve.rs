@@ -7,7 +7,7 @@ use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use hashbrown::{HashMap, HashSet};
 
-/// What a definition's name stands for.
+/// The statement behind a definition's name.
 #[derive(Clone, Copy, Debug)]
 pub enum Definition<'a> {
     /// `let`

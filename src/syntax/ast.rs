@@ -62,7 +62,7 @@ pub enum StatementKind {
     List {
         /// Its name.
         name: Ident,
-        /// Where its elements come from.
+        /// The source of its elements.
         source: ListSource,
     },
     /// `let trusted = ctx.user.role == "admin"`
@@ -106,7 +106,7 @@ pub enum StatementKind {
     Route(Route),
     /// `default -> TARGET`
     Default {
-        /// Where the message goes when no route holds.
+        /// The target when no route holds.
         target: Target,
     },
     /// `table NAME { route … default … }`
@@ -244,7 +244,7 @@ pub struct Route {
     pub target: Target,
 }
 
-/// Where a decision leads.
+/// The end that a decision leads to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// `handler(name: expr) { metadata }`
@@ -298,7 +298,7 @@ pub struct Field {
 pub struct TypeExpr {
     /// Its kind, with its parts.
     pub kind: TypeKind,
-    /// Where it stands.
+    /// Its place in the file.
     pub span: Span,
 }
 
@@ -320,7 +320,7 @@ pub enum TypeKind {
 pub struct Expr {
     /// Its kind, with its parts.
     pub kind: ExprKind,
-    /// Where it stands, parentheses included.
+    /// Its place in the file, parentheses included.
     pub span: Span,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Fields {
     conflicts: Vec<Diagnostic>,
     /// The uses of the fields in other rules, which are not checked now.
     pub(super) known: Option<Arc<FieldUses>>,
-    /// Who uses which field as what, where that is wanted.
+    /// The uses of each field by type and statement, where they are wanted.
     pub(super) counted: Option<FieldUses>,
     /// The uses in the route at hand.
     route: Option<RouteUses>,

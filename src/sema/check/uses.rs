@@ -1,4 +1,4 @@
-//! Who uses which field of the message as what, where no `input` declares them: what has to be kept
+//! The uses of the message's fields by each statement, where no `input` declares them. They are kept
 //! to check a further route later, and to see what the removal of one changes.
 
 use super::names::{Name, Names, Path, is_text, same_path};

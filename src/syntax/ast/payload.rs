@@ -138,7 +138,7 @@ pub enum Correction {
     Remove,
 }
 
-/// Where in the object something stands.
+/// A place in the object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// A path such as `nodes[i].config`.
@@ -167,7 +167,7 @@ pub struct IncludeArg {
     pub name: Ident,
     /// Its value.
     pub value: Expr,
-    /// Where faults in it are reported.
+    /// The place at which its faults are reported.
     pub place: Option<Place>,
 }
 

@@ -80,7 +80,7 @@ pub(super) struct Climb<'c, 'cx, 'p> {
     /// Those of the pieces that have something inside.
     pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
-    /// Where the pieces end.
+    /// The end of the pieces.
     pub(super) end: u32,
 }
 

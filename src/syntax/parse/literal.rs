@@ -1,4 +1,4 @@
-//! What strings and numbers as written stand for.
+//! The values of strings and numbers as they are written.
 
 use crate::syntax::ast::Literal;
 use std::ops::Range;
@@ -71,7 +71,7 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// Where the digits end and the unit begins. An `e` without digits behind it is a unit.
+/// The offset at which the digits end and the unit begins. An `e` without digits behind it is a unit.
 fn digits_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let run =

@@ -1,4 +1,4 @@
-//! What can be said about a file from its tokens alone: characters that deceive or do not belong,
+//! The findings about a file that its tokens alone show: characters that deceive or do not belong,
 //! broken strings, habits from other languages, and nesting that would exhaust the stack.
 
 use super::foreign;

@@ -1,4 +1,4 @@
-//! What each mistake is answered with: the code and the underlined text.
+//! The finding for each mistake: its code and the underlined text.
 
 use super::{FILE, clean, findings};
 use crate::diag::Applicability;
