@@ -8,7 +8,7 @@
 //! | [`prompt`] | what a language model is told of the flows, and the tool it answers by |
 //! | [`shipped`] | the rule files that come with the project |
 //!
-//! What needs an async runtime or an HTTP client is in packages of its own: `rulec-runtime`, `rulec-http`.
+//! The systems that need an async runtime or an HTTP client are packages of their own: `rulec-runtime`, `rulec-http`.
 
 pub mod flow;
 pub mod payload;

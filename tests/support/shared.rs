@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// caller leaves its test out, and a line says so that no test runner holds back.
 ///
 /// # Panics
-/// Where the variable `CI` is set: continuous integration has the folder, and no test is left out.
+/// When the variable `CI` is set: continuous integration has the folder, and no test is left out.
 #[track_caller]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let member = Path::new(env!("CARGO_MANIFEST_DIR"));
