@@ -1,6 +1,8 @@
 //! THE table of functions. One row holds a function's parameters, result, meaning, documentation
 //! and a tested example; checker, evaluators, reference page and tests read it.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 mod graph;
 mod shape;
 mod words;
@@ -17,7 +19,6 @@ use time::OffsetDateTime;
 
 /// A row of the table.
 pub struct FnInfo {
-    /// The function.
     pub function: Function,
     /// As authors write it.
     pub name: &'static str,
@@ -25,9 +26,7 @@ pub struct FnInfo {
     pub params: &'static [(&'static str, KindSet)],
     /// True when the last parameter may be repeated.
     pub variadic: bool,
-    /// The kind of value that it yields.
     pub result: FnResult,
-    /// The cost of evaluating it.
     pub cost: Cost,
     /// The function itself; missing where an argument is missing or of another kind. Texts and lists
     /// it makes live in the arena.
@@ -38,14 +37,11 @@ pub struct FnInfo {
     pub example: (&'static str, &'static str),
 }
 
-/// The kind of value that a function yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FnResult {
     /// Always of these kinds.
     Kinds(KindSet),
-    /// A list of strings.
     Strings,
-    /// A list of integers.
     Ints,
     /// A list of the values of the first argument, a dict.
     ValuesOfFirst,
@@ -56,7 +52,6 @@ pub enum FnResult {
 }
 
 impl FnInfo {
-    /// The result type for arguments of these types.
     pub fn result_ty(&self, args: &[Ty]) -> Ty {
         match self.result {
             FnResult::Kinds(kinds) => Ty::plain(kinds),
@@ -202,12 +197,10 @@ functions! {
 }
 
 impl Function {
-    /// The function's row.
     pub fn info(self) -> &'static FnInfo {
         &TABLE[self as usize]
     }
 
-    /// The function of that name.
     pub fn named(name: &str) -> Option<Function> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.function)
     }

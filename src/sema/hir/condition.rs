@@ -60,11 +60,11 @@ impl Codec for Condition {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (at, parts) = (u32::read(from)?, from.parts());
-        if at as usize >= parts.bytes().len() {
+        let at = u32::read(from)?;
+        if at as usize >= from.parts.bytes.len() {
             return Err(DecodeError("a condition begins behind the end"));
         }
-        let packed = Packed { parts: parts.clone(), at };
+        let packed = Packed { parts: from.parts.clone(), at };
         Ok(Condition { tree: OnceLock::new(), packed: Some(packed) })
     }
 }

@@ -14,9 +14,9 @@ use crate::span::Span;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
-use hashbrown::HashTable;
+use hashbrown::{HashSet, HashTable};
 use serde_json::Value as Json;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
@@ -120,23 +120,6 @@ impl Ids {
     }
 }
 
-/// Keeps the first of equal parts.
-fn remove_repeated(parts: &mut Vec<CondId>) {
-    if parts.len() <= 8 {
-        let mut kept = 0;
-        for at in 0..parts.len() {
-            if !parts[..kept].contains(&parts[at]) {
-                parts[kept] = parts[at];
-                kept += 1;
-            }
-        }
-        parts.truncate(kept);
-    } else {
-        let mut seen = HashSet::new();
-        parts.retain(|id| seen.insert(*id));
-    }
-}
-
 struct Builder<'a> {
     program: &'a Program,
     normal: Normal,
@@ -201,7 +184,7 @@ impl Builder<'_> {
             let (usable, skipped) = (self.cond(usable, want), self.cond(usable, !want));
             let holds = self.cond(cond, want);
             let part =
-                if all { self.pair([skipped, holds], !want) } else { self.pair([usable, holds], want) };
+                if all { self.join([skipped, holds], !want) } else { self.join([usable, holds], want) };
             (usable, part)
         });
         let (usable, mut parts): (Vec<CondId>, Vec<CondId>) = parts.unzip();
@@ -214,12 +197,12 @@ impl Builder<'_> {
 
     /// `and` where `conjunction`, else `or`, over the parts or their negations.
     fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
-        let parts = parts.iter().map(|part| self.cond(part, want)).collect();
+        let parts: Vec<CondId> = parts.iter().map(|part| self.cond(part, want)).collect();
         self.join(parts, conjunction)
     }
 
     /// `and` where `conjunction`, else `or`, over parts.
-    fn join(&mut self, parts: Vec<CondId>, conjunction: bool) -> CondId {
+    fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
         let mut flat: Vec<CondId> = Vec::new();
         for id in parts {
             match self.normal.cond(id) {
@@ -230,29 +213,14 @@ impl Builder<'_> {
                 _ => flat.push(id),
             }
         }
-        remove_repeated(&mut flat);
+        let mut seen = HashSet::new();
+        flat.retain(|id| seen.insert(*id));
         flat.sort_by_key(|id| self.costs.of_cond(*id));
         match flat.as_slice() {
             [] => self.constant_cond(conjunction),
             [one] => *one,
             _ if conjunction => self.add_cond(NCond::And(flat.into())),
             _ => self.add_cond(NCond::Or(flat.into())),
-        }
-    }
-
-    fn pair(&mut self, parts: [CondId; 2], conjunction: bool) -> CondId {
-        let constants = parts.map(|part| match self.normal.cond(part) {
-            NCond::Const(value) => Some(*value),
-            _ => None,
-        });
-        match constants {
-            [Some(value), _] if value != conjunction => parts[0],
-            [_, Some(value)] if value != conjunction => parts[1],
-            [Some(_), _] => parts[1],
-            [_, Some(_)] => parts[0],
-            _ if parts[0] == parts[1] => parts[0],
-            _ if conjunction => self.add_cond(NCond::And(parts.into())),
-            _ => self.add_cond(NCond::Or(parts.into())),
         }
     }
 
@@ -270,7 +238,7 @@ impl Builder<'_> {
                     self.comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
                     self.comparison(upper, left, Some(end), TestMode::default(), want),
                 ];
-                return self.pair(parts, want);
+                return self.join(parts, want);
             }
         };
         for operand in [Some(left), right].into_iter().flatten() {
