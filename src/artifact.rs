@@ -14,6 +14,8 @@
 //! for the version of rulec that wrote it; it is built anew from the rules, which are what is kept.
 //! Equal rules give equal bytes.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use crate::bytecode::Chunk;
 use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::diag::Diagnostic;
@@ -50,18 +52,12 @@ pub enum ArtifactError {
     Malformed(#[from] DecodeError),
 }
 
-/// The contents of an artifact.
 #[derive(Debug)]
 pub struct Contents {
-    /// The typed program.
     pub program: Program,
-    /// The files it was compiled from.
     pub sources: SourceMap,
-    /// The compiler's warnings.
     pub warnings: Vec<Diagnostic>,
-    /// The bytecode.
     pub chunk: Chunk,
-    /// The index, where it is worth one.
     pub index: Option<Index>,
 }
 
@@ -119,9 +115,6 @@ pub fn write(
 }
 
 /// Reads an artifact; without comparing its content with its hash when that is not wanted.
-///
-/// # Errors
-/// See [`ArtifactError`].
 pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError> {
     let (hash, body) = header(artifact)?;
     if check_hash && Sha256::digest(body)[..] != hash {

@@ -11,7 +11,7 @@ use crate::codec::impl_codec;
 use crate::meaning::finite;
 use crate::ops::Cost;
 use crate::text;
-use crate::ty::{Inner, KindSet, Ty};
+use crate::ty::{KindSet, Ty};
 use crate::value::{Value, compare};
 use bumpalo::Bump;
 use std::cmp::Ordering;
@@ -57,10 +57,7 @@ impl FnInfo {
             FnResult::Kinds(kinds) => Ty::plain(kinds),
             FnResult::Strings => Ty::list(Ty::STRING),
             FnResult::Ints => Ty::list(Ty::INT),
-            FnResult::ValuesOfFirst => Ty::list(args.first().map_or(Ty::ANY, |dict| match &dict.inner {
-                Inner::Element(element) => (**element).clone(),
-                _ => Ty::ANY,
-            })),
+            FnResult::ValuesOfFirst => Ty::list(args.first().map_or(Ty::ANY, Ty::element)),
             FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
             FnResult::LikeArguments => {
                 let kinds = args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds));
@@ -151,10 +148,10 @@ functions! {
     Bucket "bucket" ("key": K::STRING.union(K::INT)) false -> Kinds(K::INT), Scan, bucket,
         "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users.",
         r#"bucket(ctx.user_id) in 0..100"# on r#"{"ctx":{"user_id":"u-1"}}"#;
-    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, shape::keys,
+    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, bump| shape::listed(args, bump, |(key, _)| Value::Str(key)),
         "The keys of a dict, sorted.",
         r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
-    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, shape::values,
+    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, bump| shape::listed(args, bump, |(_, value)| value),
         "The values of a dict, in the order of their keys.",
         r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
@@ -203,12 +200,6 @@ impl Function {
 
     pub fn named(name: &str) -> Option<Function> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.function)
-    }
-}
-
-impl std::fmt::Debug for FnInfo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FnInfo({})", self.name)
     }
 }
 

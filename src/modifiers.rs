@@ -6,7 +6,6 @@
 use crate::codec::impl_codec;
 use crate::text::TextMode;
 
-/// The modifiers as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modifiers {
     pub word: bool,

@@ -26,7 +26,6 @@ pub enum Fixity {
 /// One way of using an operator: the kinds on its left, what must stand on its right, the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// Kinds of the left (or only) operand.
     pub left: KindSet,
     pub right: Right,
     pub result: Outcome,
@@ -124,20 +123,17 @@ pub enum Anchor {
 }
 
 impl Search {
-    /// Returns true when both sides are folded and normalised as the modifiers and settings say. A regular
-    /// expression reads the text as it is, and ignores case by itself.
+    /// False for a regular expression, which reads the text as it is and ignores case by itself.
     pub fn prepares_texts(self) -> bool {
         self != Search::Regex
     }
 
-    /// Returns true when a keyword stands for itself, which is then a string to compare with; a pattern or
-    /// expression does not.
+    /// True when the right operand stands for itself.
     pub fn is_literal(self) -> bool {
         matches!(self, Search::Literal(_))
     }
 
-    /// Returns true when the operator finds a keyword wherever it stands: in a text, and among the
-    /// elements of a list.
+    /// True when it also finds what it looks for among the elements of a list.
     pub fn finds_elements(self) -> bool {
         self == Search::Literal(Anchor::Anywhere)
     }
@@ -146,7 +142,6 @@ impl Search {
 impl_codec!(enum Search { 0 Literal(anchor), 1 Glob, 2 Regex });
 impl_codec!(enum Anchor { 0 Anywhere, 1 Start, 2 End });
 
-/// The search of a row, where it names one.
 const fn named(search: &[Search]) -> Option<Search> {
     match search {
         [search] => Some(*search),
@@ -154,7 +149,6 @@ const fn named(search: &[Search]) -> Option<Search> {
     }
 }
 
-/// A row of the table.
 pub struct OpInfo {
     pub op: Op,
     /// As authors write it.
@@ -351,12 +345,6 @@ impl Op {
 
     pub fn is_word(self) -> bool {
         self.info().spelling.starts_with(|c: char| c.is_ascii_alphabetic())
-    }
-}
-
-impl std::fmt::Debug for OpInfo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "OpInfo({})", self.spelling)
     }
 }
 

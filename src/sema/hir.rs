@@ -123,26 +123,13 @@ impl Slot {
         if self.root.is_some() {
             return Value::Missing;
         }
-        let mut json = message;
-        for key in &self.path {
-            match json {
-                Json::Object(map) => match map.get(&**key) {
-                    Some(next) => json = next,
-                    None => return Value::Missing,
-                },
-                _ => return Value::Missing,
-            }
-        }
-        Value::from_json(json).read(self.kinds)
+        let found = self.path.iter().try_fold(message, |json, key| json.get(&**key));
+        found.map_or(Value::Missing, |json| Value::from_json(json).read(self.kinds))
     }
 
     /// Reads the field from the value of its binding.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
-        let mut value = root;
-        for key in &self.path {
-            value = value.field(key);
-        }
-        value.read(self.kinds)
+        self.path.iter().fold(root, |value, key| value.field(key)).read(self.kinds)
     }
 
     /// The path as an author writes it.
@@ -190,7 +177,6 @@ pub struct Table {
     /// Its rules in the order they are tried: routes by priority descending, then source order.
     /// Disabled ones are left out.
     pub order: Vec<RuleId>,
-    /// The outcome when no route holds.
     pub default: Option<Outcome>,
     /// The place of the name's declaration; `None` for the routes outside any table.
     pub span: Option<Span>,
@@ -216,7 +202,6 @@ pub enum TableKind {
 /// The facts the checker has found out about a regular expression.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
-    /// The place it was first written at.
     pub place: Span,
     /// True when its syntax alone shows that it compiles.
     pub surely_compiles: bool,
@@ -271,11 +256,9 @@ pub enum Outcome {
 /// The destination of a node's output.
 #[derive(Clone, Debug)]
 pub enum Destination {
-    /// To every next node.
     All,
     /// To the next node of that number, from 0; to every one when there are not so many.
     At(u32),
-    /// To the node of that id.
     Node(Arc<str>),
     /// To the node or nodes whose ids stand in a value of the output; to none without one.
     Named(ValueId),

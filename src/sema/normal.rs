@@ -50,7 +50,6 @@ pub struct NRoute {
     pub goto: Option<TableId>,
 }
 
-/// A condition: does it hold?
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NCond {
     /// Always or never.

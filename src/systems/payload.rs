@@ -47,7 +47,7 @@ use crate::schema::{Breach, breaches};
 use crate::sema::hir::{Payload, Program};
 use crate::ty::Record;
 use run::Found;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// Judges payloads of one kind. Cheap to clone, shared between threads; context and options are
@@ -176,10 +176,7 @@ impl Judge {
 
     fn fitting(mut self, name: &str, value: Json) -> Result<Judge, JudgeError> {
         let field = self.rules.program().input.as_ref().and_then(|input| input.get(name)).cloned();
-        let mut message = match &*self.input {
-            Json::Object(message) => message.clone(),
-            _ => Map::new(),
-        };
+        let mut message = self.input.as_object().cloned().unwrap_or_default();
         message.insert(name.to_owned(), value);
         let message = Json::Object(message);
         if let Some(field) = field {
@@ -221,7 +218,7 @@ impl Judge {
     /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
         let found = sorted(run::run(self, payload, true));
-        found.into_iter().map(Why::of).collect()
+        found.into_iter().map(|found| Why { violation: found.violation, when: found.trace }).collect()
     }
 
     /// Judges the text of a payload.

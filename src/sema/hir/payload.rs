@@ -71,9 +71,7 @@ pub struct Each {
     pub list: ValueId,
     /// The list's place in the object, when it has one.
     pub place: Option<Place>,
-    /// Bound to the index or key.
     pub key: Option<BindingId>,
-    /// Bound to the element.
     pub element: BindingId,
     pub block: Block,
 }
@@ -123,7 +121,6 @@ impl Place {
 pub struct Requirement {
     /// The rule whose condition says when it is violated; its name is the requirement's id.
     pub rule: RuleId,
-    /// The place at which the violation is reported.
     pub place: Place,
     pub message: Arc<str>,
     /// The advice that would repair it.
@@ -156,7 +153,6 @@ pub struct Field {
     pub optional: bool,
     pub nullable: bool,
     pub shape: Shape,
-    /// True when a blank text is refused.
     pub not_blank: bool,
     pub limits: Option<Limits>,
     /// The constant put in its place when it is missing.
