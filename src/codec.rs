@@ -190,7 +190,7 @@ pub struct Reader<'b> {
     texts: Option<Vec<Arc<str>>>,
     place: (u32, u32),
     depth: u32,
-    /// What conditions are read from when they are asked for.
+    /// The bytes that conditions are read from when they are asked for.
     pub(crate) parts: Arc<Parts>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// Where its bytes begin; `None` while it is but a tree.
+    /// The place where its bytes begin; `None` while it is but a tree.
     packed: Option<(Arc<Parts>, u32)>,
 }
 
