@@ -37,15 +37,12 @@ pub enum Group {
     Keyword,
 }
 
-/// The number of groups.
 pub const GROUPS: usize = 3;
 
 /// One occurrence of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Feature {
-    /// The feature's hash.
     pub hash: u64,
-    /// Its group.
     pub group: Group,
     /// True when it is made of common words only, see [`super::common`].
     pub common: bool,
