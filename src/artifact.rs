@@ -14,6 +14,8 @@
 //! for the version of rulec that wrote it; it is built anew from the rules, which are what is kept.
 //! Equal rules give equal bytes.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use crate::bytecode::Chunk;
 use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::diag::Diagnostic;
@@ -28,7 +30,7 @@ use thiserror::Error;
 /// The first bytes of an artifact; no text begins so.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Changes whenever the bytes mean something else.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// The bytes of a SHA-256.
 const HASH: usize = 32;
 
@@ -50,18 +52,12 @@ pub enum ArtifactError {
     Malformed(#[from] DecodeError),
 }
 
-/// The contents of an artifact.
 #[derive(Debug)]
 pub struct Contents {
-    /// The typed program.
     pub program: Program,
-    /// The files it was compiled from.
     pub sources: SourceMap,
-    /// The compiler's warnings.
     pub warnings: Vec<Diagnostic>,
-    /// The bytecode.
     pub chunk: Chunk,
-    /// The index, where it is worth one.
     pub index: Option<Index>,
 }
 
@@ -99,11 +95,11 @@ pub fn write(
     let content = writer.into_bytes();
 
     let mut body = Writer::default();
-    for numbered in counted() {
+    for numbered in Numbered::ALL {
         body.number(counts.of(numbered) as u64);
     }
-    body.number(conditions.bytes().len() as u64);
-    body.raw(conditions.bytes());
+    body.number(conditions.bytes.len() as u64);
+    body.raw(&conditions.bytes);
     body.raw(&content);
     let body = body.into_bytes();
 
@@ -118,15 +114,7 @@ pub fn write(
     file
 }
 
-/// The things that conditions refer to, counted before them.
-fn counted() -> impl Iterator<Item = Numbered> {
-    std::iter::once(Numbered::File).chain(Numbered::OF_PROGRAM)
-}
-
 /// Reads an artifact; without comparing its content with its hash when that is not wanted.
-///
-/// # Errors
-/// See [`ArtifactError`].
 pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError> {
     let (hash, body) = header(artifact)?;
     if check_hash && Sha256::digest(body)[..] != hash {
@@ -134,19 +122,18 @@ pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError
     }
     let mut reader = Reader::new(body, Counts::default());
     let mut counts = Counts::default();
-    for numbered in counted() {
+    for numbered in Numbered::ALL {
         // Each takes a byte at least of what follows.
         counts = counts.with(numbered, reader.count()?);
     }
     let length = reader.count()?;
-    let conditions = Arc::new(Parts::new(reader.raw(length)?, counts));
-    let mut reader = reader.with_parts(conditions);
+    reader.parts = Arc::new(Parts { bytes: reader.raw(length)?.into(), counts });
+    reader.counts = counts;
     let sources = SourceMap::read(&mut reader)?;
-    reader.set_counts(Counts::default().with(Numbered::File, sources.len()));
     let warnings = Vec::read(&mut reader)?;
     let program = Program::read(&mut reader)?;
     if program.counts(sources.len()) != counts {
-        return Err(DecodeError("the program is not as large as its conditions say").into());
+        return Err(DecodeError("the program is not as large as it says").into());
     }
     let (chunk, index) = (Chunk::read(&mut reader)?, Option::<Index>::read(&mut reader)?);
     reader.end()?;

@@ -1,6 +1,8 @@
 //! THE table of functions. One row holds a function's parameters, result, meaning, documentation
 //! and a tested example; checker, evaluators, reference page and tests read it.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 mod graph;
 mod shape;
 mod words;
@@ -9,7 +11,7 @@ use crate::codec::impl_codec;
 use crate::meaning::finite;
 use crate::ops::Cost;
 use crate::text;
-use crate::ty::{Inner, KindSet, Ty};
+use crate::ty::{KindSet, Ty};
 use crate::value::{Value, compare};
 use bumpalo::Bump;
 use std::cmp::Ordering;
@@ -17,7 +19,6 @@ use time::OffsetDateTime;
 
 /// A row of the table.
 pub struct FnInfo {
-    /// The function.
     pub function: Function,
     /// As authors write it.
     pub name: &'static str,
@@ -25,9 +26,7 @@ pub struct FnInfo {
     pub params: &'static [(&'static str, KindSet)],
     /// True when the last parameter may be repeated.
     pub variadic: bool,
-    /// The kind of value that it yields.
     pub result: FnResult,
-    /// The cost of evaluating it.
     pub cost: Cost,
     /// The function itself; missing where an argument is missing or of another kind. Texts and lists
     /// it makes live in the arena.
@@ -38,14 +37,11 @@ pub struct FnInfo {
     pub example: (&'static str, &'static str),
 }
 
-/// The kind of value that a function yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FnResult {
     /// Always of these kinds.
     Kinds(KindSet),
-    /// A list of strings.
     Strings,
-    /// A list of integers.
     Ints,
     /// A list of the values of the first argument, a dict.
     ValuesOfFirst,
@@ -56,16 +52,12 @@ pub enum FnResult {
 }
 
 impl FnInfo {
-    /// The result type for arguments of these types.
     pub fn result_ty(&self, args: &[Ty]) -> Ty {
         match self.result {
             FnResult::Kinds(kinds) => Ty::plain(kinds),
             FnResult::Strings => Ty::list(Ty::STRING),
             FnResult::Ints => Ty::list(Ty::INT),
-            FnResult::ValuesOfFirst => Ty::list(args.first().map_or(Ty::ANY, |dict| match &dict.inner {
-                Inner::Element(element) => (**element).clone(),
-                _ => Ty::ANY,
-            })),
+            FnResult::ValuesOfFirst => Ty::list(args.first().map_or(Ty::ANY, Ty::element)),
             FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
             FnResult::LikeArguments => {
                 let kinds = args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds));
@@ -156,10 +148,10 @@ functions! {
     Bucket "bucket" ("key": K::STRING.union(K::INT)) false -> Kinds(K::INT), Scan, bucket,
         "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users.",
         r#"bucket(ctx.user_id) in 0..100"# on r#"{"ctx":{"user_id":"u-1"}}"#;
-    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, shape::keys,
+    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, bump| shape::listed(args, bump, |(key, _)| Value::Str(key)),
         "The keys of a dict, sorted.",
         r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
-    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, shape::values,
+    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, bump| shape::listed(args, bump, |(_, value)| value),
         "The values of a dict, in the order of their keys.",
         r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
@@ -202,20 +194,12 @@ functions! {
 }
 
 impl Function {
-    /// The function's row.
     pub fn info(self) -> &'static FnInfo {
         &TABLE[self as usize]
     }
 
-    /// The function of that name.
     pub fn named(name: &str) -> Option<Function> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.function)
-    }
-}
-
-impl std::fmt::Debug for FnInfo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FnInfo({})", self.name)
     }
 }
 

@@ -276,8 +276,7 @@ impl Classifier {
         let rows: Vec<linear::Row> = sentences
             .iter()
             .map(|&(sentence, label)| {
-                let mut vector = Vec::new();
-                vocabulary.vector(reader.read(sentence, &keywords), &mut vector);
+                let vector = vocabulary.vector(reader.read(sentence, &keywords));
                 linear::Row { vector, label }
             })
             .collect();
@@ -292,9 +291,7 @@ impl Classifier {
         if features.is_empty() {
             return Verdict::default();
         }
-        let mut vector = Vec::with_capacity(features.len());
-        self.vocabulary.vector(features, &mut vector);
-        let scores = self.linear.scores(&vector);
+        let scores = self.linear.scores(&self.vocabulary.vector(features));
 
         let mut best: SmallVec<[(f32, usize); MAX_RANKED + 1]> = SmallVec::new();
         for (index, &score) in scores.iter().enumerate() {

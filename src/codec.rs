@@ -6,6 +6,8 @@
 //! Each type says beside its definition what is written of it, by one line of `impl_codec!`; a field
 //! that is forgotten there does not compile.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -17,18 +19,13 @@ pub struct DecodeError(pub &'static str);
 
 /// A value that can be written and read again. Equal values give equal bytes.
 pub trait Codec: Sized {
-    /// Appends it.
     fn write(&self, to: &mut Writer);
-    /// Reads what [`write`](Codec::write) wrote.
-    ///
-    /// # Errors
-    /// When the bytes are no such thing.
+    /// Reads what [`write`](Codec::write) wrote, or fails.
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
 /// The things that numbers may refer to while reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is what it is called")]
 pub enum Numbered {
     File,
     Slot,
@@ -40,13 +37,12 @@ pub enum Numbered {
     Value,
 }
 
-/// The count of each [`Numbered`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([u32; 8]);
 
 impl Numbered {
-    /// The things that a program counts before it is read.
-    pub const OF_PROGRAM: [Numbered; 7] = [
+    pub const ALL: [Numbered; 8] = [
+        Numbered::File,
         Numbered::Slot,
         Numbered::Let,
         Numbered::Extern,
@@ -58,14 +54,12 @@ impl Numbered {
 }
 
 impl Counts {
-    /// Sets how many there are of something.
     #[must_use]
     pub fn with(mut self, what: Numbered, count: usize) -> Counts {
         self.0[what as usize] = u32::try_from(count).unwrap_or(u32::MAX);
         self
     }
 
-    /// Returns the number of something.
     pub fn of(&self, what: Numbered) -> usize {
         self.0[what as usize] as usize
     }
@@ -77,34 +71,18 @@ const MAX_DEPTH: u32 = 512;
 /// Parts that are read by themselves when they are asked for, one behind the other.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    bytes: Box<[u8]>,
-    counts: Counts,
+    pub(crate) bytes: Box<[u8]>,
+    pub(crate) counts: Counts,
 }
 
 impl Parts {
-    /// The bytes as a part of a file.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Makes parts of the bytes of a file.
-    pub fn new(bytes: &[u8], counts: Counts) -> Parts {
-        Parts { bytes: bytes.into(), counts }
-    }
-
     /// Reads the part that begins at `at`.
-    ///
-    /// # Errors
-    /// When it is no such thing.
     pub fn part<T: Codec>(&self, at: u32) -> Result<T, DecodeError> {
         let bytes = self.bytes.get(at as usize..).ok_or(DecodeError("a part begins behind the end"))?;
-        let mut reader = Reader::new(bytes, self.counts);
-        reader.shares = false;
-        T::read(&mut reader)
+        T::read(&mut Reader { texts: None, ..Reader::new(bytes, self.counts) })
     }
 }
 
-/// Bytes in the making.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -117,12 +95,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Nothing yet.
     pub fn new() -> Writer {
         Writer { texts: Some(HashMap::new()), ..Writer::default() }
     }
 
-    /// The bytes written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -142,12 +118,11 @@ impl Writer {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// A byte.
     pub fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
-    /// A number, seven bits a byte.
+    /// Seven bits a byte.
     pub fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
@@ -156,12 +131,10 @@ impl Writer {
         self.bytes.push(number as u8);
     }
 
-    /// A number that may be negative.
     pub fn signed(&mut self, number: i64) {
-        self.number((number << 1 ^ number >> 63) as u64);
+        self.number(zigzag(number));
     }
 
-    /// Bytes of a known number.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -188,11 +161,9 @@ impl Writer {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// A place in a file.
     pub fn place(&mut self, file: u32, start: u32, end: u32) {
         let (last_file, last) = self.place;
-        let step = i64::from(start) - i64::from(last);
-        let step = (step << 1 ^ step >> 63) as u64;
+        let step = zigzag(i64::from(start) - i64::from(last));
         self.number(step << 1 | u64::from(file != last_file));
         if file != last_file {
             self.number(u64::from(file));
@@ -202,77 +173,52 @@ impl Writer {
     }
 }
 
-/// Bytes being read.
+/// Numbers near zero become small ones: 0, -1, 1, -2 are 0, 1, 2, 3.
+fn zigzag(number: i64) -> u64 {
+    (number << 1 ^ number >> 63) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
 #[derive(Debug)]
 pub struct Reader<'b> {
     rest: &'b [u8],
-    counts: Counts,
-    shares: bool,
-    texts: Vec<Arc<str>>,
+    pub(crate) counts: Counts,
+    /// The texts read so far; `None` where each part stands by itself.
+    texts: Option<Vec<Arc<str>>>,
     place: (u32, u32),
     depth: u32,
-    parts: Arc<Parts>,
+    /// The bytes that conditions are read from when they are asked for.
+    pub(crate) parts: Arc<Parts>,
 }
 
 const SHORT: DecodeError = DecodeError("it ends too early");
 
 impl<'b> Reader<'b> {
-    /// Begins to read.
     pub fn new(bytes: &'b [u8], counts: Counts) -> Reader<'b> {
         Reader {
             rest: bytes,
             counts,
-            shares: true,
-            texts: Vec::new(),
+            texts: Some(Vec::new()),
             place: (0, 0),
             depth: 0,
             parts: Arc::default(),
         }
     }
 
-    /// The parts that what is read refers to.
-    pub fn with_parts(mut self, parts: Arc<Parts>) -> Reader<'b> {
-        self.parts = parts;
-        self
-    }
-
-    /// The parts that what is read refers to.
-    pub fn parts(&self) -> &Arc<Parts> {
-        &self.parts
-    }
-
-    /// Says how many there are of what numbers refer to.
-    pub fn set_counts(&mut self, counts: Counts) {
-        self.counts = counts;
-    }
-
-    /// The counts of what numbers refer to.
-    pub fn counts(&self) -> Counts {
-        self.counts
-    }
-
     /// Checks that all has been read.
-    ///
-    /// # Errors
-    /// When something is left.
     pub fn end(&self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
-    /// A byte.
-    ///
-    /// # Errors
-    /// At the end.
     pub fn byte(&mut self) -> Result<u8, DecodeError> {
         let (first, rest) = self.rest.split_first().ok_or(SHORT)?;
         self.rest = rest;
         Ok(*first)
     }
 
-    /// A number.
-    ///
-    /// # Errors
-    /// At the end, or when it has more than 64 bits.
     pub fn number(&mut self) -> Result<u64, DecodeError> {
         let (mut number, mut shift) = (0, 0);
         loop {
@@ -288,19 +234,10 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// A number that may be negative.
-    ///
-    /// # Errors
-    /// As for [`Reader::number`].
     pub fn signed(&mut self) -> Result<i64, DecodeError> {
-        let number = self.number()?;
-        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+        self.number().map(unzigzag)
     }
 
-    /// Reads `count` bytes.
-    ///
-    /// # Errors
-    /// When there are not so many.
     pub fn raw(&mut self, count: usize) -> Result<&'b [u8], DecodeError> {
         let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
         self.rest = rest;
@@ -308,18 +245,11 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads how many elements follow, each of at least a byte.
-    ///
-    /// # Errors
-    /// When there cannot be so many.
     pub fn count(&mut self) -> Result<usize, DecodeError> {
         let count = self.number()?;
         usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
     }
 
-    /// Words as they are.
-    ///
-    /// # Errors
-    /// When there are not so many.
     pub fn words(&mut self) -> Result<Vec<u64>, DecodeError> {
         let count = self.count()?;
         let bytes = self.raw(count.checked_mul(8).ok_or(SHORT)?)?;
@@ -328,29 +258,22 @@ impl<'b> Reader<'b> {
         Ok(words.collect())
     }
 
-    /// A text.
-    ///
-    /// # Errors
-    /// When it is no UTF-8, or one that was not written before is referred to.
     pub fn text(&mut self) -> Result<Arc<str>, DecodeError> {
         let head = self.number()?;
         if head & 1 != 0 {
-            let known = usize::try_from(head >> 1).ok().and_then(|known| self.texts.get(known));
+            let known = usize::try_from(head >> 1).ok().and_then(|known| self.texts.as_ref()?.get(known));
             return known.cloned().ok_or(DecodeError("a text is referred to that is not there"));
         }
         let length = usize::try_from(head >> 1).map_err(|_| SHORT)?;
         let text = std::str::from_utf8(self.raw(length)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
         let text: Arc<str> = text.into();
-        if self.shares {
-            self.texts.push(text.clone());
+        if let Some(texts) = &mut self.texts {
+            texts.push(text.clone());
         }
         Ok(text)
     }
 
-    /// A number of something that is there.
-    ///
-    /// # Errors
-    /// When it is not.
+    /// Reads the number of something that is there.
     pub fn id(&mut self, what: Numbered) -> Result<u32, DecodeError> {
         let number = self.number()?;
         u32::try_from(number)
@@ -359,10 +282,7 @@ impl<'b> Reader<'b> {
             .ok_or(DecodeError("something is numbered that is not there"))
     }
 
-    /// A place in a file: the file, the start and the end.
-    ///
-    /// # Errors
-    /// When there is no such file, or no file is so long.
+    /// Reads a place in a file: the file, the start and the end.
     pub fn place(&mut self) -> Result<(u32, u32, u32), DecodeError> {
         let far = DecodeError("a place lies outside its file");
         let head = self.number()?;
@@ -372,18 +292,16 @@ impl<'b> Reader<'b> {
         } else if file as usize >= self.counts.of(Numbered::File) {
             return Err(far);
         }
-        let step = head >> 1;
-        let step = (step >> 1) as i64 ^ -((step & 1) as i64);
-        let start = i64::from(last).checked_add(step).and_then(|at| u32::try_from(at).ok()).ok_or(far)?;
+        let start = i64::from(last)
+            .checked_add(unzigzag(head >> 1))
+            .and_then(|at| u32::try_from(at).ok())
+            .ok_or(far)?;
         let length = u32::try_from(self.number()?).map_err(|_| far)?;
         self.place = (file, start);
         Ok((file, start, start.checked_add(length).ok_or(far)?))
     }
 
     /// Reads what lies one level deeper.
-    ///
-    /// # Errors
-    /// That of reading, or when it is too deep.
     pub fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,

@@ -11,7 +11,7 @@ mod error;
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Deserializer, Map, Number, Value};
 
@@ -25,9 +25,6 @@ pub const MAX_DEPTH: usize = 128;
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Reads one JSON value, of any type, that takes up the whole of `text` but for white space.
-///
-/// # Errors
-/// When `text` is not JSON, or breaks one of the rules in the module's documentation.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
@@ -35,16 +32,13 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     let mut state = State::default();
     let mut reader = Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    Node { state: &mut state, depth: 0 }
+    ValueSeed { state: &mut state, depth: 0 }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
 }
 
 /// Reads one JSON object, as every message of a run must be.
-///
-/// # Errors
-/// As [`parse`]; and [`JsonErrorKind::NotAnObject`] when the value is of another type.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
     match parse(text)? {
         Value::Object(map) => Ok(map),
@@ -52,18 +46,12 @@ pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
     }
 }
 
-/// Reads one JSON value from UTF-8 bytes, see [`parse`].
-///
-/// # Errors
-/// As [`parse`]; and [`JsonErrorKind::Utf8`], at the first byte that does not fit, when `bytes` are not UTF-8.
+/// Reads one JSON value from UTF-8 bytes.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, JsonError> {
     parse(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
 }
 
-/// Reads one JSON object from UTF-8 bytes, see [`parse_object`].
-///
-/// # Errors
-/// As [`parse_object`] and [`parse_bytes`].
+/// Reads one JSON object from UTF-8 bytes.
 pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
     parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
 }
@@ -80,13 +68,13 @@ struct State {
 }
 
 /// One value to be read.
-struct Node<'s> {
+struct ValueSeed<'s> {
     state: &'s mut State,
     /// Lists and objects it stands in.
     depth: usize,
 }
 
-impl Node<'_> {
+impl ValueSeed<'_> {
     fn refuse<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
         self.state.refusal = Some(refusal);
         E::custom("refused")
@@ -98,7 +86,7 @@ impl Node<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -106,7 +94,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,15 +126,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         Ok(Value::String(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let depth = self.enter()?;
         let mut list = Vec::new();
         loop {
-            match access.next_element_seed(Node { state: self.state, depth }) {
+            match access.next_element_seed(ValueSeed { state: self.state, depth }) {
                 Ok(Some(value)) => list.push(value),
                 Ok(None) => return Ok(Value::Array(list)),
                 Err(error) => {
@@ -165,18 +149,19 @@ impl<'de> Visitor<'de> for Node<'_> {
             match map.entry(key) {
                 Entry::Occupied(entry) => {
                     let refusal = Refusal::DuplicateKey { key: entry.key().clone(), nth: self.state.keys };
-                    self.state.refusal = Some(refusal);
-                    return Err(A::Error::custom("refused"));
+                    return Err(self.refuse(refusal));
                 }
-                Entry::Vacant(entry) => match access.next_value_seed(Node { state: self.state, depth }) {
-                    Ok(value) => {
-                        entry.insert(value);
+                Entry::Vacant(entry) => {
+                    match access.next_value_seed(ValueSeed { state: self.state, depth }) {
+                        Ok(value) => {
+                            entry.insert(value);
+                        }
+                        Err(error) => {
+                            self.state.path.push(Step::Key(entry.key().clone()));
+                            return Err(error);
+                        }
                     }
-                    Err(error) => {
-                        self.state.path.push(Step::Key(entry.key().clone()));
-                        return Err(error);
-                    }
-                },
+                }
             }
         }
         Ok(Value::Object(map))

@@ -2,11 +2,12 @@
 //! reference evaluator calls nothing else; the VM calls these wherever it has no faster code of its
 //! own, and is held against them by the differential test.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use crate::modifiers::{Quantity, TestMode};
 use crate::text;
 use crate::ty::KindSet;
 use crate::value::{self, Tri, Value};
-use std::cmp::Ordering;
 use time::{Duration, OffsetDateTime};
 
 /// Applies a predicate under its modifiers: over the right operand's elements for `any`, `all` and
@@ -50,7 +51,6 @@ fn identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
     }
 }
 
-/// `==`
 pub fn equal(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     match value::equal(left, right) {
         Tri::Unknown => Tri::Unknown,
@@ -58,33 +58,22 @@ pub fn equal(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     }
 }
 
-/// `!=`
 pub fn not_equal(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     equal(left, right, mode).not()
 }
 
-fn ordered(left: Value<'_>, right: Value<'_>, holds: fn(Ordering) -> bool) -> Tri {
-    value::compare(left, right).map_or(Tri::Unknown, |order| holds(order).into())
+macro_rules! orders {
+    ($($name:ident $holds:ident;)*) => {$(
+        pub fn $name(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
+            value::compare(left, right).map_or(Tri::Unknown, |order| order.$holds().into())
+        }
+    )*};
 }
-
-/// `<`
-pub fn less(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
-    ordered(left, right, Ordering::is_lt)
-}
-
-/// `<=`
-pub fn less_equal(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
-    ordered(left, right, Ordering::is_le)
-}
-
-/// `>`
-pub fn greater(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
-    ordered(left, right, Ordering::is_gt)
-}
-
-/// `>=`
-pub fn greater_equal(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
-    ordered(left, right, Ordering::is_ge)
+orders! {
+    less is_lt;
+    less_equal is_le;
+    greater is_gt;
+    greater_equal is_ge;
 }
 
 /// `in` over a list; ranges are two comparisons.
@@ -109,21 +98,18 @@ pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     }
 }
 
-/// `starts_with`
 pub fn starts_with(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     both_texts(left, right, mode, |text, keyword| {
         if mode.word { text::starts_with_word(text, keyword) } else { text.starts_with(keyword) }
     })
 }
 
-/// `ends_with`
 pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     both_texts(left, right, mode, |text, keyword| {
         if mode.word { text::ends_with_word(text, keyword) } else { text.ends_with(keyword) }
     })
 }
 
-/// `like`
 pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     match (left, right) {
         // The pattern's own characters are told apart from its wildcards before either is prepared.
@@ -144,17 +130,14 @@ pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
     }
 }
 
-/// `has_key`
 pub fn has_key(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
     right.as_str().and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
 }
 
-/// `is missing`
 pub fn is_missing(left: Value<'_>, _: Value<'_>, _: TestMode) -> Tri {
     left.is_missing().into()
 }
 
-/// `is present`
 pub fn is_present(left: Value<'_>, _: Value<'_>, _: TestMode) -> Tri {
     (!left.is_missing()).into()
 }
@@ -199,7 +182,6 @@ fn shifted<'a>(at: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a>
         .map_or(Value::Missing, Value::DateTime)
 }
 
-/// `+`
 pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match left {
         Value::DateTime(at) => shifted(at, float(right), 1.0),
@@ -216,7 +198,6 @@ pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     }
 }
 
-/// `*`
 pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     arithmetic(left, right, i64::checked_mul, |a, b| a * b)
 }

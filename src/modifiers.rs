@@ -1,15 +1,14 @@
 //! The words that may stand beside an operator: `word`, `any`, `all`, `none`, `ignoring case`. As written,
 //! and with the file's settings applied.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use crate::codec::impl_codec;
 use crate::text::TextMode;
 
-/// The modifiers as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modifiers {
-    /// `word`.
     pub word: bool,
-    /// `any`, `all`, `none`.
     pub quantity: Option<Quantity>,
     /// `ignoring case` or `matching case`; otherwise the file's setting holds.
     pub case: Option<Case>,
@@ -27,18 +26,14 @@ pub enum Case {
 /// The number of elements of the list on the right that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Quantity {
-    /// At least one.
     Any,
-    /// Every one.
     All,
-    /// Not one.
     None,
 }
 
 /// The modifiers with the file's settings applied: how a predicate is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TestMode {
-    /// Only whole words count.
     pub word: bool,
     /// Over the elements of the right operand.
     pub quantity: Option<Quantity>,
@@ -47,7 +42,6 @@ pub struct TestMode {
 }
 
 impl Quantity {
-    /// As authors write it.
     pub fn spelling(self) -> &'static str {
         match self {
             Quantity::Any => "any",

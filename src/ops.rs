@@ -4,6 +4,8 @@
 //! the index, all engines, the reference page and the tests read it; to add an operator, add a row,
 //! the function it names in `meaning.rs`, and a test.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use crate::codec::impl_codec;
 use crate::meaning;
 use crate::ty::KindSet;
@@ -14,32 +16,24 @@ use std::sync::LazyLock;
 
 pub use crate::modifiers::{Case, Modifiers, Quantity, TestMode};
 
-/// The place of a row's operator among its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fixity {
-    /// Before its operand.
     Prefix,
-    /// Between its operands.
     Infix,
-    /// After its operand.
     Postfix,
 }
 
 /// One way of using an operator: the kinds on its left, what must stand on its right, the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// Kinds of the left (or only) operand.
     pub left: KindSet,
-    /// The right operand that it takes.
     pub right: Right,
-    /// The kind of result.
     pub result: Outcome,
 }
 
 /// The right operand that a [`Form`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// There is none.
     Nothing,
     /// A value of one of these kinds.
     Kinds(KindSet),
@@ -53,22 +47,17 @@ pub enum Right {
     Pattern,
     /// A list whose elements are of the left operand's family, or a range.
     Members,
-    /// A type name.
     Type,
-    /// A condition.
     Condition,
 }
 
-/// The kind of result of a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// True, false or unknown.
     Condition,
     /// An int when both operands are ints, else a float.
     Number,
-    /// A float.
     Float,
-    /// A point in time.
     DateTime,
     /// Whatever either operand may be.
     Either,
@@ -76,10 +65,8 @@ pub enum Outcome {
     Named,
 }
 
-/// The way its negative is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Negation {
-    /// By another operator.
     Op(Op),
     /// By `not` before the operator: `x not contains y`.
     NotBefore,
@@ -98,7 +85,6 @@ pub enum Cost {
     Lookup,
     /// A pass over a text.
     Scan,
-    /// A regular expression.
     Regex,
     /// A walk over a list's elements.
     Loop,
@@ -131,29 +117,23 @@ pub enum Search {
 /// The part of a text where a literal must stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Anywhere in it.
     Anywhere,
-    /// At its start.
     Start,
-    /// At its end.
     End,
 }
 
 impl Search {
-    /// Returns true when both sides are folded and normalised as the modifiers and settings say. A regular
-    /// expression reads the text as it is, and ignores case by itself.
+    /// False for a regular expression, which reads the text as it is and ignores case by itself.
     pub fn prepares_texts(self) -> bool {
         self != Search::Regex
     }
 
-    /// Returns true when a keyword stands for itself, which is then a string to compare with; a pattern or
-    /// expression does not.
+    /// True when the right operand stands for itself.
     pub fn is_literal(self) -> bool {
         matches!(self, Search::Literal(_))
     }
 
-    /// Returns true when the operator finds a keyword wherever it stands: in a text, and among the
-    /// elements of a list.
+    /// True when it also finds what it looks for among the elements of a list.
     pub fn finds_elements(self) -> bool {
         self == Search::Literal(Anchor::Anywhere)
     }
@@ -162,7 +142,6 @@ impl Search {
 impl_codec!(enum Search { 0 Literal(anchor), 1 Glob, 2 Regex });
 impl_codec!(enum Anchor { 0 Anywhere, 1 Start, 2 End });
 
-/// The search of a row, where it names one.
 const fn named(search: &[Search]) -> Option<Search> {
     match search {
         [search] => Some(*search),
@@ -170,27 +149,18 @@ const fn named(search: &[Search]) -> Option<Search> {
     }
 }
 
-/// A row of the table.
 pub struct OpInfo {
-    /// The operator.
     pub op: Op,
     /// As authors write it.
     pub spelling: &'static str,
-    /// Its place among its operands.
     pub fixity: Fixity,
     /// Higher binds tighter.
     pub precedence: u8,
-    /// The operand types it takes.
     pub forms: &'static [Form],
-    /// The way its negative is written.
     pub negation: Negation,
-    /// The modifiers it takes of `word`, `any/all/none`, `ignoring case`.
     pub accepts: Accepts,
-    /// The cost of evaluating it.
     pub cost: Cost,
-    /// The function that computes it.
     pub meaning: Meaning,
-    /// The way it searches texts, when it does.
     pub search: Option<Search>,
     /// Words of other languages that mean it; who writes one is told its spelling.
     pub foreign: &'static [&'static str],
@@ -200,7 +170,6 @@ pub struct OpInfo {
     pub example: (&'static str, &'static str),
 }
 
-/// The modifiers an operator takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepts {
     /// `word` before the right operand.
@@ -356,7 +325,6 @@ operators! {
 }
 
 impl Op {
-    /// The operator's row.
     pub fn info(self) -> &'static OpInfo {
         &TABLE[self as usize]
     }
@@ -375,15 +343,8 @@ impl Op {
         SPELLINGS.get(spelling).copied()
     }
 
-    /// True when it is written as a word.
     pub fn is_word(self) -> bool {
         self.info().spelling.starts_with(|c: char| c.is_ascii_alphabetic())
-    }
-}
-
-impl std::fmt::Debug for OpInfo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "OpInfo({})", self.spelling)
     }
 }
 
@@ -407,7 +368,6 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
         .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
 }
 
-/// True when a word is one of [`reserved_words`].
 pub fn is_reserved_word(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
         LazyLock::new(|| reserved_words().collect());

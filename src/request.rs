@@ -9,17 +9,17 @@
 //! | [`entity`] | what do an entity's expressions find? |
 //! | [`lexicon`] | how much do the words of a lexicon that occur weigh together? |
 //! | [`keywords`] | which words are left without stop words? |
-//! | [`words`] | which of many words occur, standing as words of their own? |
 //!
 //! Everything but entities reads the text without regard to case and in the normal form NFKC, so
 //! that full-width letters are letters.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
 pub mod entity;
 pub mod intent;
 pub mod keywords;
 pub mod lexicon;
 mod stop_words;
-pub mod words;
 
 use crate::diag::Diagnostic;
 use crate::host::HostFn;
@@ -32,28 +32,26 @@ use std::sync::Arc;
 /// The mode in which texts and the words looked for are compared.
 const MODE: TextMode = TextMode { fold: true, form: Form::Nfkc };
 
-/// The function behind a feature. What it needs is compiled here, once for a rule set.
-///
-/// # Errors
-/// Intents that cannot be told apart by the classifier: see [`intent::train`].
+/// The function behind a feature. What it needs is compiled here, once for a rule set. Fails where
+/// [`intent::train`] does.
 pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
     Ok(match feature {
         Feature::Intent => {
             let classifier = intent::train(analysis)?;
             over_text(move |text| intent::classify(&classifier, text))
         }
-        Feature::Entity(at) => match analysis.entities.get(at).map(entity::Finder::new) {
-            Some(finder) => over_text(move |text| finder.find(text).map_or(Json::Null, Json::Object)),
-            None => over_text(|_| Json::Null),
-        },
+        Feature::Entity(at) => {
+            let finder = entity::Finder::new(&analysis.entities[at]);
+            over_text(move |text| finder.find(text).map_or(Json::Null, Json::Object))
+        }
         Feature::Keywords => {
             let keywords = keywords::Keywords::new(&analysis.stop_words);
             over_text(move |text| keywords.of(text).into())
         }
-        Feature::Lexicon(at) => match analysis.lexicons.get(at).map(lexicon::Scorer::new) {
-            Some(scorer) => over_text(move |text| scorer.score(text).into()),
-            None => over_text(|_| Json::Null),
-        },
+        Feature::Lexicon(at) => {
+            let scorer = lexicon::Scorer::new(&analysis.lexicons[at]);
+            over_text(move |text| scorer.score(text).into())
+        }
     })
 }
 

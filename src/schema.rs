@@ -1,10 +1,11 @@
 //! The declared input as a promise: what a message keeps of it. A message that breaks it is decided
 //! all the same, the wrong value counting as missing; here the breach is found and named.
 
-use crate::ty::{KindSet, Record, Ty};
+use crate::ty::{KindSet, Record};
 use crate::value::Value;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Promise {
 pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
     let mut found = Vec::new();
     match message {
-        Json::Object(map) => fields(input, map, None, &mut found),
+        Json::Object(map) => fields(input, map, &mut SmallVec::new(), &mut found),
         other => found.push(Breach {
             path: String::new(),
             expected: "an object".to_owned(),
@@ -104,43 +105,35 @@ pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
     found
 }
 
-/// A field's way from the message's top, kept on the stack.
-struct Place<'p> {
-    outer: Option<&'p Place<'p>>,
-    name: &'p str,
-}
-
-fn fields(record: &Record, map: &Map<String, Json>, outer: Option<&Place<'_>>, found: &mut Vec<Breach>) {
+/// Finds the breaches of a record; `path` leads to it from the message's top.
+fn fields<'r>(
+    record: &'r Record,
+    map: &Map<String, Json>,
+    path: &mut SmallVec<[&'r str; 8]>,
+    found: &mut Vec<Breach>,
+) {
     for field in &record.fields {
-        let place = Place { outer, name: &field.name };
+        path.push(&field.name);
+        let mut breach = |kind: String| {
+            // A record's fields would only bury what is wrong.
+            let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
+            found.push(Breach { path: path.join("."), expected, found: kind });
+        };
         match map.get(&*field.name) {
             None | Some(Json::Null) if field.optional => {}
-            None | Some(Json::Null) => found.push(breach(&place, &field.ty, "missing".to_owned())),
+            None | Some(Json::Null) => breach("missing".to_owned()),
             Some(json) if Value::from_json(json).read(field.ty.kinds).is_missing() => {
-                found.push(breach(&place, &field.ty, found_kind(json)));
+                breach(found_kind(json))
             }
             Some(Json::Object(inner)) => {
                 if let Some(record) = field.ty.fields() {
-                    fields(record, inner, Some(&place), found);
+                    fields(record, inner, path, found);
                 }
             }
             Some(_) => {}
         }
+        path.pop();
     }
-}
-
-#[cold]
-fn breach(place: &Place<'_>, ty: &Ty, found: String) -> Breach {
-    let mut names = vec![place.name];
-    let mut outer = place.outer;
-    while let Some(place) = outer {
-        names.push(place.name);
-        outer = place.outer;
-    }
-    names.reverse();
-    // A record's fields would only bury what is wrong.
-    let expected = if ty.fields().is_some() { "record".to_owned() } else { ty.to_string() };
-    Breach { path: names.join("."), expected, found }
 }
 
 fn found_kind(json: &Json) -> String {
@@ -150,7 +143,7 @@ fn found_kind(json: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ty::Field;
+    use crate::ty::{Field, Ty};
     use serde_json::json;
 
     fn field(name: &str, ty: Ty, optional: bool) -> Field {

@@ -7,18 +7,18 @@
 //! | [`normalize`] | how are both sides of a text predicate prepared? ([`TextMode`]) |
 //! | [`word`] | what is a word character, and where may a keyword of `word` stand? |
 //! | [`glob`] | does the whole text fit a `like` pattern? |
-//! | [`pattern`] | how are regular expressions compiled? |
-//! | [`lazy`] | and when? |
+//! | [`pattern`] | how are regular expressions compiled, and when? |
 //! | [`prepared`] | which texts of a decision have been prepared already? |
 //! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
 //! | [`mod@bucket`] | into which of 100 stable buckets does a key fall? |
 //!
 //! Nothing in here fails: each function is total over all texts.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 pub mod bucket;
 pub mod fold;
 pub mod glob;
-pub mod lazy;
 pub mod normalize;
 pub mod parsed;
 pub mod pattern;
@@ -31,10 +31,9 @@ pub use bucket::bucket;
 pub(crate) use bucket::finalise;
 pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
-pub use lazy::LazyRegex;
 pub use normalize::{Form, TextMode};
 pub use parsed::{keeping_parsed, parsed};
-pub use pattern::regex;
+pub use pattern::{LazyRegex, regex};
 pub use prepared::PreparedTexts;
 pub use similarity::{Scratch, Similarity, similarity};
 pub use size::{REGEX_SIZE_LIMIT, surely_compiles};

@@ -2,6 +2,8 @@
 //! set holds a list, dict or record. One shape serves declared types (`int` is one kind, `number`
 //! two, `any` all) and the types inferred from a field's uses ("string or list").
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use crate::codec::impl_codec;
 use std::fmt;
 use std::sync::Arc;
@@ -10,19 +12,14 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
-    /// `true` or `false`.
     Bool,
-    /// A 64-bit integer.
     Int,
     /// A 64-bit float; never NaN or infinite.
     Float,
-    /// Unicode text.
     String,
     /// A point in time, read from RFC 3339 text.
     DateTime,
-    /// An ordered list.
     List,
-    /// A dict or record.
     Dict,
 }
 
@@ -38,56 +35,39 @@ pub struct KindSet(u8);
 impl KindSet {
     /// No kind: two uses that contradict each other.
     pub const EMPTY: KindSet = KindSet(0);
-    /// Every kind.
     pub const ALL: KindSet = KindSet(0x7f);
-    /// Booleans.
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
-    /// Integers.
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
-    /// Floats.
     pub const FLOAT: KindSet = KindSet(1 << Kind::Float as u8);
-    /// Integers and floats.
     pub const NUMBER: KindSet = KindSet(Self::INT.0 | Self::FLOAT.0);
-    /// Text.
     pub const STRING: KindSet = KindSet(1 << Kind::String as u8);
-    /// Points in time.
     pub const DATETIME: KindSet = KindSet(1 << Kind::DateTime as u8);
-    /// Lists.
     pub const LIST: KindSet = KindSet(1 << Kind::List as u8);
-    /// Dicts and records.
     pub const DICT: KindSet = KindSet(1 << Kind::Dict as u8);
 
-    /// The set of one kind.
     pub const fn of(kind: Kind) -> KindSet {
         KindSet(1 << kind as u8)
     }
-    /// Members of either.
     #[must_use]
     pub const fn union(self, other: KindSet) -> KindSet {
         KindSet(self.0 | other.0)
     }
-    /// Members of both.
     #[must_use]
     pub const fn intersect(self, other: KindSet) -> KindSet {
         KindSet(self.0 & other.0)
     }
-    /// True when the kind is a member.
     pub const fn has(self, kind: Kind) -> bool {
         self.0 & (1 << kind as u8) != 0
     }
-    /// True when every member is one of `other`.
     pub const fn is_subset(self, other: KindSet) -> bool {
         self.0 & !other.0 == 0
     }
-    /// True when both share a member.
     pub const fn overlaps(self, other: KindSet) -> bool {
         self.0 & other.0 != 0
     }
-    /// True when there is no member.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// The members, in a fixed order.
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
@@ -127,10 +107,8 @@ impl fmt::Display for KindSet {
     }
 }
 
-/// A type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ty {
-    /// The kinds a value of the type may have.
     pub kinds: KindSet,
     /// The inside of lists, dicts or records, as far as it is known.
     pub inner: Inner,
@@ -143,32 +121,24 @@ pub enum Inner {
     Unknown,
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
-    /// The fields of a record.
     Fields(Arc<Record>),
 }
 
 /// The fields of a record type, in the order they were declared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Record {
-    /// The fields.
     pub fields: Vec<Field>,
 }
 
-/// A field of a record type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
-    /// Its name.
     pub name: Arc<str>,
-    /// Its type.
     pub ty: Ty,
-    /// True when it may be missing (`field?:`).
     pub optional: bool,
-    /// True when its value is masked in logs (`@private`).
     pub private: bool,
 }
 
 impl Record {
-    /// The field of that name.
     pub fn get(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| &*field.name == name)
     }
@@ -179,34 +149,23 @@ impl Ty {
     pub const fn plain(kinds: KindSet) -> Ty {
         Ty { kinds, inner: Inner::Unknown }
     }
-    /// `any`.
     pub const ANY: Ty = Ty::plain(KindSet::ALL);
-    /// `bool`.
     pub const BOOL: Ty = Ty::plain(KindSet::BOOL);
-    /// `int`.
     pub const INT: Ty = Ty::plain(KindSet::INT);
-    /// `float`.
     pub const FLOAT: Ty = Ty::plain(KindSet::FLOAT);
-    /// `number`.
     pub const NUMBER: Ty = Ty::plain(KindSet::NUMBER);
-    /// `string`.
     pub const STRING: Ty = Ty::plain(KindSet::STRING);
-    /// `datetime`.
     pub const DATETIME: Ty = Ty::plain(KindSet::DATETIME);
 
-    /// `list<element>`.
     pub fn list(element: Ty) -> Ty {
         Ty { kinds: KindSet::LIST, inner: Inner::Element(Arc::new(element)) }
     }
-    /// `dict<element>`.
     pub fn dict(element: Ty) -> Ty {
         Ty { kinds: KindSet::DICT, inner: Inner::Element(Arc::new(element)) }
     }
-    /// A record with these fields.
     pub fn record(record: Record) -> Ty {
         Ty { kinds: KindSet::DICT, inner: Inner::Fields(Arc::new(record)) }
     }
-    /// The type of the built-in name, if it is one.
     pub fn builtin(name: &str) -> Option<Ty> {
         Some(match name {
             "string" => Ty::STRING,
@@ -230,7 +189,6 @@ impl Ty {
             _ => Ty::ANY,
         }
     }
-    /// The fields, when the type is a record.
     pub fn fields(&self) -> Option<&Record> {
         match &self.inner {
             Inner::Fields(record) => Some(record),

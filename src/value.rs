@@ -1,6 +1,8 @@
 //! Values during a decision: borrowed views of the message and of constants, cheap to copy. The
 //! tree type is `serde_json::Value`, for messages and constants alike.
 
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
 use crate::ty::{Kind, KindSet};
 use bumpalo::Bump;
 use serde_json::{Map, Value as Json};
@@ -11,9 +13,7 @@ use time::format_description::well_known::Rfc3339;
 /// Kleene's truth values. Only [`Tri::True`] selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tri {
-    /// It holds.
     True,
-    /// It definitely does not hold.
     False,
     /// A value was missing or of another type.
     Unknown,
@@ -31,12 +31,10 @@ impl Tri {
         }
     }
 
-    /// True when it is [`Tri::True`].
     pub fn holds(self) -> bool {
         self == Tri::True
     }
 
-    /// Kleene's conjunction of all.
     pub fn all(items: impl IntoIterator<Item = Tri>) -> Tri {
         let mut result = Tri::True;
         for item in items {
@@ -49,7 +47,6 @@ impl Tri {
         result
     }
 
-    /// Kleene's disjunction of all.
     pub fn any(items: impl IntoIterator<Item = Tri>) -> Tri {
         Tri::all(items.into_iter().map(Tri::not)).not()
     }
@@ -68,13 +65,9 @@ impl From<bool> for Tri {
 pub enum Value<'a> {
     /// Absent, null, or not of the type it was read at.
     Missing,
-    /// A boolean.
     Bool(bool),
-    /// An integer.
     Int(i64),
-    /// A finite float.
     Float(f64),
-    /// Text.
     Str(&'a str),
     /// A point in time with the offset it was written with.
     DateTime(OffsetDateTime),
@@ -125,7 +118,6 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// True when there is no value.
     pub fn is_missing(self) -> bool {
         matches!(self, Value::Missing)
     }
@@ -175,7 +167,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The number of keys of a dict or record.
     pub fn dict_len(self) -> Option<usize> {
         match self {
             Value::Dict(map) => Some(map.len()),
@@ -208,7 +199,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The number of elements of a list.
     pub fn list_len(self) -> Option<usize> {
         match self {
             Value::JsonList(items) => Some(items.len()),
@@ -227,7 +217,6 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
-    /// The text of a string.
     pub fn as_str(self) -> Option<&'a str> {
         match self {
             Value::Str(text) => Some(text),
@@ -277,12 +266,10 @@ pub(crate) fn recycle<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
     values.into_iter().map_while(|_| None).collect()
 }
 
-/// Reads RFC 3339 text.
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()
 }
 
-/// Writes RFC 3339 text.
 pub fn format_datetime(at: OffsetDateTime) -> String {
     at.format(&Rfc3339).unwrap_or_else(|_| at.to_string())
 }

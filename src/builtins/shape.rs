@@ -11,16 +11,14 @@ fn entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
     Some(dict.entries()?.collect())
 }
 
-pub(super) fn keys<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+/// A list of what is taken of each entry of a dict.
+pub(super) fn listed<'a>(
+    args: &[Value<'a>],
+    bump: &'a Bump,
+    take: fn((&'a str, Value<'a>)) -> Value<'a>,
+) -> Value<'a> {
     let [dict] = args else { return Value::Missing };
-    let Some(entries) = dict.entries() else { return Value::Missing };
-    Value::list_in(bump, entries.map(|(key, _)| Value::Str(key)))
-}
-
-pub(super) fn values<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
-    let [dict] = args else { return Value::Missing };
-    let Some(entries) = dict.entries() else { return Value::Missing };
-    Value::list_in(bump, entries.map(|(_, value)| value))
+    dict.entries().map_or(Value::Missing, |entries| Value::list_in(bump, entries.map(take)))
 }
 
 /// The length up to which a list of texts is compared in turn; a longer one is hashed.

@@ -27,28 +27,15 @@ const WORDS: &str = "
 const CHARS: &str = "我你您他她它们們的地得了着著过過吗嗎呢吧啊呀嘛哦是在有没沒和与與或就都也还還又不很太这這那哪个個些一下么麼什怎样樣\
                      为為可以能会會想要请請帮幫给給把被让讓从從到对對跟用里裡上去来來说說のはがをにでとも";
 
-static WORD_SET: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
-    LazyLock::new(|| WORDS.split_whitespace().collect());
+static WORD_SET: LazyLock<HashSet<Vec<char>, foldhash::fast::FixedState>> =
+    LazyLock::new(|| WORDS.split_whitespace().map(|word| word.chars().collect()).collect());
 
 static CHAR_SET: LazyLock<HashSet<char, foldhash::fast::FixedState>> =
     LazyLock::new(|| CHARS.chars().filter(|c| !c.is_whitespace()).collect());
 
-/// The longest of [`WORDS`].
-const MAX_BYTES: usize = 8;
-
 /// True when `word`, folded, is a common word.
 pub fn is_common_word(word: &[char]) -> bool {
-    let mut bytes = [0; MAX_BYTES];
-    if word.len() > MAX_BYTES {
-        return false;
-    }
-    for (byte, &c) in bytes.iter_mut().zip(word) {
-        match u8::try_from(c) {
-            Ok(ascii) if ascii.is_ascii() => *byte = ascii,
-            _ => return false,
-        }
-    }
-    std::str::from_utf8(&bytes[..word.len()]).is_ok_and(|word| WORD_SET.contains(word))
+    WORD_SET.contains(word)
 }
 
 /// True when `c`, of an unspaced script, is a common word or part of one.
@@ -85,7 +72,6 @@ mod tests {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
         assert!(words.is_sorted(), "in alphabetical order");
         assert_eq!(words.len(), WORD_SET.len(), "each once");
-        assert_eq!(words.iter().map(|word| word.len()).max(), Some(MAX_BYTES));
         assert_eq!(CHARS.chars().count(), CHAR_SET.len(), "each once");
         // What the features are made of is folded, so an entry that is not would never be found.
         assert_eq!(crate::text::fold(WORDS), WORDS);

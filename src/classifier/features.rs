@@ -37,31 +37,28 @@ pub enum Group {
     Keyword,
 }
 
-/// The number of groups.
 pub const GROUPS: usize = 3;
 
 /// One occurrence of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Feature {
-    /// The feature's hash.
     pub hash: u64,
-    /// Its group.
     pub group: Group,
     /// True when it is made of common words only, see [`super::common`].
     pub common: bool,
 }
 
-/// Prepares `text` into `out`, replacing what is there.
-fn prepare(text: &str, out: &mut String) {
+fn prepare(text: &str) -> String {
     let text = cut(text.trim_start());
     let prepared = TextMode { fold: true, form: Form::Nfkc }.prepare(text);
-    out.clear();
+    let mut out = String::with_capacity(prepared.len());
     for word in cut(&prepared).split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
         }
         out.push_str(word);
     }
+    out
 }
 
 /// The first [`MAX_TEXT_BYTES`] of `text`, or a little less.
@@ -84,30 +81,13 @@ pub struct Keywords {
 impl Keywords {
     /// Prepares `keywords`; blank ones are ignored, and one that comes twice is one.
     pub fn new<'a>(keywords: impl Iterator<Item = &'a str>) -> Keywords {
-        let mut prepared: Vec<String> = keywords
-            .map(|keyword| {
-                let mut out = String::new();
-                prepare(keyword, &mut out);
-                out
-            })
-            .filter(|keyword| !keyword.is_empty())
-            .collect();
+        let mut prepared: Vec<String> = keywords.map(prepare).filter(|keyword| !keyword.is_empty()).collect();
         prepared.sort_unstable();
         prepared.dedup();
         if prepared.is_empty() {
             return Keywords::default();
         }
         Keywords { searcher: WordSearcher::many(&prepared).ok() }
-    }
-
-    /// Calls `found` with each occurrence that stands at the edges of words.
-    fn find(&self, text: &str, mut found: impl FnMut(&str)) {
-        if let Some(searcher) = &self.searcher {
-            searcher.any(text, |_, place| {
-                found(&text[place]);
-                false
-            });
-        }
     }
 
     /// Roughly how many bytes they take.
@@ -135,16 +115,18 @@ struct Token {
 impl Reader {
     /// The features of `text`, sorted; one that occurs twice is there twice. Empty when it has no token and no keyword.
     pub fn read(&mut self, text: &str, keywords: &Keywords) -> &[Feature] {
-        prepare(text, &mut self.prepared);
+        self.prepared = prepare(text);
         self.tokens.clear();
         self.features.clear();
         self.cut_into_tokens();
         self.words();
-        let features = &mut self.features;
-        keywords.find(&self.prepared, |keyword| {
-            let hash = keyword.chars().fold(Hash::KEYWORD, Hash::char).finish();
-            features.push(Feature { hash, group: Group::Keyword, common: false });
-        });
+        if let Some(searcher) = &keywords.searcher {
+            searcher.any(&self.prepared, |_, place| {
+                let hash = self.prepared[place].chars().fold(Hash::KEYWORD, Hash::char).finish();
+                self.features.push(Feature { hash, group: Group::Keyword, common: false });
+                false
+            });
+        }
         self.features.sort_unstable();
         &self.features
     }

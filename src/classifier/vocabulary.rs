@@ -74,9 +74,9 @@ impl Vocabulary {
         self.numbers.allocation_size() + size_of_val(self.weights.as_slice())
     }
 
-    /// The vector of a text by its features, sorted; replaces what is in `out`. At most 1 long.
-    pub fn vector(&self, features: &[Feature], out: &mut Vector) {
-        out.clear();
+    /// The vector of a text by its features, sorted. At most 1 long.
+    pub fn vector(&self, features: &[Feature]) -> Vector {
+        let mut vector = Vec::with_capacity(features.len());
         let mut squares = [0.0_f32; GROUPS];
         // Known features keep their group until the lengths are known; a number has bits to spare.
         for same in features.chunk_by(|a, b| a.hash == b.hash) {
@@ -86,15 +86,16 @@ impl Vocabulary {
             let weight = if same.len() == 1 { idf } else { idf * (1.0 + ln(same.len() as f64) as f32) };
             squares[group as usize] += weight * weight;
             if let Some(&number) = number {
-                out.push((number << GROUP_BITS | group as u32, weight));
+                vector.push((number << GROUP_BITS | group as u32, weight));
             }
         }
         let groups = squares.iter().filter(|&&square| square > 0.0).count() as f32;
         let scales = squares.map(|square| 1.0 / (square * groups).sqrt());
-        for (number, weight) in out {
+        for (number, weight) in &mut vector {
             *weight *= scales[(*number & GROUP_MASK) as usize];
             *number >>= GROUP_BITS;
         }
+        vector
     }
 }
 
@@ -141,8 +142,7 @@ mod tests {
     }
 
     fn length(vocabulary: &Vocabulary, text: &str) -> f32 {
-        let mut vector = Vec::new();
-        vocabulary.vector(Reader::default().read(text, &Keywords::default()), &mut vector);
+        let vector = vocabulary.vector(Reader::default().read(text, &Keywords::default()));
         assert!(vector.iter().all(|&(number, _)| (number as usize) < vocabulary.len()), "{text}");
         vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt()
     }

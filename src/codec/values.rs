@@ -136,23 +136,19 @@ impl<T: Codec> Codec for Box<[T]> {
     }
 }
 
-impl<T: Codec> Codec for Box<T> {
-    fn write(&self, to: &mut Writer) {
-        (**self).write(to);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Box::new(from.nested(T::read)?))
-    }
+macro_rules! pointers {
+    ($($pointer:ident)*) => {$(
+        impl<T: Codec> Codec for $pointer<T> {
+            fn write(&self, to: &mut Writer) {
+                (**self).write(to);
+            }
+            fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                from.nested(T::read).map($pointer::new)
+            }
+        }
+    )*};
 }
-
-impl<T: Codec> Codec for Arc<T> {
-    fn write(&self, to: &mut Writer) {
-        (**self).write(to);
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Arc::new(from.nested(T::read)?))
-    }
-}
+pointers!(Box Arc);
 
 impl<T: Codec> Codec for [T; 2] {
     fn write(&self, to: &mut Writer) {

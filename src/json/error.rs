@@ -119,31 +119,28 @@ impl JsonError {
         path: Vec<Step>,
     ) -> JsonError {
         let path = dotted(path);
+        let place = |word| if path.is_empty() { String::new() } else { format!(" {word} `{path}`") };
         let (kind, message, help, offset) = match refusal {
             Some(Refusal::Depth) => (
                 JsonErrorKind::Depth,
                 format!("lists and objects are nested more than {MAX_DEPTH} deep"),
                 "make the message flatter",
-                find(text, Target::Depth),
+                find(text, |depth, _| depth > MAX_DEPTH),
             ),
-            Some(Refusal::DuplicateKey { key, nth }) => {
-                let place = if path.is_empty() { String::new() } else { format!(" in `{path}`") };
-                (
-                    JsonErrorKind::DuplicateKey,
-                    format!("key `{}` appears twice{place}", shown(&key)),
-                    "keep one of the two",
-                    find(text, Target::Key(nth)),
-                )
-            }
+            Some(Refusal::DuplicateKey { key, nth }) => (
+                JsonErrorKind::DuplicateKey,
+                format!("key `{}` appears twice{}", shown(&key), place("in")),
+                "keep one of the two",
+                find(text, |_, keys| keys == nth),
+            ),
             None => {
                 let offset = offset_of(text, error);
                 let said = error.to_string();
                 let said = said.rsplit_once(" at line ").map_or(&*said, |(message, _)| message);
                 if said == "number out of range" {
-                    let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
                     (
                         JsonErrorKind::NumberRange,
-                        format!("number{place} is out of range"),
+                        format!("number{} is out of range", place("at")),
                         "64-bit floats reach to about 1.8e308; send it as a string if it is no quantity",
                         number_start(text, offset),
                     )
@@ -153,7 +150,7 @@ impl JsonError {
                 }
             }
         };
-        JsonError::at(text, offset, kind, message, help).in_path(path)
+        JsonError { path, ..JsonError::at(text, offset, kind, message, help) }
     }
 
     pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
@@ -189,10 +186,6 @@ impl JsonError {
         let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
         let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
         JsonError { kind, message, help, path: String::new(), line, column, offset }
-    }
-
-    fn in_path(self, path: String) -> JsonError {
-        JsonError { path, ..self }
     }
 }
 
@@ -240,16 +233,9 @@ fn shown(key: &str) -> String {
     out
 }
 
-/// The thing to look for in a text that is sound JSON up to there.
-enum Target {
-    /// The first bracket that is too deep.
-    Depth,
-    /// The key with this number.
-    Key(usize),
-}
-
-/// The byte where the target begins; `serde_json` has read past it by the time it reports.
-fn find(text: &str, target: Target) -> usize {
+/// The first byte, in a text that is sound JSON up to there, at which the number of open brackets and that of keys are
+/// what is wanted; `serde_json` has read past it by the time it reports.
+fn find(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut open = Vec::new();
     let (mut at, mut keys, mut previous) = (0, 0, 0);
@@ -268,11 +254,7 @@ fn find(text: &str, target: Target) -> usize {
             }
             _ => {}
         }
-        let found = match target {
-            Target::Depth => open.len() > MAX_DEPTH,
-            Target::Key(nth) => keys == nth,
-        };
-        if found {
+        if wanted(open.len(), keys) {
             return start;
         }
         if !byte.is_ascii_whitespace() {

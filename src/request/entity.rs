@@ -5,7 +5,6 @@ use crate::text::regex;
 use regex::Regex;
 use serde_json::{Map, Value as Json};
 
-/// An entity made ready.
 #[derive(Debug)]
 pub struct Finder {
     patterns: Vec<Regex>,

@@ -6,10 +6,7 @@ use crate::sema::request::{Analysis, BEST, INTENT, SCORE};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// Trains the classifier.
-///
-/// # Errors
-/// An intent with nothing to learn from, or more examples than the classifier takes.
+/// Trains the classifier. Fails for an intent with nothing to learn from, or more examples than it takes.
 pub fn train(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
     let texts = |texts: &[Arc<str>]| texts.iter().map(|text| text.to_string()).collect();
     let intents: Vec<classifier::Intent> = analysis

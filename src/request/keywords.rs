@@ -11,7 +11,6 @@ use crate::text::is_word_char;
 use hashbrown::HashSet;
 use std::sync::Arc;
 
-/// Finds keywords.
 #[derive(Debug)]
 pub struct Keywords {
     stop_words: HashSet<Box<str>>,
@@ -66,7 +65,6 @@ fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
 }
 
-/// The runs of a text.
 fn runs(text: &str) -> Vec<(Run, &str)> {
     let mut runs = Vec::new();
     let mut open: Option<(Run, usize)> = None;

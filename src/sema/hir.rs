@@ -31,7 +31,6 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The number as an index.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -64,9 +63,7 @@ ids! {
 pub struct Program {
     /// The fields of the message that conditions and arguments read.
     pub slots: Vec<Slot>,
-    /// The `let`s.
     pub lets: Vec<Let>,
-    /// The host functions.
     pub externs: Vec<Extern>,
     /// The tables; the first holds the routes outside any table and is named `routes`. Each of the
     /// other statements that decide is a table of its own kind.
@@ -84,7 +81,6 @@ pub struct Program {
     pub handlers: Option<Vec<Handler>>,
     /// The declared input, when there is one.
     pub input: Option<Record>,
-    /// The tests.
     pub tests: Vec<Test>,
     /// The payload kinds, in source order.
     pub payloads: Vec<Payload>,
@@ -118,7 +114,6 @@ pub struct Slot {
     pub path: Vec<Arc<str>>,
     /// The kinds it is read at; another kind counts as missing.
     pub kinds: KindSet,
-    /// True when its value is masked in logs.
     pub private: bool,
 }
 
@@ -128,26 +123,13 @@ impl Slot {
         if self.root.is_some() {
             return Value::Missing;
         }
-        let mut json = message;
-        for key in &self.path {
-            match json {
-                Json::Object(map) => match map.get(&**key) {
-                    Some(next) => json = next,
-                    None => return Value::Missing,
-                },
-                _ => return Value::Missing,
-            }
-        }
-        Value::from_json(json).read(self.kinds)
+        let found = self.path.iter().try_fold(message, |json, key| json.get(&**key));
+        found.map_or(Value::Missing, |json| Value::from_json(json).read(self.kinds))
     }
 
     /// Reads the field from the value of its binding.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
-        let mut value = root;
-        for key in &self.path {
-            value = value.field(key);
-        }
-        value.read(self.kinds)
+        self.path.iter().fold(root, |value, key| value.field(key)).read(self.kinds)
     }
 
     /// The path as an author writes it.
@@ -162,57 +144,42 @@ impl Slot {
 /// A `let`: a name for a condition or a value.
 #[derive(Clone, Debug)]
 pub struct Let {
-    /// Its name.
     pub name: Arc<str>,
-    /// Its meaning.
     pub body: Term,
-    /// The place of the name's declaration.
     pub span: Span,
 }
 
 /// A host function's declaration, or a use of one that the engine itself offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extern {
-    /// Its name.
     pub name: Arc<str>,
-    /// Its parameters' names and types.
     pub params: Vec<(Arc<str>, Ty)>,
-    /// Its result's type.
     pub result: Ty,
     /// The engine's own function that it names; `None` for one of the embedding program.
     pub feature: Option<Feature>,
-    /// The place of the name's declaration.
     pub span: Span,
 }
 
 /// A handler of the manifest.
 #[derive(Clone, Debug)]
 pub struct Handler {
-    /// Its name.
     pub name: Arc<str>,
-    /// Its parameters.
     pub params: Record,
-    /// The place of the name's declaration.
     pub span: Span,
-    /// Its doc comment.
     pub docs: Arc<str>,
 }
 
 /// A table: rules in the order they are tried, the first that holds deciding.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Its name.
     pub name: Arc<str>,
-    /// The statement it comes from.
     pub kind: TableKind,
     /// Its rules in the order they are tried: routes by priority descending, then source order.
     /// Disabled ones are left out.
     pub order: Vec<RuleId>,
-    /// The outcome when no route holds.
     pub default: Option<Outcome>,
     /// The place of the name's declaration; `None` for the routes outside any table.
     pub span: Option<Span>,
-    /// Its doc comment.
     pub docs: Arc<str>,
 }
 
@@ -235,7 +202,6 @@ pub enum TableKind {
 /// The facts the checker has found out about a regular expression.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
-    /// The place it was first written at.
     pub place: Span,
     /// True when its syntax alone shows that it compiles.
     pub surely_compiles: bool,
@@ -245,30 +211,22 @@ pub struct Pattern {
 /// and the cases of a router are rules.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Its name.
     pub name: Arc<str>,
-    /// The table it stands in.
     pub table: TableId,
     /// Greater is tried earlier.
     pub priority: i64,
-    /// True when it is left out.
     pub disabled: bool,
-    /// The condition under which it holds.
     pub condition: Condition,
-    /// The outcome when it holds.
     pub outcome: Outcome,
     /// The whole statement.
     pub span: Span,
-    /// Its doc comment.
     pub docs: Arc<str>,
 }
 
 /// The outcome of a decision.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A handler with its arguments.
     Handler {
-        /// Its name.
         name: Arc<str>,
         /// Its arguments, evaluated after choosing.
         args: Vec<Argument>,
@@ -278,20 +236,15 @@ pub enum Outcome {
     /// Another table; when it chooses nothing, the search goes on behind the jump.
     Goto(TableId),
     /// A branch of a choice; its id is the rule's name.
-    Branch {
-        /// True when it is the default.
-        default: bool,
-    },
+    Branch { default: bool },
     /// A flow, found by one of its patterns.
     Flow {
-        /// The flow.
         flow: FlowId,
         /// The pattern, as the author wrote it.
         pattern: Arc<str>,
     },
     /// The next nodes of a workflow.
     Next {
-        /// The nodes.
         destinations: Vec<Destination>,
         /// The message's list of the ids of the next nodes.
         next: ValueId,
@@ -303,11 +256,9 @@ pub enum Outcome {
 /// The destination of a node's output.
 #[derive(Clone, Debug)]
 pub enum Destination {
-    /// To every next node.
     All,
     /// To the next node of that number, from 0; to every one when there are not so many.
     At(u32),
-    /// To the node of that id.
     Node(Arc<str>),
     /// To the node or nodes whose ids stand in a value of the output; to none without one.
     Named(ValueId),
@@ -316,17 +267,12 @@ pub enum Destination {
 /// A flow: something an assistant can do for a user.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Its name.
     pub name: Arc<str>,
     /// The id that the decision answers with.
     pub id: Arc<str>,
-    /// Its description, for a language model; may be empty.
     pub description: Arc<str>,
-    /// The way messages find it.
     pub trigger: Trigger,
-    /// The place of its name.
     pub span: Span,
-    /// Its doc comment.
     pub docs: Arc<str>,
 }
 
@@ -336,26 +282,18 @@ pub enum Trigger {
     /// By patterns, which are rules of the table [`FLOWS`].
     Keyword,
     /// By what they mean.
-    Intent {
-        /// Sentences that mean it.
-        examples: Vec<Arc<str>>,
-        /// Words that point to it.
-        keywords: Vec<Arc<str>>,
-    },
+    Intent { examples: Vec<Arc<str>>, keywords: Vec<Arc<str>> },
 }
 
 /// A choice that a language model makes.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The choice's name.
     pub name: Arc<str>,
-    /// The question.
     pub text: Arc<str>,
     /// Each branch's id and what it means.
     pub branches: Vec<(Arc<str>, Arc<str>)>,
     /// The branch taken when no answer is of use.
     pub default: Arc<str>,
-    /// The place of its name.
     pub span: Span,
 }
 
@@ -370,44 +308,31 @@ impl Outcome {
     }
 }
 
-/// An argument of a handler.
 #[derive(Clone, Debug)]
 pub struct Argument {
-    /// Its name.
     pub name: Arc<str>,
-    /// Its value.
     pub value: ValueId,
     /// True when it is left out when missing; otherwise it is null and reported.
     pub optional: bool,
 }
 
-/// A test.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// Its title.
     pub name: Arc<str>,
-    /// The message.
     pub message: Json,
     /// The table the decision is made by.
     pub entry: TableId,
-    /// The expected result.
     pub expect: Expect,
-    /// The place of its name.
     pub span: Span,
 }
 
-/// The expected result of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// This rule.
     Rule(RuleId),
-    /// The default of this table.
     Default(TableId),
     /// No route and no default.
     Nothing,
-    /// The judgement of a payload of this kind.
     Judgement {
-        /// The kind.
         kind: Arc<str>,
         /// `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
@@ -423,17 +348,14 @@ impl Program {
         self.tables.iter().position(named).map(|index| TableId(index as u32))
     }
 
-    /// The payload kind of that name.
     pub fn payload_named(&self, name: &str) -> Option<&Payload> {
         self.payloads.iter().find(|payload| &*payload.name == name)
     }
 
-    /// The value of that number.
     pub fn value(&self, id: ValueId) -> &Expr {
         &self.values[id.index()]
     }
 
-    /// The body of a `let`.
     pub fn let_body(&self, id: LetId) -> &Term {
         &self.lets[id.index()].body
     }

@@ -31,7 +31,6 @@ ids! {
 /// A whole program in normal form. Each vector lists operands before their users.
 #[derive(Clone, Debug, Default)]
 pub struct Normal {
-    /// The values.
     pub exprs: Vec<NExpr>,
     /// The predicates, each distinct one once.
     pub preds: Vec<NPred>,
@@ -44,29 +43,19 @@ pub struct Normal {
     pub values: Vec<ExprId>,
 }
 
-/// A route of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct NRoute {
-    /// Its number.
     pub route: RuleId,
-    /// The condition under which it holds.
     pub cond: CondId,
-    /// The table it jumps to, when it does.
     pub goto: Option<TableId>,
 }
 
-/// A condition: does it hold?
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NCond {
     /// Always or never.
     Const(bool),
     /// The predicate is definitely `want`.
-    Test {
-        /// The predicate.
-        pred: PredId,
-        /// The truth it must have.
-        want: bool,
-    },
+    Test { pred: PredId, want: bool },
     /// Every one holds; at least two, cheapest first, none of them an `And`.
     And(Box<[CondId]>),
     /// One holds; at least two, cheapest first, none of them an `Or`.
@@ -75,18 +64,14 @@ pub enum NCond {
     Each {
         /// True when every element must do, or one.
         all: bool,
-        /// The list.
         list: ExprId,
-        /// The kinds the elements are read at.
         kinds: KindSet,
         /// The condition on the element, which is [`NExpr::Var`] of `level`.
         body: CondId,
-        /// The number of quantifiers around this one.
         level: u32,
     },
 }
 
-/// The question of a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ask {
     /// The bool on the left is true.
@@ -98,55 +83,39 @@ pub enum Ask {
 /// A predicate: true, false or unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NPred {
-    /// The question.
     pub ask: Ask,
     /// Under which modifiers; the quantity is never `None`, which is a negated `Any`.
     pub mode: TestMode,
-    /// The left operand.
     pub left: ExprId,
-    /// The right operand, for those that have one.
     pub right: Option<ExprId>,
 }
 
-/// A value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
-    /// A constant.
     Const(NConst),
     /// A field of the message, read at the slot's kinds.
     Slot(SlotId),
     /// The element of the quantifier at this level, the outermost being 0.
     Var(u32),
-    /// A field of a value.
     Field(ExprId, Arc<str>),
     /// `list[i]`, `dict[key]`
     Index(ExprId, ExprId),
-    /// A list of values.
     List(Box<[ExprId]>),
     /// Arithmetic, `??` (two operands) or a sign (one).
     Op(Op, ExprId, Option<ExprId>),
-    /// A typed read.
     Read(ExprId, KindSet),
-    /// A built-in function.
     Call(Function, Box<[ExprId]>),
-    /// A host function.
     Extern(ExternId, Box<[ExprId]>),
     /// For how many elements of the list the condition holds; missing without a list.
     Count {
-        /// The list.
         list: ExprId,
-        /// The kinds the elements are read at.
         kinds: KindSet,
-        /// The condition on the element.
         body: CondId,
-        /// The number of quantifiers around this one.
         level: u32,
     },
     /// A condition as a value: true when `holds` does, false when `fails` does, else missing.
     Cond {
-        /// The condition.
         holds: CondId,
-        /// Its negation.
         fails: CondId,
     },
 }
@@ -218,19 +187,15 @@ fn hash<H: Hasher>(json: &Json, state: &mut H) {
 }
 
 impl Normal {
-    /// The value of that number.
     pub fn expr(&self, id: ExprId) -> &NExpr {
         &self.exprs[id.index()]
     }
-    /// The predicate of that number.
     pub fn pred(&self, id: PredId) -> &NPred {
         &self.preds[id.index()]
     }
-    /// The condition of that number.
     pub fn cond(&self, id: CondId) -> &NCond {
         &self.conds[id.index()]
     }
-    /// The constant, when the value is one.
     pub fn constant(&self, id: ExprId) -> Option<&Const> {
         match self.expr(id) {
             NExpr::Const(NConst(constant)) => Some(constant),

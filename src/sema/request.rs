@@ -15,12 +15,9 @@ pub const URGENCY_WORDS: [&str; 9] =
 /// The fields of `request` whatever is declared; each lexicon adds one of its name.
 pub const FIELDS: [&str; 6] = ["intent", "intent_score", "entities", "keywords", URGENCY, "context_score"];
 
-/// The declared analysis of a message's text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
-    /// The intents.
     pub intents: Vec<Intent>,
-    /// The entities.
     pub entities: Vec<Entity>,
     /// The lexicons; the last is [`URGENCY`] if no other has that name.
     pub lexicons: Vec<Lexicon>,
@@ -49,37 +46,27 @@ impl Default for Analysis {
 /// Something a message may want.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
-    /// Its name.
     pub name: Arc<str>,
-    /// Its description; empty without one.
     pub description: Arc<str>,
-    /// Words that point to it.
     pub keywords: Vec<Arc<str>>,
-    /// Messages that have it.
     pub examples: Vec<Arc<str>>,
-    /// The place of the name's declaration.
     pub span: Span,
 }
 
 /// Something found in the text by a regular expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
-    /// Its name.
     pub name: Arc<str>,
     /// The expressions, known to compile; the first that matches counts.
     pub patterns: Vec<Arc<str>>,
     /// Its fields: the expressions' named groups, [`MATCH`] for one that names none.
     pub fields: Vec<Arc<str>>,
-    /// True when they ignore case.
     pub ignore_case: bool,
-    /// The place of the name's declaration.
     pub span: Span,
 }
 
-/// Words with weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lexicon {
-    /// Its name.
     pub name: Arc<str>,
     /// Each word and its weight, above 0 and at most 1.
     pub entries: Vec<(Arc<str>, f64)>,
@@ -93,7 +80,6 @@ pub enum Feature {
     Intent,
     /// An entity, by its place in [`Analysis::entities`]: a record of what its named groups matched.
     Entity(usize),
-    /// The words left without stop words.
     Keywords,
     /// A lexicon's score, by its place in [`Analysis::lexicons`].
     Lexicon(usize),

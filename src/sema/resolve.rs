@@ -10,34 +10,13 @@ use hashbrown::{HashMap, HashSet};
 /// The statement behind a definition's name.
 #[derive(Clone, Copy, Debug)]
 pub enum Definition<'a> {
-    /// `let`
-    Let {
-        /// Its body.
-        value: &'a Expr,
-    },
-    /// `def`
-    Def {
-        /// Its parameters.
-        params: &'a [ast::Field],
-        /// Its body.
-        body: &'a Expr,
-    },
-    /// `list`
-    List {
-        /// Its elements.
-        source: &'a ast::ListSource,
-    },
-    /// `extern fn`
-    Extern {
-        /// Its parameters.
-        params: &'a [ast::Field],
-        /// Its result.
-        result: &'a ast::TypeExpr,
-    },
+    Let { value: &'a Expr },
+    Def { params: &'a [ast::Field], body: &'a Expr },
+    List { source: &'a ast::ListSource },
+    Extern { params: &'a [ast::Field], result: &'a ast::TypeExpr },
 }
 
 impl Definition<'_> {
-    /// The word authors write for it.
     pub fn keyword(&self) -> &'static str {
         match self {
             Definition::Let { .. } => "let",
@@ -48,12 +27,9 @@ impl Definition<'_> {
     }
 }
 
-/// A declared name.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a, T> {
-    /// Its meaning.
     pub node: T,
-    /// The name and where it is declared.
     pub name: &'a Ident,
 }
 
@@ -85,23 +61,19 @@ impl<'a, T> Names<'a, T> {
         self.by_name.get(name).map(|index| &self.symbols[*index])
     }
 
-    /// The place of a name in [`Names::iter`].
     pub fn position(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// All symbols.
     pub fn iter(&self) -> impl Iterator<Item = &Symbol<'a, T>> {
         self.symbols.iter()
     }
 
-    /// True when there is none.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
 }
 
-/// The finding for a name declared twice.
 pub fn duplicate(what: &str, name: &str, first: Span, second: Span) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, second, format!("the {what} `{name}` is declared twice"))
         .here("declared again")
@@ -116,12 +88,9 @@ fn built_in(name: &Ident, what: &str) -> Diagnostic {
         .help("choose another name")
 }
 
-/// A table's head and statements.
 #[derive(Clone, Copy, Debug)]
 pub struct TableDecl<'a> {
-    /// Its routes and default.
     pub statements: &'a [Statement],
-    /// Its doc comment.
     pub docs: &'a str,
 }
 
@@ -130,28 +99,21 @@ pub struct TableDecl<'a> {
 pub struct Symbols<'a> {
     /// `let`, `def`, `list`, `extern fn`.
     pub definitions: Names<'a, Definition<'a>>,
-    /// `type`.
     pub types: Names<'a, &'a ast::TypeExpr>,
     /// `handler`, with its parameters and doc comment.
     pub handlers: Names<'a, (&'a [ast::Field], &'a str)>,
-    /// `table`.
     pub tables: Names<'a, TableDecl<'a>>,
-    /// `intent`.
     pub intents: Names<'a, &'a ast::Intent>,
-    /// `entity`.
     pub entities: Names<'a, &'a ast::Entity>,
-    /// `lexicon`.
     pub lexicons: Names<'a, &'a ast::Lexicon>,
     /// `payload`, with its doc comment.
     pub payloads: Names<'a, (&'a ast::Payload, &'a str)>,
-    /// `group`.
     pub groups: Names<'a, &'a ast::Group>,
     visible: HashMap<FileId, HashSet<FileId>>,
     broken: HashSet<&'a str>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Collects the names of all files.
     pub fn collect(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
         let mut symbols = Symbols::default();
         // An imported file stands before its importers, so what it sees is known by then.
@@ -224,7 +186,6 @@ impl<'a> Symbols<'a> {
         self.broken.contains(name)
     }
 
-    /// The definition of that name that `file` sees.
     pub fn definition(&self, file: FileId, name: &str) -> Option<&Symbol<'a, Definition<'a>>> {
         self.definitions.get(name).filter(|symbol| self.sees(file, symbol.name.span))
     }
@@ -232,34 +193,19 @@ impl<'a> Symbols<'a> {
     /// The `let`s and `def`s in an order in which each stands behind those it uses. Circles are
     /// reported; their members are left out.
     pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
-        if self.definitions.is_empty() {
-            return Vec::new();
-        }
-        let uses: Vec<Vec<usize>> = self
-            .definitions
-            .iter()
-            .map(|symbol| {
-                let mut names = Vec::new();
-                match symbol.node {
-                    Definition::Let { value } => names_in(value, &mut names),
-                    Definition::Def { body, .. } => names_in(body, &mut names),
-                    Definition::List { source: ast::ListSource::Elements(elements) } => {
-                        names_in(elements, &mut names);
-                    }
-                    Definition::List { .. } | Definition::Extern { .. } => {}
-                }
-                let params: &[ast::Field] = match symbol.node {
-                    Definition::Def { params, .. } => params,
-                    _ => &[],
-                };
-                names
-                    .into_iter()
-                    .filter(|name| !params.iter().any(|param| param.name.node == *name))
-                    .filter_map(|name| self.definitions.position(name))
-                    .collect()
-            })
-            .collect();
-        let (order, circles) = sorted(&uses);
+        let uses = |symbol: &Symbol<'a, Definition<'a>>| -> Vec<usize> {
+            let (expr, params): (_, &[ast::Field]) = match symbol.node {
+                Definition::Let { value } => (value, &[]),
+                Definition::Def { params, body } => (body, params),
+                Definition::List { source: ast::ListSource::Elements(elements) } => (elements, &[]),
+                Definition::List { .. } | Definition::Extern { .. } => return Vec::new(),
+            };
+            let mut names = Vec::new();
+            names_in(expr, &mut names);
+            names.retain(|name| !params.iter().any(|param| param.name.node == *name));
+            names.into_iter().filter_map(|name| self.definitions.position(name)).collect()
+        };
+        let (order, circles) = sorted(&self.definitions.iter().map(uses).collect::<Vec<_>>());
         for circle in circles {
             let chain: Vec<&str> = circle
                 .iter()
@@ -267,14 +213,11 @@ impl<'a> Symbols<'a> {
                 .map(|index| self.definitions.symbols[*index].name.node.as_str())
                 .collect();
             let first = self.definitions.symbols[circle[0]].name;
+            let message = format!("`{}` is defined by itself", first.node);
             diagnostics.push(
-                Diagnostic::new(
-                    Code::DefinitionCycle,
-                    first.span,
-                    format!("`{}` is defined by itself", first.node),
-                )
-                .here("part of a circle")
-                .help(format!("the chain is {}; break it", chain.join(" → "))),
+                Diagnostic::new(Code::DefinitionCycle, first.span, message)
+                    .here("part of a circle")
+                    .help(format!("the chain is {}; break it", chain.join(" → "))),
             );
         }
         order.into_iter().map(|index| &self.definitions.symbols[index]).collect()
@@ -291,12 +234,10 @@ pub(crate) fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
             names.push(&name.node);
             names_in(base, names);
         }
-        ExprKind::Field(base, _) | ExprKind::As(base, _) | ExprKind::Unary(_, base) => names_in(base, names),
-        ExprKind::Presence { operand, .. } => names_in(operand, names),
-        ExprKind::Index(base, index) => {
-            names_in(base, names);
-            names_in(index, names);
-        }
+        ExprKind::Field(inner, _)
+        | ExprKind::As(inner, _)
+        | ExprKind::Unary(_, inner)
+        | ExprKind::Presence { operand: inner, .. } => names_in(inner, names),
         ExprKind::List(items) | ExprKind::Logic(_, items) | ExprKind::Block(_, items) => {
             items.iter().for_each(|item| names_in(item, names));
         }
@@ -309,13 +250,11 @@ pub(crate) fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
             names_in(&binary.left, names);
             names_in(&binary.right, names);
         }
-        ExprKind::Range { start, end, .. } => {
-            names_in(start, names);
-            names_in(end, names);
-        }
-        ExprKind::Quantifier { list, body, .. } => {
-            names_in(list, names);
-            names_in(body, names);
+        ExprKind::Index(first, second)
+        | ExprKind::Range { start: first, end: second, .. }
+        | ExprKind::Quantifier { list: first, body: second, .. } => {
+            names_in(first, names);
+            names_in(second, names);
         }
     }
 }

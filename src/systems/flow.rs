@@ -120,7 +120,13 @@ impl FlowMatcher {
     /// # Errors
     /// When an intent flow has nothing to learn from, there are too many, or an option is out of range.
     pub fn with_classifier(mut self, options: Options) -> Result<FlowMatcher, MatcherError> {
-        let intents: Vec<_> = self.intents.iter().map(IntentFlow::to_intent).collect();
+        let intent = |flow: &IntentFlow| classifier::Intent {
+            id: flow.id.clone(),
+            description: flow.description.clone(),
+            keywords: flow.keywords.clone(),
+            examples: flow.examples.clone(),
+        };
+        let intents: Vec<_> = self.intents.iter().map(intent).collect();
         self.classifier = Some(Arc::new(Classifier::train(&intents, options)?));
         Ok(self)
     }
@@ -181,15 +187,6 @@ impl FlowMatcher {
     /// The tool by which a language model picks an intent flow; [`PickTool::to_json`] gives its JSON.
     pub fn tool(&self) -> PickTool {
         PickTool::flow_executor(self.intents.iter().map(|flow| flow.id.as_str()))
-    }
-}
-
-impl IntentFlow {
-    fn to_intent(&self) -> classifier::Intent {
-        classifier::Intent::new(&*self.id)
-            .description(&*self.description)
-            .keywords(&self.keywords)
-            .examples(&self.examples)
     }
 }
 

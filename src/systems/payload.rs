@@ -47,7 +47,7 @@ use crate::schema::{Breach, breaches};
 use crate::sema::hir::{Payload, Program};
 use crate::ty::Record;
 use run::Found;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// Judges payloads of one kind. Cheap to clone, shared between threads; context and options are
@@ -133,20 +133,14 @@ impl Judge {
     ///
     /// # Errors
     /// When an option is not declared, or of another type than declared.
-    pub fn options(self, options: Json) -> Result<Judge, JudgeError> {
-        let declared = self.declared("options")?;
-        if let (Some(record), Json::Object(given)) = (declared, &options) {
-            for name in given.keys() {
-                if record.get(name).is_none() {
-                    let names = record.fields.iter().map(|field| &*field.name);
-                    let hint = hint(name, names, "options");
-                    return Err(JudgeError::UnknownOption { name: name.clone(), hint });
-                }
+    pub fn options(self, mut options: Json) -> Result<Judge, JudgeError> {
+        if let (Some(record), Json::Object(given)) = (self.declared("options")?, &mut options) {
+            if let Some(name) = given.keys().find(|name| record.get(name).is_none()) {
+                let hint = hint(name, record.fields.iter().map(|field| &*field.name), "options");
+                return Err(JudgeError::UnknownOption { name: name.clone(), hint });
             }
             // An option given as null is one that is not set.
-            let set = given.iter().filter(|(_, value)| !value.is_null());
-            let set: Map<String, Json> = set.map(|(name, value)| (name.clone(), value.clone())).collect();
-            return self.fitting("options", Json::Object(set));
+            given.retain(|_, value| !value.is_null());
         }
         self.fitting("options", options)
     }
@@ -182,10 +176,7 @@ impl Judge {
 
     fn fitting(mut self, name: &str, value: Json) -> Result<Judge, JudgeError> {
         let field = self.rules.program().input.as_ref().and_then(|input| input.get(name)).cloned();
-        let mut message = match &*self.input {
-            Json::Object(message) => message.clone(),
-            _ => Map::new(),
-        };
+        let mut message = self.input.as_object().cloned().unwrap_or_default();
         message.insert(name.to_owned(), value);
         let message = Json::Object(message);
         if let Some(field) = field {
@@ -212,26 +203,22 @@ impl Judge {
     /// Judges a payload.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
-        let found = run::run(self, payload, false);
+        let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
+        let found = sorted(run::run(self, payload, false));
         if found.is_empty() {
-            return Judgement::accepted(kind);
+            return Judgement::of(kind, Vec::new(), Vec::new(), Vec::new(), Json::Null);
         }
-        let found = sorted(found);
         let mut corrected = payload.clone();
         let applied = correct::apply(&mut corrected, &found);
-        let violations = found.into_iter().map(Found::into_violation).collect();
-        if applied.is_empty() {
-            return Judgement::rejected(kind, violations);
-        }
-        let remaining = sorted(run::run(self, &corrected, false));
-        let remaining = remaining.into_iter().map(Found::into_violation).collect();
-        Judgement::mended(kind, violations, applied, remaining, corrected)
+        let remaining =
+            if applied.is_empty() { Vec::new() } else { sorted(run::run(self, &corrected, false)) };
+        Judgement::of(kind, violations(found), applied, violations(remaining), corrected)
     }
 
     /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
         let found = sorted(run::run(self, payload, true));
-        found.into_iter().map(Why::of).collect()
+        found.into_iter().map(|found| Why { violation: found.violation, when: found.trace }).collect()
     }
 
     /// Judges the text of a payload.

@@ -148,14 +148,12 @@ fn push_ascii_folded(run: &str, out: &mut String) {
     out[start..].make_ascii_lowercase();
 }
 
-/// `text` with each character folded.
 pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold_into(text, &mut out);
     out
 }
 
-/// True when folding leaves `text` as it is.
 pub fn is_folded(text: &str) -> bool {
     if text.is_ascii() {
         return !text.bytes().any(|b| b.is_ascii_uppercase());

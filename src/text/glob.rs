@@ -11,7 +11,6 @@ use memchr::memmem::Finder;
 
 use super::normalize::TextMode;
 
-/// A compiled `like` pattern.
 #[derive(Clone, Debug)]
 pub struct Glob {
     /// The piece that the text opens with; the whole of the pattern when it has no star.
@@ -29,8 +28,7 @@ struct Rest {
 }
 
 /// A stretch of pattern without stars. Literals are never empty, and never adjoin.
-#[derive(Clone, Debug, Default)]
-struct Piece(Vec<Part>);
+type Piece = Vec<Part>;
 
 #[derive(Clone, Debug)]
 enum Part {
@@ -60,27 +58,7 @@ fn tokens(pattern: &str) -> impl Iterator<Item = Token> {
     })
 }
 
-/// The regular expression (of the `regex` crate) that matches the same texts as `pattern`: anchored at both ends, with
-/// `.` taking line breaks. Always valid, though a very long pattern may pass that crate's size limit.
-pub fn to_regex(pattern: &str) -> String {
-    let mut out = String::from("(?s)^");
-    for token in tokens(pattern) {
-        match token {
-            Token::Star => out.push_str(".*"),
-            Token::One => out.push('.'),
-            Token::Char(c) => out.push_str(&regex_syntax::escape(c.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    out.push('$');
-    out
-}
-
 impl Glob {
-    /// Compiles `pattern`, to be matched against texts as they are.
-    pub fn new(pattern: &str) -> Glob {
-        Glob::with_mode(pattern, TextMode::PLAIN)
-    }
-
     /// Compiles `pattern`, to be matched against texts prepared in `mode`. Each literal stretch is prepared by itself,
     /// so that normalising neither makes wildcards (full-width `＊` stays literal) nor unmakes them.
     pub fn with_mode(pattern: &str, mode: TextMode) -> Glob {
@@ -96,14 +74,14 @@ impl Glob {
         let first = pieces.next().unwrap_or_default();
         let rest = pieces
             .next_back()
-            .map(|last| Rest { middle: pieces.filter(|piece| !piece.0.is_empty()).collect(), last });
+            .map(|last| Rest { middle: pieces.filter(|piece| !piece.is_empty()).collect(), last });
         Glob { first, rest }
     }
 
     /// Stretches of text that every fitting text holds, prepared as the pattern was.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));
-        [&self.first].into_iter().chain(rest).flat_map(|piece| &piece.0).filter_map(|part| match part {
+        [&self.first].into_iter().chain(rest).flatten().filter_map(|part| match part {
             Part::Literal(_, text) => Some(&**text),
             Part::Any(_) => None,
         })
@@ -112,10 +90,10 @@ impl Glob {
     /// True when the whole of `text` fits. Allocates nothing. One pass, unless a piece mixes `?` and text between two
     /// stars; then at worst the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
-        let Some(text) = self.first.strip_start(text) else { return false };
+        let Some(text) = strip_start(&self.first, text) else { return false };
         let Some(Rest { middle, last }) = &self.rest else { return text.is_empty() };
-        let Some(mut text) = last.strip_end(text) else { return false };
-        middle.iter().all(|piece| piece.skip_past(text).map(|rest| text = rest).is_some())
+        let Some(mut text) = strip_end(last, text) else { return false };
+        middle.iter().all(|piece| skip_past(piece, text).map(|rest| text = rest).is_some())
     }
 }
 
@@ -145,51 +123,42 @@ impl Builder {
 
     fn finish(mut self, mode: TextMode) -> Piece {
         self.end_literal(mode);
-        Piece(self.parts)
+        self.parts
     }
 }
 
-impl Piece {
-    /// Returns the rest of `text` after this piece at its start.
-    fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
-        strip_start(&self.0, text)
-    }
-
-    /// Returns the rest of `text` before this piece at its end.
-    fn strip_end<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.0.iter().rev().try_fold(text, |text, part| match part {
-            Part::Literal(_, literal) => text.strip_suffix(&**literal),
-            Part::Any(count) => match text.char_indices().nth_back(count - 1) {
-                Some((at, _)) => text.get(..at),
-                None => None,
-            },
-        })
-    }
-
-    /// Returns the rest of `text` after the leftmost place of this piece in it.
-    fn skip_past<'t>(&self, text: &'t str) -> Option<&'t str> {
-        // After a star, a leading `?` only says that as many characters must be there to skip.
-        let (mut text, parts) = match self.0.split_first() {
-            Some((Part::Any(count), parts)) => (skip_chars(text, *count)?, parts),
-            _ => (text, &self.0[..]),
-        };
-        let Some((Part::Literal(finder, literal), parts)) = parts.split_first() else { return Some(text) };
-        let first_len = literal.chars().next().map_or(1, char::len_utf8);
-        loop {
-            let at = finder.find(text.as_bytes())?;
-            if let Some(rest) = strip_start(parts, text.get(at + literal.len()..)?) {
-                return Some(rest);
-            }
-            text = text.get(at + first_len..)?;
-        }
-    }
-}
-
+/// The rest of `text` after the parts at its start.
 fn strip_start<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     parts.iter().try_fold(text, |text, part| match part {
         Part::Literal(_, literal) => text.strip_prefix(&**literal),
         Part::Any(count) => skip_chars(text, *count),
     })
+}
+
+/// The rest of `text` before the parts at its end.
+fn strip_end<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
+    parts.iter().rev().try_fold(text, |text, part| match part {
+        Part::Literal(_, literal) => text.strip_suffix(&**literal),
+        Part::Any(count) => text.char_indices().nth_back(count - 1).and_then(|(at, _)| text.get(..at)),
+    })
+}
+
+/// The rest of `text` after the leftmost place of the parts in it.
+fn skip_past<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
+    // After a star, a leading `?` only says that as many characters must be there to skip.
+    let (mut text, parts) = match parts.split_first() {
+        Some((Part::Any(count), parts)) => (skip_chars(text, *count)?, parts),
+        _ => (text, parts),
+    };
+    let Some((Part::Literal(finder, literal), parts)) = parts.split_first() else { return Some(text) };
+    let first_len = literal.chars().next().map_or(1, char::len_utf8);
+    loop {
+        let at = finder.find(text.as_bytes())?;
+        if let Some(rest) = strip_start(parts, text.get(at + literal.len()..)?) {
+            return Some(rest);
+        }
+        text = text.get(at + first_len..)?;
+    }
 }
 
 /// `text` without its first `count` characters, if it has that many; `count` is at least 1.
@@ -239,7 +208,11 @@ mod tests {
             ("(a|b)+", "(a|b)+", true),
             ("A", "a", false),
         ] {
-            assert_eq!(Glob::new(pattern).matches(text), expected, "{text:?} like {pattern:?}");
+            assert_eq!(
+                Glob::with_mode(pattern, TextMode::PLAIN).matches(text),
+                expected,
+                "{text:?} like {pattern:?}"
+            );
         }
     }
 
@@ -274,13 +247,27 @@ mod tests {
         }
     }
 
+    /// The regular expression that matches the same texts as `pattern`.
+    fn to_regex(pattern: &str) -> String {
+        let mut out = String::from("(?s)^");
+        for token in tokens(pattern) {
+            match token {
+                Token::Star => out.push_str(".*"),
+                Token::One => out.push('.'),
+                Token::Char(c) => out.push_str(&regex_syntax::escape(c.encode_utf8(&mut [0; 4]))),
+            }
+        }
+        out.push('$');
+        out
+    }
+
     #[test]
     fn agrees_with_its_regex() {
         let mut random = Random(42);
         let mut matched = 0;
         for _ in 0..3_000 {
             let pattern = random.text(&['a', 'b', '文', '*', '*', '?', '\\', '\n'], 8);
-            let glob = Glob::new(&pattern);
+            let glob = Glob::with_mode(&pattern, TextMode::PLAIN);
             let regex = regex::Regex::new(&to_regex(&pattern)).expect("always valid");
             for _ in 0..20 {
                 let text = random.text(&['a', 'a', 'b', '文', '\n', '*', '\\'], 10);
@@ -296,7 +283,7 @@ mod tests {
     fn hard_patterns_are_quick() {
         let text = "a".repeat(20_000);
         for pattern in [format!("{}b", "a*".repeat(500)), format!("{}b", "*a?".repeat(500)), "*a?b*".into()] {
-            assert!(!Glob::new(&pattern).matches(&text), "{pattern}");
+            assert!(!Glob::with_mode(&pattern, TextMode::PLAIN).matches(&text), "{pattern}");
         }
     }
 }

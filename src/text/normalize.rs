@@ -13,7 +13,6 @@ use super::fold::{fold_char, fold_into, is_folded};
 /// A Unicode normalisation form (Unicode Standard Annex 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
-    /// The text as it came.
     #[default]
     None,
     /// Composed: `e` and a combining acute accent become `é`.
@@ -28,7 +27,6 @@ pub enum Form {
 pub struct TextMode {
     /// Case is ignored, see [`fold_char`].
     pub fold: bool,
-    /// The normalisation form.
     pub form: Form,
 }
 

@@ -2,7 +2,7 @@
 //! index which literals it requires. Reading one takes as long as a whole route otherwise does.
 
 use super::size::states;
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::HashMap;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 use std::cell::RefCell;
@@ -13,7 +13,8 @@ const ROOM: usize = 128 << 20;
 
 #[derive(Default)]
 struct Kept {
-    known: HashMap<(Box<str>, bool), Arc<Hir>, foldhash::fast::FixedState>,
+    /// Those that mind case, and those that ignore it.
+    known: [HashMap<Box<str>, Arc<Hir>>; 2],
     /// The states of all.
     size: usize,
 }
@@ -23,21 +24,10 @@ thread_local! {
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-#[derive(Hash)]
-struct Key<'p>(&'p str, bool);
-
-impl Equivalent<(Box<str>, bool)> for Key<'_> {
-    fn equivalent(&self, (pattern, ignore_case): &(Box<str>, bool)) -> bool {
-        (self.0, self.1) == (&**pattern, *ignore_case)
-    }
-}
-
 /// The parsed expression, as if it began with `(?i)` when `ignore_case`.
-///
-/// # Errors
-/// Invalid syntax, or a feature that is not supported.
 pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
-    let known = KEPT.with_borrow(|kept| kept.as_ref()?.known.get(&Key(pattern, ignore_case)).cloned());
+    let case = usize::from(ignore_case);
+    let known = KEPT.with_borrow(|kept| kept.as_ref()?.known[case].get(pattern).cloned());
     if let Some(known) = known {
         return Ok(known);
     }
@@ -48,7 +38,7 @@ pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_sy
         let size = states(&hir);
         if size <= ROOM.saturating_sub(kept.size) {
             kept.size += size;
-            kept.known.insert((pattern.into(), ignore_case), Arc::clone(&hir));
+            kept.known[case].insert(pattern.into(), Arc::clone(&hir));
         }
     });
     Ok(hir)

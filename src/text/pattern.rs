@@ -2,16 +2,14 @@
 //! agree on syntax, flags and limits.
 
 use super::parsed::parsed;
-use super::size::{REGEX_SIZE_LIMIT, compiled_size};
+use super::size::{REGEX_SIZE_LIMIT, compiled_size, surely_compiles};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
-/// Compiles an expression of the `regex` crate's syntax, as if it began with `(?i)` when
-/// `ignore_case`.
-///
-/// # Errors
-/// Invalid syntax, an unsupported feature, or a size over [`REGEX_SIZE_LIMIT`].
+/// Compiles an expression of the `regex` crate's syntax, of no more than [`REGEX_SIZE_LIMIT`], as if it began
+/// with `(?i)` when `ignore_case`.
 pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
 }
@@ -49,4 +47,106 @@ pub fn cached(pattern: &str, ignore_case: bool) -> Option<Regex> {
         cache.compiled.insert(key, compiled.clone());
         compiled
     })
+}
+
+/// An expression that is known to compile, and is compiled when it is first asked: a message tries few of those that
+/// a large rule set has.
+#[derive(Debug)]
+pub struct LazyRegex {
+    pattern: Arc<str>,
+    ignore_case: bool,
+    /// `None` inside: it did not compile after all, and matches nothing.
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl LazyRegex {
+    /// Checks an expression. One that could come near the size limit is compiled at once.
+    pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
+        let compiled = OnceLock::new();
+        if !parsed(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
+            let _ = compiled.set(Some(regex(pattern, ignore_case)?));
+        }
+        Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
+    }
+
+    /// An expression that was checked before.
+    pub fn known(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
+        LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
+    }
+
+    #[inline]
+    pub fn is_match(&self, text: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| regex(&self.pattern, self.ignore_case).ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::REGEX_SIZE_LIMIT;
+
+    fn lazy(pattern: &str) -> bool {
+        let regex = LazyRegex::new(&pattern.into(), false).expect("it compiles");
+        regex.compiled.get().is_none()
+    }
+
+    #[test]
+    fn what_people_write_waits_and_what_is_large_does_not() {
+        for pattern in [
+            r"(?i)\b(invoice|refund)s?\b",
+            r"\w+@\d+",
+            r"[A-Z]{2}-\d{4}",
+            r".*x.{3,40}",
+            "^查.*单$",
+            "(a|b)*c",
+        ] {
+            assert!(lazy(pattern), "{pattern}");
+        }
+        for pattern in [r"\w{20}", r"\pL{8}", r"[a-z]{9000}"] {
+            assert!(!lazy(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_compile_is_said_at_once() {
+        for pattern in ["(", r"\w{1000}", "((a{100}){100}){100}", "(?=a)"] {
+            assert!(LazyRegex::new(&pattern.into(), false).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_waits_stays_well_below_the_limit() {
+        // The largest repetition of each part that may wait compiles within half the limit.
+        for part in [
+            "a",
+            "[a-z]",
+            ".",
+            r"\d",
+            r"\s",
+            r"\w",
+            r"\pL",
+            "[^x]",
+            "(?i:ss)",
+            "(?:ab|cd)?",
+            "(x)",
+            r"\b",
+            "查",
+            r"[查-订]",
+        ] {
+            let repeated = |times: usize| format!("(?:{part}){{{times}}}");
+            let waits =
+                |times: usize| regex_syntax::parse(&repeated(times)).is_ok_and(|hir| surely_compiles(&hir));
+            assert!(waits(1), "{part}");
+            // The estimate grows with the repetition, so halving finds the largest that waits.
+            let (mut largest, mut refused) = (1, 20_000);
+            while refused - largest > 1 {
+                let middle = usize::midpoint(largest, refused);
+                if waits(middle) { largest = middle } else { refused = middle }
+            }
+            let pattern = repeated(largest);
+            let built = regex::RegexBuilder::new(&pattern).size_limit(REGEX_SIZE_LIMIT / 2).build();
+            assert!(built.is_ok(), "{pattern}");
+        }
+    }
 }

@@ -21,7 +21,6 @@ struct Prepared {
 }
 
 impl PreparedTexts {
-    /// Makes room for so many texts that are kept.
     #[inline]
     pub fn grow(&mut self, count: usize) {
         if self.kept.len() < count {
@@ -29,7 +28,6 @@ impl PreparedTexts {
         }
     }
 
-    /// Forgets the decisions' numbers.
     pub fn forget(&mut self) {
         self.kept.iter_mut().for_each(|kept| kept.epoch = 0);
     }

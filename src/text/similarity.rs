@@ -16,19 +16,9 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     Similarity::new(a).score(b, &mut Scratch::new())
 }
 
-/// The room that [`Similarity::score`] works in. Grows to what the longest constant needs, and is kept between calls.
-#[derive(Clone, Debug, Default)]
-pub struct Scratch {
-    /// For each block, which cells of the current column are one more, and one less, than the cell above.
-    vertical: Vec<(u64, u64)>,
-}
-
-impl Scratch {
-    /// Empty; the first call fills it.
-    pub fn new() -> Scratch {
-        Scratch::default()
-    }
-}
+/// The room that [`Similarity::score`] works in, kept between calls. For each block it says which cells of the current
+/// column are one more, and one less, than the cell above.
+pub type Scratch = Vec<(u64, u64)>;
 
 /// One side of a similarity, prepared. Room: some 16 bytes for each of its characters, and 512 in any case.
 #[derive(Clone, Debug)]
@@ -110,10 +100,10 @@ struct Column<'a> {
 
 impl<'a> Column<'a> {
     fn new(side: &Similarity, scratch: &'a mut Scratch) -> Self {
-        scratch.vertical.clear();
-        scratch.vertical.resize(side.len.div_ceil(BLOCK), (!0, 0));
+        scratch.clear();
+        scratch.resize(side.len.div_ceil(BLOCK), (!0, 0));
         let lowest = 1 << (side.len.wrapping_sub(1) % BLOCK);
-        Column { vertical: &mut scratch.vertical, lowest, distance: side.len, steps: 0 }
+        Column { vertical: scratch, lowest, distance: side.len, steps: 0 }
     }
 
     /// Moves on by one character of the other text, which stands at `masks` in the prepared one.

@@ -64,28 +64,22 @@ pub struct WordSearcher<'k>(Finds<'k>);
 enum Finds<'k> {
     /// One keyword, whose next occurrence may begin so far behind the start of one: a character.
     One(Finder<'k>, usize),
-    /// Several.
     Many(AhoCorasick),
 }
 
 impl<'k> WordSearcher<'k> {
-    /// Searches for one keyword.
     pub fn one(keyword: &'k str) -> WordSearcher<'k> {
         let step = keyword.chars().next().map_or(1, char::len_utf8);
         WordSearcher(Finds::One(Finder::new(keyword), step))
     }
 
-    /// Searches for several in one pass.
-    ///
-    /// # Errors
-    /// More keywords than an automaton has room for.
+    /// Searches for several in one pass; fails for more than an automaton has room for.
     pub fn many<K: AsRef<[u8]>>(
         keywords: impl IntoIterator<Item = K>,
     ) -> Result<WordSearcher<'static>, BuildError> {
         Ok(WordSearcher(Finds::Many(AhoCorasick::new(keywords)?)))
     }
 
-    /// Keeps a copy of the keyword.
     pub fn into_owned(self) -> WordSearcher<'static> {
         WordSearcher(match self.0 {
             Finds::One(finder, step) => Finds::One(finder.into_owned(), step),

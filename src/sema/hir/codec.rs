@@ -5,123 +5,65 @@ use super::*;
 use crate::codec::{Codec, DecodeError, Numbered, Reader, Writer, impl_codec};
 
 macro_rules! ids {
-    ($($name:ident $numbered:expr;)*) => {$(
+    ($($name:ident $read:path $(, $numbered:expr)?;)*) => {$(
         impl Codec for $name {
             fn write(&self, to: &mut Writer) {
                 to.number(self.0.into());
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                from.id($numbered).map($name)
+                $read(from $(, $numbered)?).map($name)
             }
         }
     )*};
 }
 ids! {
-    SlotId Numbered::Slot;
-    LetId Numbered::Let;
-    ExternId Numbered::Extern;
-    TableId Numbered::Table;
-    RuleId Numbered::Rule;
-    FlowId Numbered::Flow;
-    ValueId Numbered::Value;
+    SlotId Reader::id, Numbered::Slot;
+    LetId Reader::id, Numbered::Let;
+    ExternId Reader::id, Numbered::Extern;
+    TableId Reader::id, Numbered::Table;
+    RuleId Reader::id, Numbered::Rule;
+    FlowId Reader::id, Numbered::Flow;
+    ValueId Reader::id, Numbered::Value;
+    // Compared only with others, so that any number does.
+    VarId u32::read;
+    BindingId u32::read;
 }
 
-macro_rules! names {
-    ($($name:ident)*) => {$(
-        /// Compared only with others, so that any number does.
-        impl Codec for $name {
+/// The counts of what numbers refer to must be known to the reader.
+macro_rules! program {
+    ($($part:ident)*) => {
+        impl Codec for Program {
             fn write(&self, to: &mut Writer) {
-                self.0.write(to);
+                $(self.$part.write(to);)*
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                u32::read(from).map($name)
+                from.counts = from.counts.with(Numbered::Let, 0);
+                // Where an expression was first written matters to the compiler alone.
+                let patterns = HashMap::new();
+                let program = Program { $($part: Codec::read(from)?,)* patterns };
+                program.check()?;
+                Ok(program)
             }
         }
-    )*};
+    };
 }
-names!(VarId BindingId);
+program!(slots lets externs tables rules values flows questions handlers input tests payloads requirements analysis);
 
-impl Codec for Program {
+/// It may use earlier ones only, so it counts when it has been read: whoever followed a circle would never
+/// come back.
+impl Codec for Let {
     fn write(&self, to: &mut Writer) {
-        let Program {
-            slots,
-            lets,
-            externs,
-            tables,
-            rules,
-            values,
-            flows,
-            questions,
-            handlers,
-            input,
-            tests,
-            payloads,
-            requirements,
-            // Where an expression was first written matters to the compiler alone.
-            patterns: _,
-            analysis,
-        } = self;
-        let counts = self.counts(0);
-        for numbered in Numbered::OF_PROGRAM {
-            counts.of(numbered).write(to);
-        }
-        slots.write(to);
-        lets.write(to);
-        externs.write(to);
-        tables.write(to);
-        rules.write(to);
-        values.write(to);
-        flows.write(to);
-        questions.write(to);
-        handlers.write(to);
-        input.write(to);
-        tests.write(to);
-        payloads.write(to);
-        requirements.write(to);
-        analysis.write(to);
+        let Let { name, body, span } = self;
+        name.write(to);
+        body.write(to);
+        span.write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut counts = from.counts();
-        for numbered in Numbered::OF_PROGRAM {
-            counts = counts.with(numbered, from.count()?);
-        }
-        from.set_counts(counts);
-        let program = Program {
-            slots: Codec::read(from)?,
-            lets: read_lets(from)?,
-            externs: Codec::read(from)?,
-            tables: Codec::read(from)?,
-            rules: Codec::read(from)?,
-            values: Codec::read(from)?,
-            flows: Codec::read(from)?,
-            questions: Codec::read(from)?,
-            handlers: Codec::read(from)?,
-            input: Codec::read(from)?,
-            tests: Codec::read(from)?,
-            payloads: Codec::read(from)?,
-            requirements: Codec::read(from)?,
-            patterns: HashMap::new(),
-            analysis: Codec::read(from)?,
-        };
-        if program.counts(counts.of(Numbered::File)) != counts {
-            return Err(DecodeError("the program is not as large as it says"));
-        }
-        program.check()?;
-        Ok(program)
+        let read = Let { name: Codec::read(from)?, body: Codec::read(from)?, span: Codec::read(from)? };
+        from.counts = from.counts.with(Numbered::Let, from.counts.of(Numbered::Let) + 1);
+        Ok(read)
     }
-}
-
-/// A `let` may use earlier ones only: whoever followed a circle would never come back.
-fn read_lets(from: &mut Reader<'_>) -> Result<Vec<Let>, DecodeError> {
-    let (counts, count) = (from.counts(), from.count()?);
-    let mut lets = Vec::new();
-    for number in 0..count {
-        from.set_counts(counts.with(Numbered::Let, number));
-        lets.push(Let::read(from)?);
-    }
-    from.set_counts(counts);
-    Ok(lets)
 }
 
 impl Program {
@@ -143,7 +85,6 @@ impl Program {
 }
 
 impl_codec!(struct Slot { root, path, kinds, private });
-impl_codec!(struct Let { name, body, span });
 impl_codec!(struct Extern { name, params, result, feature, span });
 impl_codec!(struct Handler { name, params, span, docs });
 impl_codec!(struct Table { name, kind, order, default, span, docs });

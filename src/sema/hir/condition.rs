@@ -11,22 +11,20 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// The bytes it is kept as.
-    packed: Option<Packed>,
+    /// The place where its bytes begin; `None` while it is but a tree.
+    packed: Option<(Arc<Parts>, u32)>,
 }
 
-#[derive(Clone, Debug)]
-struct Packed {
-    parts: Arc<Parts>,
-    at: u32,
-}
+impl Condition {
+    fn packed(parts: &Arc<Parts>, at: u32) -> Condition {
+        Condition { tree: OnceLock::new(), packed: Some((parts.clone(), at)) }
+    }
 
-impl Packed {
     /// Reads the tree. One that cannot be read, which only a forged file has, never holds.
     fn unpack(&self) -> Cond {
-        let never =
-            || Cond { kind: CondKind::Const(false), span: Span { file: FileId(0), start: 0, end: 0 } };
-        self.parts.part(self.at).unwrap_or_else(|_| never())
+        let read = self.packed.as_ref().and_then(|(parts, at)| parts.part(*at).ok());
+        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
+        read.unwrap_or(Cond { kind: CondKind::Const(false), span: nowhere })
     }
 }
 
@@ -40,32 +38,27 @@ impl Deref for Condition {
     type Target = Cond;
 
     fn deref(&self) -> &Cond {
-        self.tree.get_or_init(|| match &self.packed {
-            Some(packed) => Box::new(packed.unpack()),
-            // One of the two is always there.
-            None => Box::new(Packed { parts: Arc::default(), at: 0 }.unpack()),
-        })
+        self.tree.get_or_init(|| Box::new(self.unpack()))
     }
 }
 
 /// Among what the writer puts aside, so that it can be read alone.
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
-        let at = match (&self.packed, self.tree.get()) {
-            // What nobody has asked for is not kept as a tree for this.
-            (Some(packed), None) => to.put_aside(&packed.unpack()),
-            _ => to.put_aside(&**self),
+        // What nobody has asked for is not kept as a tree for this.
+        let at = match self.tree.get() {
+            Some(tree) => to.put_aside(&**tree),
+            None => to.put_aside(&self.unpack()),
         };
         at.write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (at, parts) = (u32::read(from)?, from.parts());
-        if at as usize >= parts.bytes().len() {
+        let at = u32::read(from)?;
+        if at as usize >= from.parts.bytes.len() {
             return Err(DecodeError("a condition begins behind the end"));
         }
-        let packed = Packed { parts: parts.clone(), at };
-        Ok(Condition { tree: OnceLock::new(), packed: Some(packed) })
+        Ok(Condition::packed(&from.parts, at))
     }
 }
 
@@ -89,8 +82,7 @@ impl Program {
         let places: Vec<u32> = self.rules.iter().map(|rule| writer.put_aside(&*rule.condition)).collect();
         let parts = Arc::new(writer.take_parts(self.counts(files)));
         for (rule, at) in self.rules.iter_mut().zip(places) {
-            let packed = Some(Packed { parts: parts.clone(), at });
-            rule.condition = Condition { tree: OnceLock::new(), packed };
+            rule.condition = Condition::packed(&parts, at);
         }
         self.rules.shrink_to_fit();
     }

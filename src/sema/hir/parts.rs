@@ -3,12 +3,9 @@
 use super::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Term};
 use smallvec::{SmallVec, smallvec};
 
-/// A part of a condition or a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// A condition.
     Cond(&'a Cond),
-    /// A value.
     Expr(&'a Expr),
     /// A use of a `let`, which stands for [`Program::let_body`](super::Program::let_body).
     Let(LetId),
@@ -29,7 +26,6 @@ impl<'a> Part<'a> {
 }
 
 impl Term {
-    /// The term as a part.
     pub fn part(&self) -> Part<'_> {
         match self {
             Term::Cond(cond) => Part::Cond(cond),
@@ -51,7 +47,6 @@ impl Predicate {
 }
 
 impl Cond {
-    /// The direct parts of the condition.
     pub fn parts(&self) -> Parts<'_> {
         match &self.kind {
             CondKind::Const(_) => Parts::new(),
@@ -68,7 +63,6 @@ impl Cond {
 }
 
 impl Expr {
-    /// The direct parts of the value.
     pub fn parts(&self) -> Parts<'_> {
         match &self.kind {
             ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Param(_) => Parts::new(),

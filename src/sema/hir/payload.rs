@@ -16,19 +16,14 @@ ids! {
     BindingId;
 }
 
-/// The root of a slot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
-    /// The binding.
     pub id: BindingId,
-    /// As the author calls it.
     pub name: Arc<str>,
 }
 
-/// A kind of payload.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    /// Its name.
     pub name: Arc<str>,
     /// The least runs first; kinds without one come last.
     pub rank: Option<i64>,
@@ -36,24 +31,18 @@ pub struct Payload {
     pub interrupts: bool,
     /// True when the others wait for an answer from outside if it runs first.
     pub suspends: bool,
-    /// It is never published.
     pub internal: bool,
     /// The kind to turn to when it is rejected.
     pub fallback: Option<Arc<str>>,
     /// Its fields, as a schema tells them.
     pub object: Object,
-    /// Its requirements.
     pub block: Block,
-    /// The number of its bindings.
     pub bindings: u32,
-    /// The place of the name's declaration.
     pub span: Span,
-    /// Its doc comment.
     pub docs: Arc<str>,
 }
 
 impl Payload {
-    /// The ids of its rules.
     pub fn rules<'p>(&self, program: &'p Program) -> BTreeSet<&'p str> {
         fn collect(block: &Block, tables: &mut Vec<TableId>) {
             tables.push(block.table);
@@ -71,9 +60,7 @@ impl Payload {
 pub struct Block {
     /// The values computed first, in this order.
     pub lets: Vec<(BindingId, ValueId)>,
-    /// The requirements.
     pub table: TableId,
-    /// The rules for elements.
     pub each: Vec<Each>,
 }
 
@@ -84,20 +71,15 @@ pub struct Each {
     pub list: ValueId,
     /// The list's place in the object, when it has one.
     pub place: Option<Place>,
-    /// Bound to the index or key.
     pub key: Option<BindingId>,
-    /// Bound to the element.
     pub element: BindingId,
-    /// The requirements.
     pub block: Block,
 }
 
 /// A place in the judged object: a binding's place and steps from there.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The binding it begins at.
     pub root: BindingId,
-    /// The way from there.
     pub steps: Vec<Step>,
     /// The object at `root` and `steps` holds dotted keys: a place in what they change is the key
     /// that changes it.
@@ -109,26 +91,21 @@ pub struct Place {
 pub struct Dotted {
     /// The beginning of the keys.
     pub prefix: Arc<str>,
-    /// The way from there.
     pub steps: Vec<Step>,
 }
 
-/// A step of a place.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A key.
     Key(Arc<str>),
     /// A key or index that is computed.
     At(ValueId),
 }
 
 impl Place {
-    /// The place of a binding.
     pub fn of(root: BindingId) -> Place {
         Place { root, steps: Vec::new(), dotted: None }
     }
 
-    /// One step further.
     #[must_use]
     pub fn then(&self, step: Step) -> Place {
         let mut place = self.clone();
@@ -140,83 +117,61 @@ impl Place {
     }
 }
 
-/// A requirement.
 #[derive(Clone, Debug)]
 pub struct Requirement {
     /// The rule whose condition says when it is violated; its name is the requirement's id.
     pub rule: RuleId,
-    /// The place at which the violation is reported.
     pub place: Place,
-    /// The message of a violation.
     pub message: Arc<str>,
     /// The advice that would repair it.
     pub repair: Arc<str>,
     /// True when the message ends with the value found at the place.
     pub shows_value: bool,
-    /// The correction.
     pub correction: Option<Correction>,
 }
 
-/// The correction of a violation.
 #[derive(Clone, Debug)]
 pub enum Correction {
     /// The value is put at the place, unless it is missing itself.
     Default(ValueId),
     /// The same, for a value that was out of range.
     Clamp(ValueId),
-    /// The value at the place is removed.
     Remove,
 }
 
 /// The fields of an object, as a schema tells them.
 #[derive(Clone, Debug, Default)]
 pub struct Object {
-    /// The declared fields.
     pub fields: Vec<Field>,
     /// True when there may be no other.
     pub closed: bool,
 }
 
-/// A declared field.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Its name.
     pub name: Arc<str>,
-    /// True when it may be missing.
     pub optional: bool,
-    /// True when it may be null.
     pub nullable: bool,
-    /// The shape of its value.
     pub shape: Shape,
-    /// True when a blank text is refused.
     pub not_blank: bool,
-    /// The values it may have.
     pub limits: Option<Limits>,
     /// The constant put in its place when it is missing.
     pub default: Option<Json>,
-    /// Its doc comment.
     pub docs: Arc<str>,
 }
 
-/// The shape of a field's value.
 #[derive(Clone, Debug)]
 pub enum Shape {
-    /// A value of a type.
     Plain(Ty),
-    /// An object with rules of its own.
     Object(Object),
-    /// A list of such objects.
     Objects(Object),
 }
 
 /// The values a field may have, where they are constants.
 #[derive(Clone, Debug)]
 pub enum Limits {
-    /// One of these.
     OneOf(Vec<Json>),
-    /// Between two numbers.
     Range {
-        /// The least.
         least: Json,
         /// The greatest, or the first past it.
         most: Json,

@@ -14,9 +14,9 @@ use crate::span::Span;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
 use bumpalo::Bump;
-use hashbrown::HashTable;
+use hashbrown::{HashSet, HashTable};
 use serde_json::Value as Json;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
@@ -77,7 +77,6 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                                 .label(route.span, format!("`{}` is never reached", route.name))
                                 .help("write `default -> …` for what is left, or give the condition a part that can fail"),
                         );
-                        hiding = None;
                     }
                 }
             }
@@ -117,23 +116,6 @@ impl Ids {
         table.insert_unique(hash, (hash, id), |(hash, _)| *hash);
         values.push(value);
         (id, true)
-    }
-}
-
-/// Keeps the first of equal parts.
-fn remove_repeated(parts: &mut Vec<CondId>) {
-    if parts.len() <= 8 {
-        let mut kept = 0;
-        for at in 0..parts.len() {
-            if !parts[..kept].contains(&parts[at]) {
-                parts[kept] = parts[at];
-                kept += 1;
-            }
-        }
-        parts.truncate(kept);
-    } else {
-        let mut seen = HashSet::new();
-        parts.retain(|id| seen.insert(*id));
     }
 }
 
@@ -201,7 +183,7 @@ impl Builder<'_> {
             let (usable, skipped) = (self.cond(usable, want), self.cond(usable, !want));
             let holds = self.cond(cond, want);
             let part =
-                if all { self.pair([skipped, holds], !want) } else { self.pair([usable, holds], want) };
+                if all { self.join([skipped, holds], !want) } else { self.join([usable, holds], want) };
             (usable, part)
         });
         let (usable, mut parts): (Vec<CondId>, Vec<CondId>) = parts.unzip();
@@ -214,12 +196,12 @@ impl Builder<'_> {
 
     /// `and` where `conjunction`, else `or`, over the parts or their negations.
     fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
-        let parts = parts.iter().map(|part| self.cond(part, want)).collect();
+        let parts: Vec<CondId> = parts.iter().map(|part| self.cond(part, want)).collect();
         self.join(parts, conjunction)
     }
 
     /// `and` where `conjunction`, else `or`, over parts.
-    fn join(&mut self, parts: Vec<CondId>, conjunction: bool) -> CondId {
+    fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
         let mut flat: Vec<CondId> = Vec::new();
         for id in parts {
             match self.normal.cond(id) {
@@ -230,29 +212,14 @@ impl Builder<'_> {
                 _ => flat.push(id),
             }
         }
-        remove_repeated(&mut flat);
+        let mut seen = HashSet::new();
+        flat.retain(|id| seen.insert(*id));
         flat.sort_by_key(|id| self.costs.of_cond(*id));
         match flat.as_slice() {
             [] => self.constant_cond(conjunction),
             [one] => *one,
             _ if conjunction => self.add_cond(NCond::And(flat.into())),
             _ => self.add_cond(NCond::Or(flat.into())),
-        }
-    }
-
-    fn pair(&mut self, parts: [CondId; 2], conjunction: bool) -> CondId {
-        let constants = parts.map(|part| match self.normal.cond(part) {
-            NCond::Const(value) => Some(*value),
-            _ => None,
-        });
-        match constants {
-            [Some(value), _] if value != conjunction => parts[0],
-            [_, Some(value)] if value != conjunction => parts[1],
-            [Some(_), _] => parts[1],
-            [_, Some(_)] => parts[0],
-            _ if parts[0] == parts[1] => parts[0],
-            _ if conjunction => self.add_cond(NCond::And(parts.into())),
-            _ => self.add_cond(NCond::Or(parts.into())),
         }
     }
 
@@ -270,11 +237,11 @@ impl Builder<'_> {
                     self.comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
                     self.comparison(upper, left, Some(end), TestMode::default(), want),
                 ];
-                return self.pair(parts, want);
+                return self.join(parts, want);
             }
         };
         for operand in [Some(left), right].into_iter().flatten() {
-            if matches!(self.normal.constant(operand), Some(constant) if constant.value().is_missing()) {
+            if self.constant(Some(operand)).is_some_and(Value::is_missing) {
                 self.diagnostics.push(
                     Diagnostic::new(Code::AlwaysMissing, span, "an operand here is always missing")
                         .help("it divides by zero or leaves the range of numbers"),
@@ -304,28 +271,26 @@ impl Builder<'_> {
             Some(Quantity::None) => (TestMode { quantity: Some(Quantity::Any), ..mode }, !want),
             _ => (mode, want),
         };
-        let constant = |id: ExprId| self.normal.constant(id);
-        let known = match (constant(left), right.map(constant), op.info().meaning) {
-            (Some(left), None, Meaning::Predicate(predicate)) => {
-                Some(meaning::test(predicate, left.value(), Value::Missing, mode))
+        match (op.info().meaning, self.constant(Some(left)), self.constant(right)) {
+            (Meaning::Predicate(predicate), Some(left), Some(right)) => {
+                let tri = meaning::test(predicate, left, right, mode);
+                self.constant_cond(tri == Tri::from(want))
             }
-            (Some(left), Some(Some(right)), Meaning::Predicate(predicate)) => {
-                Some(meaning::test(predicate, left.value(), right.value(), mode))
-            }
-            _ => None,
-        };
-        match known {
-            Some(tri) => self.constant_cond(tri == Tri::from(want)),
-            None => self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want),
+            _ => self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want),
         }
+    }
+
+    /// The value of a constant operand; missing where there is no operand.
+    fn constant(&self, operand: Option<ExprId>) -> Option<Value<'_>> {
+        operand.map_or(Some(Value::Missing), |id| self.normal.constant(id).map(Const::value))
     }
 
     fn truth(&mut self, left: ExprId, want: bool) -> CondId {
         if let NExpr::Cond { holds, fails } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
-        if let Some(constant) = self.normal.constant(left) {
-            let tri = meaning::truth(constant.value());
+        if let Some(constant) = self.constant(Some(left)) {
+            let tri = meaning::truth(constant);
             return self.constant_cond(tri == Tri::from(want));
         }
         self.add_test(NPred { ask: Ask::Truth, mode: TestMode::default(), left, right: None }, want)
@@ -379,10 +344,7 @@ impl Builder<'_> {
                 let (level, body) = self.inside(var, |this| this.cond(body, true));
                 NExpr::Count { list, kinds: var.kinds, body, level }
             }
-            ExprKind::Cond(cond) => {
-                let (holds, fails) = (self.cond(cond, true), self.cond(cond, false));
-                NExpr::Cond { holds, fails }
-            }
+            ExprKind::Cond(cond) => self.cond_value(cond),
             ExprKind::Let(id) => {
                 let key = (*id, self.depth);
                 if let Some(known) = self.exprs_of_lets.get(&key) {
@@ -391,8 +353,8 @@ impl Builder<'_> {
                 let made = match self.program.let_body(*id) {
                     Term::Expr(body) => self.expr(body),
                     Term::Cond(body) => {
-                        let (holds, fails) = (self.cond(body, true), self.cond(body, false));
-                        self.add_expr(NExpr::Cond { holds, fails })
+                        let value = self.cond_value(body);
+                        self.add_expr(value)
                     }
                 };
                 self.exprs_of_lets.insert(key, made);
@@ -401,6 +363,11 @@ impl Builder<'_> {
         };
         let made = self.folded(made);
         self.add_expr(made)
+    }
+
+    fn cond_value(&mut self, cond: &Cond) -> NExpr {
+        let (holds, fails) = (self.cond(cond, true), self.cond(cond, false));
+        NExpr::Cond { holds, fails }
     }
 
     fn exprs(&mut self, items: &[Expr]) -> Box<[ExprId]> {
@@ -418,18 +385,12 @@ impl Builder<'_> {
     /// Computes what has only constant operands.
     fn folded(&self, expr: NExpr) -> NExpr {
         let bump = Bump::new();
-        let constant = |id: ExprId| self.normal.constant(id).map(Const::value);
+        let constant = |id: ExprId| self.constant(Some(id));
         let value = match &expr {
-            NExpr::Op(op, left, right) => {
-                let right = match right {
-                    Some(right) => constant(*right),
-                    None => Some(Value::Missing),
-                };
-                match (op.info().meaning, constant(*left), right) {
-                    (Meaning::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
-                    _ => None,
-                }
-            }
+            NExpr::Op(op, left, right) => match (op.info().meaning, constant(*left), self.constant(*right)) {
+                (Meaning::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
+                _ => None,
+            },
             NExpr::Call(function, args) => {
                 let args: Option<Vec<Value>> = args.iter().map(|arg| constant(*arg)).collect();
                 args.map(|args| (function.info().meaning)(&args, &bump))

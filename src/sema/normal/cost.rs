@@ -11,16 +11,6 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Adds the next value.
-    pub(super) fn add_expr(&mut self, expr: &NExpr) {
-        self.exprs.push(self.cost_of_expr(expr));
-    }
-
-    /// Adds the next condition.
-    pub(super) fn add_cond(&mut self, cond: &NCond, normal: &Normal) {
-        self.conds.push(self.cost_of_cond(cond, normal));
-    }
-
     /// The cost of a condition.
     pub(super) fn of_cond(&self, id: CondId) -> Cost {
         self.conds[id.index()]
@@ -34,8 +24,9 @@ impl Costs {
         ids.into_iter().map(|id| self.conds[id.index()]).max().unwrap_or(Cost::Scalar)
     }
 
-    fn cost_of_expr(&self, expr: &NExpr) -> Cost {
-        match expr {
+    /// Adds the next value.
+    pub(super) fn add_expr(&mut self, expr: &NExpr) {
+        let cost = match expr {
             NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
             NExpr::Field(base, _) => self.of_exprs([*base]).max(Cost::Lookup),
             NExpr::Index(base, index) => self.of_exprs([*base, *index]).max(Cost::Lookup),
@@ -48,11 +39,13 @@ impl Costs {
                 self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*body]))
             }
             NExpr::Cond { holds, fails } => self.of_conds([*holds, *fails]),
-        }
+        };
+        self.exprs.push(cost);
     }
 
-    fn cost_of_cond(&self, cond: &NCond, normal: &Normal) -> Cost {
-        match cond {
+    /// Adds the next condition.
+    pub(super) fn add_cond(&mut self, cond: &NCond, normal: &Normal) {
+        let cost = match cond {
             NCond::Const(_) => Cost::Scalar,
             NCond::Test { pred, .. } => {
                 let pred = normal.pred(*pred);
@@ -66,6 +59,7 @@ impl Costs {
             NCond::Each { list, body, .. } => {
                 self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*body]))
             }
-        }
+        };
+        self.conds.push(cost);
     }
 }

@@ -40,7 +40,14 @@ impl<'a> Engine<'a> {
         scratch: &'a mut Scratch,
     ) -> Engine<'a> {
         let (program, hosts) = (rules.program(), rules.hosts());
-        let machine = Machine::new(rules, slots, scratch);
+        let machine = match rules.judging_backend() {
+            Backend::Reference => Machine::Reference(slots),
+            #[cfg(feature = "jit")]
+            Backend::Jit if let Some(code) = rules.machine_code() => {
+                Machine::Compiled(Box::new(code.bound(hosts, slots, scratch)))
+            }
+            _ => Machine::Vm(BoundVm::new(rules.bytecode(), hosts, slots, scratch)),
+        };
         Engine { machine, program, hosts, input, bump, calls: None }
     }
 
@@ -54,7 +61,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The value of that number.
     pub fn value(&mut self, id: ValueId) -> Value<'a> {
         match &mut self.machine {
             Machine::Vm(vm) => vm.value(id),
@@ -97,18 +103,5 @@ impl<'a> Engine<'a> {
         };
         let roots = self.bump.alloc_slice_copy(roots);
         Evaluator::new(self.program, self.input, self.bump, calls).with_roots(roots)
-    }
-}
-
-impl<'a> Machine<'a> {
-    fn new(rules: &'a Rules, slots: Rooted<'a>, scratch: &'a mut Scratch) -> Machine<'a> {
-        match rules.judging_backend() {
-            Backend::Reference => Machine::Reference(slots),
-            #[cfg(feature = "jit")]
-            Backend::Jit if let Some(code) = rules.machine_code() => {
-                Machine::Compiled(Box::new(code.bound(rules.hosts(), slots, scratch)))
-            }
-            _ => Machine::Vm(BoundVm::new(rules.bytecode(), rules.hosts(), slots, scratch)),
-        }
     }
 }

@@ -48,12 +48,6 @@ fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(text)
 }
 
-impl Violation {
-    pub(super) fn new(rule: Arc<str>, path: String, message: String, repair: Arc<str>) -> Violation {
-        Violation { rule, path, message, repair }
-    }
-}
-
 /// A correction that was made.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
@@ -79,42 +73,27 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    pub(super) fn accepted(kind: &Payload) -> Judgement {
-        Judgement {
-            kind: kind.name.clone(),
-            violations: Vec::new(),
-            corrections: Vec::new(),
-            remaining: Vec::new(),
-            outcome: Outcome::Accept,
-            corrected: None,
-            fallback: None,
-        }
-    }
-
-    pub(super) fn rejected(kind: &Payload, violations: Vec<Violation>) -> Judgement {
-        Judgement {
-            violations,
-            outcome: Outcome::Reject,
-            fallback: kind.fallback.clone(),
-            ..Judgement::accepted(kind)
-        }
-    }
-
-    pub(super) fn mended(
+    /// The judgement of a payload of the kind; `corrected` is what the corrections made of it.
+    pub(super) fn of(
         kind: &Payload,
         violations: Vec<Violation>,
         corrections: Vec<Applied>,
         remaining: Vec<Violation>,
         corrected: Json,
     ) -> Judgement {
-        let accepted = remaining.is_empty();
+        let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
+            (true, ..) => Outcome::Accept,
+            (false, false, true) => Outcome::AcceptCorrected,
+            _ => Outcome::Reject,
+        };
         Judgement {
+            kind: kind.name.clone(),
+            violations,
             corrections,
             remaining,
-            outcome: if accepted { Outcome::AcceptCorrected } else { Outcome::Reject },
-            corrected: accepted.then_some(corrected),
-            fallback: kind.fallback.clone().filter(|_| !accepted),
-            ..Judgement::rejected(kind, violations)
+            outcome,
+            corrected: (outcome == Outcome::AcceptCorrected).then_some(corrected),
+            fallback: kind.fallback.clone().filter(|_| outcome == Outcome::Reject),
         }
     }
 

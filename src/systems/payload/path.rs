@@ -1,20 +1,22 @@
-//! Places in a payload, from its top.
+//! Paths into a payload, from its top.
 
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// A step of a place.
+/// A step of a path, which borrows or owns its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step<'a> {
-    Key(&'a str),
+pub(super) enum Step<K> {
+    Key(K),
     Index(usize),
 }
 
-/// A place, from the payload's top.
-pub(super) type Path<'a> = SmallVec<[Step<'a>; 6]>;
+/// The way from the payload's top to a value.
+pub(super) type Path<'a> = SmallVec<[Step<&'a str>; 6]>;
+/// A path that outlives the pass over the payload.
+pub(super) type OwnedPath = Vec<Step<String>>;
 
-/// A place as it is reported: `$.nodes[2]["x-y"]`.
-pub(super) fn render(path: &[Step<'_>]) -> String {
+/// A path as it is reported: `$.nodes[2]["x-y"]`.
+pub(super) fn render(path: &[Step<&str>]) -> String {
     let mut text = String::from("$");
     for step in path {
         match step {
@@ -39,34 +41,26 @@ fn is_identifier(key: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns what stands at a place.
-pub(super) fn at<'j>(json: &'j Json, path: &[Step<'_>]) -> Option<&'j Json> {
+/// Returns what stands there.
+pub(super) fn at<'j>(json: &'j Json, path: &[Step<&str>]) -> Option<&'j Json> {
     path.iter().try_fold(json, |json, step| match step {
         Step::Key(key) => json.get(*key),
         Step::Index(index) => json.get(*index),
     })
 }
 
-/// A step that owns its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum OwnStep {
-    Key(String),
-    Index(usize),
+pub(super) fn owned(path: &[Step<&str>]) -> OwnedPath {
+    let own = |step: &Step<&str>| match step {
+        Step::Key(key) => Step::Key((*key).to_owned()),
+        Step::Index(index) => Step::Index(*index),
+    };
+    path.iter().map(own).collect()
 }
 
-pub(super) fn owned(path: &[Step<'_>]) -> Vec<OwnStep> {
-    path.iter()
-        .map(|step| match step {
-            Step::Key(key) => OwnStep::Key((*key).to_owned()),
-            Step::Index(index) => OwnStep::Index(*index),
-        })
-        .collect()
-}
-
-pub(super) fn at_mut<'j>(json: &'j mut Json, path: &[OwnStep]) -> Option<&'j mut Json> {
+pub(super) fn at_mut<'j>(json: &'j mut Json, path: &[Step<String>]) -> Option<&'j mut Json> {
     path.iter().try_fold(json, |json, step| match step {
-        OwnStep::Key(key) => json.get_mut(key),
-        OwnStep::Index(index) => json.get_mut(*index),
+        Step::Key(key) => json.get_mut(key),
+        Step::Index(index) => json.get_mut(*index),
     })
 }
 
@@ -76,7 +70,7 @@ mod tests {
 
     #[test]
     fn places_are_written_with_dots_where_keys_are_identifiers() {
-        let check = |path: &[Step<'_>], expected: &str| assert_eq!(render(path), expected);
+        let check = |path: &[Step<&str>], expected: &str| assert_eq!(render(path), expected);
         check(&[], "$");
         check(&[Step::Key("nodes"), Step::Index(3), Step::Key("node_id")], "$.nodes[3].node_id");
         check(&[Step::Key("x-y")], r#"$["x-y"]"#);

@@ -3,7 +3,7 @@
 use super::Judge;
 use super::engine::Engine;
 use super::judgement::Violation;
-use super::path::{self, OwnStep, Path, Step};
+use super::path::{self, OwnedPath, Path, Step};
 use crate::engine::Rules;
 use crate::sema::hir::{self, BindingId, Block, Correction, Each, Place, Program, RuleId};
 use crate::source::SourceMap;
@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub(super) struct Found {
     pub violation: Violation,
-    pub steps: Vec<OwnStep>,
+    pub steps: OwnedPath,
     pub mend: Option<Mend>,
     /// The trace of the rule's condition, when that was asked for.
     pub trace: Option<TraceNode>,
@@ -32,24 +32,18 @@ pub(super) enum Mend {
     Remove,
 }
 
-impl Found {
-    pub(super) fn into_violation(self) -> Violation {
-        self.violation
-    }
-}
-
 /// Every violation, in the order of the rules.
 pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
         return vec![Found {
-            violation: Violation::new(
-                format!("{}.type", kind.name).into(),
-                "$".to_owned(),
-                "the payload must be an object".to_owned(),
-                "write it as an object".into(),
-            ),
+            violation: Violation {
+                rule: format!("{}.type", kind.name).into(),
+                path: "$".to_owned(),
+                message: "the payload must be an object".to_owned(),
+                repair: "write it as an object".into(),
+            },
             steps: Vec::new(),
             mend: None,
             trace: None,
@@ -107,7 +101,7 @@ impl<'a> Run<'a> {
     fn each(&mut self, each: &'a Each) {
         let list = self.engine.value(each.list);
         let place = each.place.as_ref().and_then(|place| self.locate(place)).map(|(path, _)| path);
-        let entry = |step: Step<'a>| {
+        let entry = |step: Step<&'a str>| {
             let mut path = place.clone()?;
             path.push(step);
             Some(path)
@@ -150,12 +144,12 @@ impl<'a> Run<'a> {
             message = format!("{message}, and is {}", shown(value));
         }
         self.found.push(Found {
-            violation: Violation::new(
-                self.program.rules[rule.index()].name.clone(),
-                path::render(&path),
+            violation: Violation {
+                rule: self.program.rules[rule.index()].name.clone(),
+                path: path::render(&path),
                 message,
-                requirement.repair.clone(),
-            ),
+                repair: requirement.repair.clone(),
+            },
             steps: path::owned(&path),
             mend,
             trace,
@@ -205,7 +199,7 @@ impl<'a> Run<'a> {
         Some((path, false))
     }
 
-    fn step(&mut self, step: &'a hir::Step) -> Option<Step<'a>> {
+    fn step(&mut self, step: &'a hir::Step) -> Option<Step<&'a str>> {
         match step {
             hir::Step::Key(key) => Some(Step::Key(key)),
             hir::Step::At(id) => match self.engine.value(*id) {

@@ -18,90 +18,69 @@ pub fn schema(rules: &Rules, kind: &str) -> Result<Json, JudgeError> {
 }
 
 pub(super) fn of(payload: &Payload) -> Json {
-    let mut schema = Map::new();
-    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("title".to_owned(), json!(&*payload.name));
+    let mut schema = object(&payload.object);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!(&*payload.name);
     if !payload.docs.is_empty() {
-        schema.insert("description".to_owned(), json!(&*payload.docs));
+        schema["description"] = json!(&*payload.docs);
     }
-    object(&payload.object, &mut schema);
-    Json::Object(schema)
+    schema
 }
 
-fn object(object: &Object, schema: &mut Map<String, Json>) {
-    schema.insert("type".to_owned(), json!("object"));
+fn object(object: &Object) -> Json {
     let properties: Map<String, Json> =
         object.fields.iter().map(|declared| (declared.name.to_string(), field(declared))).collect();
-    schema.insert("properties".to_owned(), Json::Object(properties));
+    let mut schema = json!({"type": "object", "properties": properties});
     let required: Vec<&str> =
         object.fields.iter().filter(|field| !field.optional).map(|field| &*field.name).collect();
     if !required.is_empty() {
-        schema.insert("required".to_owned(), json!(required));
+        schema["required"] = json!(required);
     }
     if object.closed {
-        schema.insert("additionalProperties".to_owned(), json!(false));
+        schema["additionalProperties"] = json!(false);
     }
+    schema
 }
 
 fn field(field: &PayloadField) -> Json {
-    let mut schema = Map::new();
+    let mut schema = match &field.shape {
+        Shape::Plain(ty) => plain(ty),
+        Shape::Object(inner) => object(inner),
+        Shape::Objects(inner) => json!({"type": "array", "items": object(inner)}),
+    };
     if !field.docs.is_empty() {
-        schema.insert("description".to_owned(), json!(&*field.docs));
-    }
-    match &field.shape {
-        Shape::Plain(ty) => plain(ty, &mut schema),
-        Shape::Object(inner) => object(inner, &mut schema),
-        Shape::Objects(inner) => {
-            let mut items = Map::new();
-            object(inner, &mut items);
-            schema.insert("type".to_owned(), json!("array"));
-            schema.insert("items".to_owned(), Json::Object(items));
-        }
+        schema["description"] = json!(&*field.docs);
     }
     if field.not_blank {
         // A character that is no blank, as `trim` sees blanks.
-        schema.insert("pattern".to_owned(), json!("[^\\s\\u0085]"));
+        schema["pattern"] = json!("[^\\s\\u0085]");
     }
     match &field.limits {
         Some(Limits::OneOf(values)) => {
-            let mut values = values.clone();
-            if field.nullable {
-                values.push(Json::Null);
-            }
-            schema.insert("enum".to_owned(), Json::Array(values));
+            schema["enum"] = values.iter().cloned().chain(field.nullable.then_some(Json::Null)).collect();
         }
         Some(Limits::Range { least, most, inclusive }) => {
-            schema.insert("minimum".to_owned(), least.clone());
-            let key = if *inclusive { "maximum" } else { "exclusiveMaximum" };
-            schema.insert(key.to_owned(), most.clone());
+            schema["minimum"] = least.clone();
+            schema[if *inclusive { "maximum" } else { "exclusiveMaximum" }] = most.clone();
         }
         None => {}
     }
-    if field.nullable {
-        with_null(&mut schema);
-    } else if !schema.contains_key("type") {
+    match schema.get_mut("type") {
+        Some(Json::Array(types)) if field.nullable => types.push(json!("null")),
+        Some(ty) if field.nullable => *ty = json!([ty.clone(), "null"]),
         // Any value, but null is no value.
-        schema.insert("not".to_owned(), json!({"type": "null"}));
+        None if !field.nullable => schema["not"] = json!({"type": "null"}),
+        _ => {}
     }
     if let Some(default) = &field.default {
-        schema.insert("default".to_owned(), default.clone());
+        schema["default"] = default.clone();
     }
-    Json::Object(schema)
+    schema
 }
 
-/// Allows null beside the type.
-fn with_null(schema: &mut Map<String, Json>) {
-    if let Some(ty) = schema.get_mut("type") {
-        match ty.as_array_mut() {
-            Some(types) => types.push(json!("null")),
-            None => *ty = json!([ty.clone(), "null"]),
-        }
-    }
-}
-
-fn plain(ty: &Ty, schema: &mut Map<String, Json>) {
+fn plain(ty: &Ty) -> Json {
     if ty.kinds == KindSet::ALL {
-        return;
+        return json!({});
     }
     let mut types: Vec<&str> = Vec::new();
     for kind in ty.kinds.iter() {
@@ -120,16 +99,15 @@ fn plain(ty: &Ty, schema: &mut Map<String, Json>) {
     if types.contains(&"number") {
         types.retain(|name| *name != "integer");
     }
+    let mut schema = json!({"type": if types.len() == 1 { json!(types[0]) } else { json!(types) }});
     if ty.kinds == KindSet::DATETIME {
-        schema.insert("format".to_owned(), json!("date-time"));
+        schema["format"] = json!("date-time");
     }
-    schema.insert("type".to_owned(), if types.len() == 1 { json!(types[0]) } else { json!(types) });
     if let Inner::Element(element) = &ty.inner
         && element.kinds != KindSet::ALL
     {
-        let mut inner = Map::new();
-        plain(element, &mut inner);
         let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };
-        schema.insert(key.to_owned(), Json::Object(inner));
+        schema[key] = plain(element);
     }
+    schema
 }

@@ -1,7 +1,6 @@
 //! Why a payload is not accepted: each broken rule with the values its condition was asked of.
 
 use super::judgement::Violation;
-use super::run::Found;
 use crate::trace::{Operand, TraceNode};
 use serde::Serialize;
 use std::fmt;
@@ -20,10 +19,6 @@ pub struct Why {
 }
 
 impl Why {
-    pub(super) fn of(found: Found) -> Why {
-        Why { violation: found.violation, when: found.trace }
-    }
-
     /// The values that the condition was asked of, each once. What is read at two types, and is of
     /// one of them, is shown as what it is.
     pub fn operands(&self) -> Vec<&Operand> {
