@@ -2,7 +2,7 @@
 //! faults go.
 
 use super::stream::Sig;
-use super::{Pair, Reader, Rule, foreign, literal, terminals};
+use super::{Pair, Reader, Rule, foreign, literal, phrase, terminals};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Literal};
@@ -68,46 +68,24 @@ impl<'a> Cx<'a> {
         &self.text[self.span(pair).range()]
     }
 
-    /// The start of the token of that number within the statement; past the last one, that of the
-    /// next statement.
-    pub(super) fn offset_of(&self, index: usize) -> u32 {
-        match self.tokens.clone().nth(index) {
-            Some(index) => self.sigs[index].token.start,
-            None => self.next_offset(self.span.end),
-        }
-    }
-
-    fn sig_index(&self, offset: u32) -> usize {
-        self.sigs.partition_point(|sig| sig.token.end <= offset)
-    }
-
     /// The token at an offset or the next one after it.
     pub(super) fn token_at(&self, offset: u32) -> Token {
         let end = self.text.len() as u32;
         let none = Token { kind: TokenKind::Stray, start: end, end };
-        self.sigs.get(self.sig_index(offset)).map_or(none, |sig| sig.token)
+        let index = self.sigs.partition_point(|sig| sig.token.end <= offset);
+        self.sigs.get(index).map_or(none, |sig| sig.token)
     }
 
-    /// The start of the first token at or after an offset.
-    pub(super) fn next_offset(&self, offset: u32) -> u32 {
-        self.token_at(offset).start
-    }
-
-    /// The place of the token at an offset; at the end of the statement, its last token.
-    pub(super) fn place_at(&self, offset: u32) -> Span {
-        if offset < self.span.end {
-            return self.token_at(offset).span(self.file);
+    /// The token at an offset, or the next one after it: its place, and what it is in words. At the end of the
+    /// statement the place is that of its last token.
+    pub(super) fn found_at(&self, offset: u32) -> (Span, String) {
+        let token = self.token_at(offset);
+        if token.start < self.span.end {
+            let span = token.span(self.file);
+            return (span, format!("`{}`", self.short(span)));
         }
-        let last = self.sig_index(self.span.end.saturating_sub(1)).min(self.sigs.len().saturating_sub(1));
-        self.sigs.get(last).map_or(self.span, |sig| sig.token.span(self.file))
-    }
-
-    /// The token at an offset, in words.
-    pub(super) fn found_at(&self, offset: u32) -> String {
-        if offset >= self.span.end {
-            return "the end of the statement".to_owned();
-        }
-        format!("`{}`", self.short(self.token_at(offset).span(self.file)))
+        let last = self.token_at(self.span.end.saturating_sub(1));
+        (last.span(self.file), phrase::END.to_owned())
     }
 
     /// The author's text, cut if it is long.
@@ -201,6 +179,11 @@ impl<'a> Cx<'a> {
             self.report(foreign::syntax(span, format!("{what} is written `{wanted}`"), wanted));
         }
     }
+}
+
+/// The complaint about what stands where something else must.
+pub(super) fn unexpected(span: Span, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Code::Unexpected, span, message).help(help)
 }
 
 /// The complaint about a word that must be quoted to be a name.
