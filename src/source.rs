@@ -167,7 +167,7 @@ impl SourceFile {
         self.text.get(self.line_range(line)).unwrap_or_default()
     }
 
-    /// Where the text of a line lies in the file; one that does not exist lies at its end.
+    /// The place of a line's text in the file; one that does not exist lies at its end.
     pub(crate) fn line_range(&self, line: usize) -> Range<usize> {
         let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
             return self.text.len()..self.text.len();

@@ -161,7 +161,7 @@ struct Window {
     span: Span,
     /// The number of its first line.
     line: usize,
-    /// Where it starts among the windows.
+    /// Its offset in the windows joined together.
     start: usize,
     /// The text as it is drawn; it ends with a line feed.
     text: String,

@@ -156,18 +156,8 @@ impl Token {
     }
 }
 
-/// Cuts a file into tokens; joined together they are the file again.
-pub fn tokenize(text: &str) -> Vec<Token> {
-    tokens(text).collect()
-}
-
-/// The tokens of a file one by one, so that who needs only some of them keeps only those.
-pub fn tokens(text: &str) -> impl Iterator<Item = Token> {
-    tokens_from(text, 0)
-}
-
-/// The tokens of a file from a place on at which one begins.
-pub fn tokens_from(text: &str, from: usize) -> impl Iterator<Item = Token> {
+/// The tokens of a file from a place on at which one begins; joined together they are the file again.
+pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Token> {
     let mut lexer = TokenKind::lexer(&text[from..]);
     std::iter::from_fn(move || {
         let result = lexer.next()?;
@@ -193,8 +183,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
-        tokenize(text)
-            .into_iter()
+        tokens(text, 0)
             .filter(|token| token.kind != TokenKind::White)
             .map(|token| (token.kind, token.text(text)))
             .collect()

@@ -12,13 +12,10 @@ use std::ops::Range;
 /// The statement has no meaning; why has been reported.
 pub(super) struct Failed;
 
-/// The result of building.
 pub(super) type Built<T> = Result<T, Failed>;
 
-/// The statement being read.
 pub(super) struct Cx<'a> {
     pub(super) file: FileId,
-    /// The whole file.
     pub(super) text: &'a str,
     /// The file's tokens without white space and comments.
     pub(super) sigs: &'a [Sig],
@@ -28,7 +25,6 @@ pub(super) struct Cx<'a> {
     from: usize,
     /// The codes from that token on.
     pub(super) codes: &'a [u8],
-    /// The place of the statement.
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
@@ -63,7 +59,6 @@ impl<'a> Cx<'a> {
         Span { file: self.file, start, end }
     }
 
-    /// The author's text of a pair.
     pub(super) fn text(&self, pair: &Pair<'_>) -> &'a str {
         &self.text[self.span(pair).range()]
     }
@@ -127,14 +122,20 @@ impl<'a> Cx<'a> {
         })
     }
 
-    /// The value of the string that stands there.
     pub(super) fn string(&mut self, span: Span) -> Built<String> {
         self.literal(span, Code::BadEscape, literal::string(&self.text[span.range()]))
     }
 
-    /// The value of the number that stands there.
     pub(super) fn number(&mut self, span: Span, negative: bool) -> Built<Literal> {
         self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
+    }
+
+    /// The value of a number with the minus before it.
+    pub(super) fn signed(&mut self, pair: &Pair<'_>) -> Built<Spanned<Literal>> {
+        let minus = children(pair, Rule::minus).next().map(|minus| self.span(&minus));
+        let number = self.span(&child(pair, Rule::number)?);
+        let span = minus.map_or(number, |minus| minus.to(number));
+        Ok(Spanned::new(self.number(number, minus.is_some())?, span))
     }
 
     pub(super) fn spanned_string(&mut self, pair: Pair<'_>) -> Built<Spanned<String>> {
@@ -204,12 +205,10 @@ pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     children(pair, rule).next().ok_or(Failed)
 }
 
-/// The children of that rule.
 pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {
     pair.clone().into_inner().filter(move |child| child.as_rule() == rule)
 }
 
-/// True when a child is of that rule.
 pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }

@@ -186,7 +186,7 @@ impl<'a> Failure<'_, 'a> {
             }
             Rule::entity_statement => "`entity order matches r\"order (?<id>[0-9]+)\"`",
             Rule::lexicon_statement => "`lexicon anger { \"furious\": 0.8, \"annoyed\": 0.4 }`",
-            _ if self.in_payload() && self.wants(Rule::EOI) => {
+            _ if is_item(self.rule) && self.wants(Rule::EOI) => {
                 "`name: string not blank; closed`: rules are separated by line breaks or `;`"
             }
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
@@ -221,7 +221,7 @@ impl<'a> Failure<'_, 'a> {
             }
         }
         if self.wants(Rule::EOI)
-            && !self.in_payload()
+            && !is_item(self.rule)
             && !self.at_end()
             && !is_reserved(found)
             && let Some(diagnostic) = self.meant_statement(self.token)
@@ -233,7 +233,7 @@ impl<'a> Failure<'_, 'a> {
         {
             return Some(diagnostic);
         }
-        if self.in_payload() {
+        if is_item(self.rule) {
             return None;
         }
         self.mistake_of_statement()
@@ -369,21 +369,6 @@ impl<'a> Failure<'_, 'a> {
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "when "))
     }
 
-    /// An item between the braces of a `payload` or `group`.
-    fn in_payload(&self) -> bool {
-        use Rule as R;
-        matches!(
-            self.rule,
-            R::field_item
-                | R::require_item
-                | R::forbid_item
-                | R::closed_item
-                | R::let_item
-                | R::include_item
-                | R::each_item
-        )
-    }
-
     /// In a router: neither `when` nor `otherwise`.
     fn no_case(&self) -> Option<Diagnostic> {
         let wrong = |token: Token| {
@@ -440,4 +425,19 @@ impl<'a> Failure<'_, 'a> {
         let diagnostic = unexpected(span, message, format!("write `-> {handler}`"));
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "-> "))
     }
+}
+
+/// An item between the braces of a `payload` or `group`.
+pub(super) fn is_item(rule: Rule) -> bool {
+    use Rule as R;
+    matches!(
+        rule,
+        R::field_item
+            | R::require_item
+            | R::forbid_item
+            | R::closed_item
+            | R::let_item
+            | R::include_item
+            | R::each_item
+    )
 }

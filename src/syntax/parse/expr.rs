@@ -23,7 +23,6 @@ pub(super) struct Node {
 /// is for chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
 pub(super) const MAX_HEIGHT: usize = 500;
 
-/// Reads an `expression`.
 pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     Ok(node(cx, pair)?.expr)
 }
@@ -71,12 +70,10 @@ pub(super) struct Climb<'c, 'cx, 'p> {
     /// Those of the pieces that have something inside.
     pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
-    /// The end of the pieces.
     pub(super) end: u32,
 }
 
 impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
-    /// Over the pieces of a pair.
     fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
         let read = pair.as_span();
         let end = cx.span(&pair).end;
@@ -101,7 +98,6 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         climb
     }
 
-    /// Adds the pieces of a `run`.
     fn run(&mut self, mut at: usize, end: usize) {
         while at < end {
             let (kind, next) = match self.cx.codes[at] {
@@ -120,7 +116,6 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.pieces.get(self.at).copied()
     }
 
-    /// A piece as written.
     pub(super) fn text(&self, piece: Piece) -> &'cx str {
         &self.cx.text[piece.span.range()]
     }
