@@ -5,6 +5,7 @@ mod support;
 use criterion::{
     BatchSize, BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
 };
+use rulec::internals::threads::Threads;
 use rulec::internals::{bytecode, loader, sema};
 use rulec::{MemoryLoader, Rules};
 use std::hint::black_box;
@@ -38,9 +39,9 @@ fn stages(c: &mut Criterion) {
     group.sampling_mode(SamplingMode::Flat).sample_size(10).warm_up_time(Duration::from_millis(300));
     group.measurement_time(Duration::from_secs(2));
     group.bench_function("parse", |bencher| {
-        bencher.iter_with_large_drop(|| loader::load(&files, black_box("main.rules")));
+        bencher.iter_with_large_drop(|| loader::load(Threads::All, &files, black_box("main.rules")));
     });
-    let loaded = loader::load(&files, "main.rules");
+    let loaded = loader::load(Threads::All, &files, "main.rules");
     group.bench_function("check", |bencher| {
         bencher.iter_with_large_drop(|| sema::check::check(black_box(&loaded)));
     });

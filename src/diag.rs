@@ -3,11 +3,9 @@
 
 pub mod codes;
 mod render;
-mod snippet;
 
 pub use codes::{Code, Severity};
-pub use render::Renderer;
-pub use snippet::visible;
+pub use render::{Renderer, visible};
 
 use crate::codec::impl_codec;
 use crate::source::SourceMap;

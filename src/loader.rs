@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Statement, StatementKind};
-use crate::syntax::parse_on;
+use crate::syntax::parse;
 use crate::threads::Threads;
 use std::collections::HashMap;
 
@@ -106,20 +106,13 @@ pub struct Loaded {
 }
 
 /// Loads and parses the file at `path` and all it imports.
-pub fn load(loader: &dyn Loader, path: &str) -> Loaded {
-    load_on(Threads::All, loader, path)
-}
-
-/// The same, on these threads.
-pub fn load_on(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
+pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
     let (state, chain) = (HashMap::new(), Vec::new());
     let mut work = Loading { threads, loader, loaded: Loaded::default(), state, chain };
     match loader.load(path) {
-        Ok(bytes) => {
-            work.file(path, bytes);
-        }
+        Ok(bytes) => drop(work.file(path, bytes)),
         Err(error) => {
-            work.report(Diagnostic::without_place(error.code(), format!("`{path}` cannot be read: {error}")));
+            work.report(Diagnostic::without_place(error.code(), format!("`{path}` cannot be read: {error}")))
         }
     }
     work.loaded
@@ -164,7 +157,7 @@ impl Loading<'_> {
             }
         };
         let file = self.loaded.sources.add(path, text);
-        let parsed = parse_on(self.threads, file, &self.loaded.sources.file(file).text);
+        let parsed = parse(self.threads, file, &self.loaded.sources.file(file).text);
         self.loaded.diagnostics.extend(parsed.diagnostics);
         self.state.insert(path.to_owned(), State::Open);
         self.chain.push(path.to_owned());
@@ -197,78 +190,67 @@ impl Loading<'_> {
             self.report(outside(import.span, &import.node));
             return None;
         };
-        match self.state.get(&path) {
+        let refuse = |code, message, help: &str| Diagnostic::new(code, import.span, message).help(help);
+        let refused = match self.state.get(&path) {
             Some(State::Done(file)) => return *file,
             Some(State::Open) => {
                 let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
-                let mut circle = self.chain[start..].to_vec();
-                circle.push(path.clone());
-                let message = format!("`{path}` imports itself");
-                let message = if circle.len() > 2 { format!("{message} by way of others") } else { message };
-                self.report(
-                    Diagnostic::new(Code::ImportCycle, import.span, message).here("closes the circle").help(
-                        format!("the chain is {}; move what both need into a third file", circle.join(" → ")),
-                    ),
-                );
-                return None;
+                let circle = [&self.chain[start..], &[path.clone()]].concat();
+                let others = if circle.len() > 2 { " by way of others" } else { "" };
+                let message = format!("`{path}` imports itself{others}");
+                let circle = circle.join(" → ");
+                let help = format!("the chain is {circle}; move what both need into a third file");
+                refuse(Code::ImportCycle, message, &help).here("closes the circle")
             }
-            None => {}
-        }
-        if self.chain.len() > MAX_IMPORT_DEPTH {
-            let message = format!("files import each other more than {MAX_IMPORT_DEPTH} deep");
-            self.report(
-                Diagnostic::new(Code::ImportTooDeep, import.span, message)
-                    .help("import shared files directly instead of through one another"),
-            );
-            return None;
-        }
-        match self.loader.load(&path) {
-            Ok(bytes) => self.file(&path, bytes),
-            Err(error) => {
-                self.state.insert(path.clone(), State::Done(None));
-                let diagnostic = match error {
-                    LoadError::OutsideRoot => outside(import.span, &import.node),
-                    LoadError::NotFound => {
-                        let message = format!("there is no file `{path}`");
-                        Diagnostic::new(Code::ImportNotFound, import.span, message)
-                            .help("the path is relative to the importing file")
-                    }
-                    LoadError::TooLarge(_) | LoadError::Unreadable(_) => {
-                        let message = format!("`{path}` cannot be read: {error}");
-                        Diagnostic::new(error.code(), import.span, message)
-                    }
-                };
-                self.report(diagnostic);
-                None
+            None if self.chain.len() > MAX_IMPORT_DEPTH => {
+                let message = format!("files import each other more than {MAX_IMPORT_DEPTH} deep");
+                let help = "import shared files directly instead of through one another";
+                refuse(Code::ImportTooDeep, message, help)
             }
-        }
+            None => match self.loader.load(&path) {
+                Ok(bytes) => return self.file(&path, bytes),
+                Err(error) => {
+                    self.state.insert(path.clone(), State::Done(None));
+                    match error {
+                        LoadError::OutsideRoot => outside(import.span, &import.node),
+                        LoadError::NotFound => {
+                            let message = format!("there is no file `{path}`");
+                            refuse(
+                                Code::ImportNotFound,
+                                message,
+                                "the path is relative to the importing file",
+                            )
+                        }
+                        _ => {
+                            let message = format!("`{path}` cannot be read: {error}");
+                            Diagnostic::new(error.code(), import.span, message)
+                        }
+                    }
+                }
+            },
+        };
+        self.report(refused);
+        None
     }
 
     /// The elements of a list file: one a line, white space at the ends and empty lines left out.
     fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
-        let refuse = |error: String| {
-            Diagnostic::new(
-                Code::ListFile,
-                list.span,
-                format!("the list file `{}` cannot be used: {error}", list.node),
-            )
-            .help("the path is relative to this file and stays inside the root folder")
+        let read = || {
+            let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_string())?;
+            let bytes = self.loader.load(&path).map_err(|error| error.to_string())?;
+            String::from_utf8(bytes).map_err(|error| {
+                format!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
+            })
         };
-        let result = match join(from, &list.node) {
-            None => Err(LoadError::OutsideRoot.to_string()),
-            Some(path) => self.loader.load(&path).map_err(|error| error.to_string()).and_then(|bytes| {
-                String::from_utf8(bytes).map_err(|error| {
-                    format!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
-                })
-            }),
-        };
-        match result {
+        match read() {
             Ok(text) => {
                 let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
                 Some(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
             }
             Err(error) => {
-                self.report(refuse(error));
+                let message = format!("the list file `{}` cannot be used: {error}", list.node);
+                let help = "the path is relative to this file and stays inside the root folder";
+                self.report(Diagnostic::new(Code::ListFile, list.span, message).help(help));
                 None
             }
         }
@@ -317,7 +299,11 @@ mod tests {
     }
 
     fn codes(loader: &MemoryLoader) -> Vec<Code> {
-        load(loader, "main.rules").diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+        load(Threads::One, loader, "main.rules")
+            .diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.code)
+            .collect()
     }
 
     #[test]
@@ -325,7 +311,7 @@ mod tests {
         let main = "import \"a.rules\"\nimport \"b.rules\"\nroute r when text == \"x\" -> h";
         let loader = MemoryLoader::new().with("main.rules", main).with("b.rules", "let y = 2");
         let a = loader.clone().with("a.rules", "import \"b.rules\"\nlet x = 1");
-        assert_eq!(load(&a, "main.rules").units.len(), 3);
+        assert_eq!(load(Threads::One, &a, "main.rules").units.len(), 3);
         assert_eq!(codes(&a), []);
         assert_eq!(codes(&loader), [Code::ImportNotFound]);
         assert_eq!(codes(&loader.clone().with("a.rules", "import \"main.rules\"")), [Code::ImportCycle]);

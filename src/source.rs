@@ -3,6 +3,7 @@
 
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use crate::span::{FileId, Span};
+use std::ops::Range;
 
 /// The files of one compilation.
 #[derive(Clone, Debug, Default)]
@@ -154,10 +155,7 @@ impl SourceFile {
             let column = offset - self.line_starts.get(line - 1).copied().unwrap_or(0) + 1;
             return Position { line, column: column as usize };
         }
-        let mut offset = (offset as usize).min(self.text.len());
-        while !self.text.is_char_boundary(offset) {
-            offset -= 1;
-        }
+        let offset = floor(&self.text, offset as usize);
         let line = self.line_starts.partition_point(|start| *start as usize <= offset);
         let before = &self.text[self.line_starts[line - 1] as usize..offset];
         let before = if line == 1 { before.strip_prefix('\u{FEFF}').unwrap_or(before) } else { before };
@@ -166,14 +164,25 @@ impl SourceFile {
 
     /// The text of a line, counted from 1, without its line break and without a byte order mark.
     pub fn line(&self, line: usize) -> &str {
-        let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
-            return "";
-        };
-        let end = self.line_starts.get(line).map_or(self.text.len(), |next| *next as usize - 1);
-        let text = self.text.get(*start as usize..end).unwrap_or_default();
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        if line == 1 { text.strip_prefix('\u{FEFF}').unwrap_or(text) } else { text }
+        self.text.get(self.line_range(line)).unwrap_or_default()
     }
+
+    /// The place of a line's text in the file; one that does not exist lies at its end.
+    pub(crate) fn line_range(&self, line: usize) -> Range<usize> {
+        let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
+            return self.text.len()..self.text.len();
+        };
+        let start = *start as usize;
+        let end = self.line_starts.get(line).map_or(self.text.len(), |next| *next as usize - 1);
+        let text = self.text.get(start..end).unwrap_or_default();
+        let mark = if line == 1 && text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+        start + mark..start + text.strip_suffix('\r').unwrap_or(text).len()
+    }
+}
+
+/// The start of the character at an offset, or the end of the text.
+pub(crate) fn floor(text: &str, offset: usize) -> usize {
+    (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 #[cfg(test)]

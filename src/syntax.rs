@@ -4,4 +4,4 @@ pub mod ast;
 pub mod lex;
 pub mod parse;
 
-pub use parse::{Parsed, parse, parse_on};
+pub use parse::{Parsed, parse};

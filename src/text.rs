@@ -41,12 +41,5 @@ pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts
 
 /// The columns a text takes in a terminal: two for the wide characters of East Asia and emoji.
 pub fn width(text: &str) -> usize {
-    text.chars()
-        .map(|c| match u32::from(c) {
-            0x300..=0x36f | 0xfe00..=0xfe0f => 0,
-            0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
-            0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
-            _ => 1,
-        })
-        .sum()
+    unicode_width::UnicodeWidthStr::width(text)
 }

@@ -47,8 +47,21 @@ impl Threads {
     }
 }
 
+/// Does the same with each part, the first one here and the others on threads of their own. The results come in the
+/// order of the parts.
+pub fn each<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
+    let (mut parts, work) = (parts, &work);
+    let first = parts.next();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        let mut results: Vec<R> = first.map(work).into_iter().collect();
+        results.extend(others.into_iter().map(|thread| finished(thread.join())));
+        results
+    })
+}
+
 /// The result of a thread; its panic goes on here.
-pub fn finished<T>(result: std::thread::Result<T>) -> T {
+fn finished<T>(result: std::thread::Result<T>) -> T {
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

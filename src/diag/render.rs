@@ -1,15 +1,28 @@
-//! Diagnostics as text for people: the message, the author's lines with the places underlined, the remedy.
-//! A service shows it as it is; the command line adds colour and the names of files as its user writes them.
+//! Diagnostics as text for people, drawn by miette: the message, the author's lines with the places
+//! underlined, the remedy. miette sees only *windows* of the files: a few lines around the labels, made
+//! fit for a terminal. So a report costs what it shows, not what the files hold.
 
-use super::snippet::{self, Line, printable};
 use super::{Diagnostic, Label, Severity};
-use crate::source::SourceMap;
-use crate::span::FileId;
-use crate::text::width;
-use std::fmt::Write;
+use crate::source::{Position, SourceFile, SourceMap, floor};
+use crate::span::{FileId, Span};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents};
+use miette::{SourceCode, SourceSpan, SpanContents};
+use std::fmt::Display;
 
-/// The columns between two stops of a tab.
-const TAB: usize = 4;
+/// Bytes of a long line shown before and after a label.
+const AROUND: usize = 100;
+
+/// Bytes of a label that are shown.
+const LABEL: usize = 120;
+
+/// Bytes of a line that is shown whole.
+const LINE: usize = 2 * AROUND + LABEL;
+
+/// Bytes that a line break has at most.
+const BREAK: u32 = 2;
+
+/// Bytes of a message that are shown.
+const MESSAGE: usize = 2_000;
 
 /// The settings by which diagnostics are rendered.
 pub struct Renderer<'a> {
@@ -21,171 +34,224 @@ pub struct Renderer<'a> {
     pub name: &'a dyn Fn(FileId) -> String,
 }
 
-/// The colours of a terminal.
-const RED: &str = "1;31";
-const YELLOW: &str = "1;33";
-const CYAN: &str = "36";
-const DIM: &str = "2";
-
 impl Renderer<'_> {
     /// Renders a diagnostic, each line ended.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
-        let first = diagnostic.span().map(|span| span.file);
-        let (here, elsewhere): (Vec<&Label>, Vec<&Label>) =
-            diagnostic.labels.iter().partition(|label| Some(label.span.file) == first);
-        let (sign, color) = match diagnostic.severity() {
-            Severity::Error => ("×", RED),
-            Severity::Warning => ("⚠", YELLOW),
-        };
-        let mut out = self.paint(color, diagnostic.code.as_str()) + "\n\n";
-        self.headline(&mut out, sign, color, &diagnostic.message);
-        self.snippet(&mut out, &here, color);
-        if let Some(help) = &diagnostic.help {
-            let help = printable(help).replace('\n', "\n        ");
-            let _ = writeln!(out, "{} {help}", self.paint(CYAN, "  help:"));
+        let theme = if self.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_links(false)
+            .with_wrap_lines(false)
+            .without_syntax_highlighting();
+        let report = self.report(diagnostic);
+        let mut out = String::new();
+        match handler.render_report(&mut out, &report) {
+            Ok(()) => out,
+            // Only a label that lies in no window could fail, and then the message is left.
+            Err(_) => format!("{}\n\n  {}\n", diagnostic.code, report.message),
         }
-        // A snippet shows one file; further places in other files follow it.
-        for label in elsewhere {
-            out.push('\n');
-            let text = if label.text.is_empty() { "this has to do with it" } else { &label.text };
-            self.headline(&mut out, "☞", CYAN, text);
-            self.snippet(&mut out, &[&Label { span: label.span, text: String::new() }], CYAN);
-        }
-        out
     }
 
-    fn headline(&self, out: &mut String, sign: &str, color: &str, message: &str) {
-        let message = printable(message).replace('\n', "\n    ");
-        let _ = writeln!(out, "  {} {message}", self.paint(color, sign));
-    }
-
-    /// Draws the lines around labels of one file, of which the first is the primary one.
-    fn snippet(&self, out: &mut String, labels: &[&Label], color: &str) {
-        let Some(primary) = labels.first() else { return };
-        let Some(file) = self.sources.get(primary.span.file) else { return };
-        let lines = snippet::lines(file, labels);
-        let digits = lines.last().map_or(1, |line| line.number.to_string().len());
-        let place = file.position(snippet::visible(file, primary.span.start));
-        let name = printable(&(self.name)(primary.span.file));
-        let _ = writeln!(out, " {:digits$} ╭─[{name}:{}:{}]", "", place.line, place.column);
-        let mut last = None;
-        for line in &lines {
-            if last.is_some_and(|last| last + 1 < line.number) {
-                let _ = writeln!(out, " {:digits$} ·", "");
-            }
-            last = Some(line.number);
-            let number = self.paint(DIM, &format!("{:digits$}", line.number));
-            let text = line_text(&line.text);
-            let _ = writeln!(out, "{}", format!(" {number} │ {text}").trim_end());
-            for row in self.underlines(line, labels, color) {
-                let _ = writeln!(out, " {:digits$} · {}", "", row.trim_end());
-            }
+    fn report<'d>(&self, diagnostic: &'d Diagnostic) -> Report<'d> {
+        let known = |label: &'d Label| Some((label, self.sources.get(label.span.file)?));
+        let labels: Vec<(&Label, &SourceFile)> = diagnostic.labels.iter().filter_map(known).collect();
+        let mut spans: Vec<Span> = labels.iter().map(|(label, file)| around(file, label.span)).collect();
+        let primary = spans.first().copied();
+        spans.sort();
+        spans.dedup_by(|right, left| {
+            let touches = right.file == left.file && right.start <= left.end + BREAK;
+            *left = if touches { left.to(*right) } else { *left };
+            touches
+        });
+        // miette draws windows in the order of their offsets: that of the primary place comes first.
+        spans.sort_by_key(|span| !primary.is_some_and(|primary| covers(*span, primary)));
+        let message = printable(&diagnostic.message);
+        let mut report =
+            Report { diagnostic, message, windows: Vec::new(), labels: Vec::new(), positions: Vec::new() };
+        let mut start = 0;
+        for span in spans {
+            let name = printable(&(self.name)(span.file));
+            let window = Window::new(name, self.sources.file(span.file), span, start);
+            start += window.text.len();
+            report.windows.push(window);
         }
-        let _ = writeln!(out, " {:digits$} ╰────", "");
-    }
-
-    /// The rows below a line: its labels underlined, and what they say. Labels that overlap have rows of
-    /// their own.
-    fn underlines(&self, line: &Line, labels: &[&Label], color: &str) -> Vec<String> {
-        let mut marks: Vec<Underline<'_>> = line
-            .labels
-            .iter()
-            .map(|(index, range)| Underline {
-                start: columns(&line.text[..range.start]),
-                end: columns(&line.text[..range.end]),
-                text: &labels[*index].text,
-                color: if *index == 0 { color } else { CYAN },
-            })
-            .collect();
-        marks.sort_by_key(|mark| mark.start);
-        let mut rows = Vec::new();
-        while !marks.is_empty() {
-            let mut free = 0;
-            let (row, rest): (Vec<_>, Vec<_>) = marks.into_iter().partition(|mark| {
-                let fits = mark.start >= free;
-                if fits {
-                    free = mark.end.max(mark.start + 1);
-                }
-                fits
+        for (index, (label, file)) in labels.into_iter().enumerate() {
+            let shown = underlined(file, label.span);
+            let window = report.windows.iter().find(|window| covers(window.span, shown));
+            let Some(window) = window else { continue };
+            let place = window.offset(file, shown.start)..window.offset(file, shown.end);
+            let text = (!label.text.is_empty()).then(|| printable(&label.text));
+            report.positions.push(file.position(visible(file, label.span.start)));
+            report.labels.push(match index {
+                0 => LabeledSpan::new_primary_with_span(text, place),
+                _ => LabeledSpan::new_with_span(text, place),
             });
-            self.row(&row, &mut rows);
-            marks = rest;
         }
-        rows
-    }
-
-    /// Underlines that lie beside each other, and below them their texts, the last one first.
-    fn row(&self, marks: &[Underline<'_>], rows: &mut Vec<String>) {
-        let parts = marks.iter().map(|mark| (mark.start, mark.color, mark.line()));
-        rows.push(self.line_of(parts));
-        let told: Vec<&Underline<'_>> = marks.iter().filter(|mark| !mark.text.is_empty()).collect();
-        for (at, mark) in told.iter().enumerate().rev() {
-            let before = told[..at].iter().map(|mark| (mark.middle(), mark.color, "│".to_owned()));
-            let text = printable(mark.text).replace('\n', " ");
-            let this = (mark.middle(), mark.color, format!("╰── {text}"));
-            rows.push(self.line_of(before.chain([this])));
-        }
-    }
-
-    /// Texts at their columns.
-    fn line_of<'s>(&self, parts: impl Iterator<Item = (usize, &'s str, String)>) -> String {
-        let (mut out, mut column) = (String::new(), 0);
-        for (start, color, text) in parts {
-            let _ = write!(out, "{:1$}", "", start - column);
-            column = start + width(&text);
-            out.push_str(&self.paint(color, &text));
-        }
-        out
-    }
-
-    fn paint(&self, color: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{color}m{text}\x1b[0m") } else { text.to_owned() }
+        report
     }
 }
 
-/// A label below its line, in columns.
-struct Underline<'a> {
+/// A diagnostic as miette takes it. The windows, one after another, are its source code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+struct Report<'a> {
+    diagnostic: &'a Diagnostic,
+    message: String,
+    windows: Vec<Window>,
+    labels: Vec<LabeledSpan>,
+    /// The place of each label in its file.
+    positions: Vec<Position>,
+}
+
+impl miette::Diagnostic for Report<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        Some(Box::new(self.diagnostic.code))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.diagnostic.severity() {
+            Severity::Error => miette::Severity::Error,
+            Severity::Warning => miette::Severity::Warning,
+        })
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.diagnostic.help.as_ref().map(|help| Box::new(printable(help)) as Box<dyn Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(self)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        (!self.labels.is_empty())
+            .then(|| Box::new(self.labels.iter().cloned()) as Box<dyn Iterator<Item = _>>)
+    }
+}
+
+impl SourceCode for Report<'_> {
+    /// The window that holds a place; labels of two windows are refused, and so drawn one after another.
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        lines_before: usize,
+        _: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let end = span.offset() + span.len();
+        let holds =
+            |window: &&Window| window.start <= span.offset() && end < window.start + window.text.len();
+        let window = self.windows.iter().find(holds).ok_or(MietteError::OutOfBounds)?;
+        // Without context miette asks for the place that it names in the heading.
+        let label = self.labels.iter().position(|label| lines_before == 0 && label.inner() == span);
+        let place = label.map_or(Position { line: window.line, column: 1 }, |label| self.positions[label]);
+        Ok(Box::new(MietteSpanContents::new_named(
+            window.name.clone(),
+            window.text.as_bytes(),
+            SourceSpan::from(window.start..window.start + window.text.len()),
+            place.line - 1,
+            place.column - 1,
+            window.text.lines().count(),
+        )))
+    }
+}
+
+/// A piece of a file that is shown.
+#[derive(Debug)]
+struct Window {
+    name: String,
+    span: Span,
+    /// The number of its first line.
+    line: usize,
+    /// Its offset in the windows joined together.
     start: usize,
-    end: usize,
-    text: &'a str,
-    color: &'a str,
+    /// The text as it is drawn; it ends with a line feed.
+    text: String,
 }
 
-impl Underline<'_> {
-    fn width(&self) -> usize {
-        (self.end - self.start).max(1)
+impl Window {
+    fn new(name: String, file: &SourceFile, span: Span, start: usize) -> Self {
+        let line = file.position(span.start).line;
+        let mut window = Window { name, span, line, start, text: String::new() };
+        window.text = window.drawn(file, span.end);
+        let rest = file.text.get(span.end as usize..).unwrap_or_default();
+        let ends = rest.is_empty() || rest.starts_with(['\r', '\n']);
+        window.text.push_str(if ends { "\n" } else { "…\n" });
+        window
     }
 
-    /// The column that its text hangs from.
-    fn middle(&self) -> usize {
-        self.start + self.width() / 2
+    /// The window's text up to an offset of the file, as it is drawn.
+    fn drawn(&self, file: &SourceFile, end: u32) -> String {
+        let before = file.text.get(..self.span.start as usize).unwrap_or_default();
+        let begins = before.is_empty() || before.ends_with(['\n', '\u{feff}']);
+        let text = file.text.get(self.span.start as usize..end as usize).unwrap_or_default();
+        format!("{}{}", if begins { "" } else { "…" }, pictured(&text.replace("\r\n", "\n")))
     }
 
-    fn line(&self) -> String {
-        let mut line = vec!["─"; self.width()];
-        if !self.text.is_empty() {
-            line[self.width() / 2] = "┬";
-        }
-        line.concat()
+    /// An offset of the file as one of all windows.
+    fn offset(&self, file: &SourceFile, at: u32) -> usize {
+        self.start + self.drawn(file, at).len()
     }
 }
 
-/// A line with its tabs as spaces.
-fn line_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut column = 0;
-    for c in text.chars() {
-        let wide = if c == '\t' { TAB - column % TAB } else { width(c.encode_utf8(&mut [0; 4])) };
-        match c {
-            '\t' => out.extend(std::iter::repeat_n(' ', wide)),
-            c => out.push(c),
-        }
-        column += wide;
-    }
-    out
+fn covers(outer: Span, inner: Span) -> bool {
+    outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The columns a text takes from the beginning of a line.
-fn columns(text: &str) -> usize {
-    width(&line_text(text))
+/// The part of a file that is shown around a label: its line and the neighbours, or a piece of a long line.
+fn around(file: &SourceFile, span: Span) -> Span {
+    let label = underlined(file, span);
+    let number = file.position(label.start).line;
+    let line = file.line_range(number);
+    let (start, end) = if line.len() > LINE {
+        let start = floor(&file.text, label.range().start.saturating_sub(AROUND));
+        let end = floor(&file.text, label.range().end + AROUND);
+        (start.max(line.start), end.min(line.end))
+    } else {
+        let neighbour = |number| {
+            let line = file.line_range(number);
+            ((1..=file.line_count()).contains(&number) && line.len() <= LINE).then_some(line)
+        };
+        let (before, after) = (neighbour(number - 1), neighbour(number + 1));
+        (before.map_or(line.start, |line| line.start), after.map_or(line.end, |line| line.end))
+    };
+    Span::new(span.file, start, end)
+}
+
+/// The part of a label that is underlined: within one line, and not too long.
+fn underlined(file: &SourceFile, span: Span) -> Span {
+    if file.is_stripped() {
+        return span;
+    }
+    let start = visible(file, span.start);
+    let line = file.line_range(file.position(start).line);
+    let start = (start as usize).clamp(line.start, line.end);
+    let end = (span.end as usize).min(start + LABEL).clamp(start, line.end);
+    Span::new(span.file, start, floor(&file.text, end))
+}
+
+/// The offset at which one is shown: an error at the end of a file stands behind its last character,
+/// not on the empty line below it.
+pub fn visible(file: &SourceFile, offset: u32) -> u32 {
+    match file.text.ends_with('\n') && offset as usize >= file.text.len() {
+        true => file.text.trim_end_matches(['\n', '\r']).len() as u32,
+        false => offset,
+    }
+}
+
+/// A text as it may be printed: what would move the cursor or turn the text around is pictured.
+fn pictured(text: &str) -> String {
+    let picture = |c| match c {
+        '\t' | '\n' => c,
+        '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        '\x7f' => '␡',
+        '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' => '\u{fffd}',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(picture).collect()
+}
+
+/// A message as it may be printed: it quotes the author's text.
+fn printable(text: &str) -> String {
+    let end = floor(text, MESSAGE);
+    pictured(&text[..end]) + if end < text.len() { "…" } else { "" }
 }

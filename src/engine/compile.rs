@@ -139,7 +139,7 @@ impl Compiler {
 
     fn compile_loaded(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         let threads = Threads::All;
-        let mut loaded = loader::load_on(threads, loader, path);
+        let mut loaded = loader::load(threads, loader, path);
         let (program, found) = check::check(&loaded);
         let allows = check::Allows::of(&loaded);
         // The trees are large and no longer needed.

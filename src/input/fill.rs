@@ -22,7 +22,6 @@ pub(super) struct Fill<'a> {
 }
 
 impl<'a> Fill<'a> {
-    /// Nothing is there yet.
     pub fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>) -> Fill<'a> {
         values.resize(plan.slots(), Value::Missing);
         Fill { plan, bump, values, kept: true, keys: SmallVec::new() }
@@ -114,7 +113,6 @@ impl<'a> Keys<'a> {
         Some(())
     }
 
-    /// The object ends.
     pub fn end(self, fill: &mut Fill<'a>) {
         fill.keys.truncate(self.start);
     }

@@ -21,7 +21,6 @@ pub struct Plan {
     slots: usize,
 }
 
-/// A place in a message.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     /// The places inside it, sorted by key.
@@ -86,7 +85,6 @@ impl Plan {
         }
     }
 
-    /// The number of slots that the program has.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }

@@ -5,7 +5,6 @@ use crate::value::Value;
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 
-/// A place in a text.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     pub at: usize,
@@ -29,7 +28,6 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
-    /// The byte here.
     #[inline(always)]
     pub fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()

@@ -39,7 +39,6 @@ impl Error for Stop {
     }
 }
 
-/// The place that a value goes to.
 struct Place<'f, 'a> {
     fill: &'f mut Fill<'a>,
     node: u32,
@@ -47,7 +46,6 @@ struct Place<'f, 'a> {
     build: bool,
 }
 
-/// The result of reading a value.
 struct Done<'a> {
     /// The value, where it was to be built.
     value: Value<'a>,
@@ -81,6 +79,16 @@ impl<'f, 'a> Place<'f, 'a> {
         }
     }
 
+    /// The end of a list or dict, with its value if it was built as a whole.
+    fn end(self, kind: Kind, value: Option<Value<'a>>) -> Result<Done<'a>, Stop> {
+        let given = match value {
+            None => self.fill.pass(self.node, kind),
+            Some(_) if self.build => 0,
+            Some(value) => self.fill.spread(self.node, value),
+        };
+        Ok(Done { value: value.unwrap_or(Value::Missing), given, object: kind == Kind::Dict })
+    }
+
     fn list(self) -> List<'f, 'a> {
         let whole = self.build || self.fill.plan.wants(self.node, Kind::List);
         let items = whole.then(|| BumpVec::new_in(self.fill.bump));
@@ -112,13 +120,7 @@ impl<'a> List<'_, 'a> {
     }
 
     fn done(self) -> Result<Done<'a>, Stop> {
-        let Place { fill, node, build } = self.place;
-        let Some(items) = self.items else {
-            return Ok(Done { value: Value::Missing, given: fill.pass(node, Kind::List), object: false });
-        };
-        let value = Value::List(items.into_bump_slice());
-        let given = if build { 0 } else { fill.spread(node, value) };
-        Ok(Done { value, given, object: false })
+        self.place.end(Kind::List, self.items.map(|items| Value::List(items.into_bump_slice())))
     }
 }
 
@@ -155,23 +157,24 @@ impl<'a> Dict<'_, 'a> {
     }
 
     fn done(self) -> Result<Done<'a>, Stop> {
-        let Place { fill, node, build } = self.place;
-        self.keys.end(fill);
-        let Some(mut entries) = self.entries else {
-            fill.end(node, self.given);
-            return Ok(Done { value: Value::Missing, given: fill.pass(node, Kind::Dict), object: true });
-        };
-        entries.sort_unstable_by_key(|(key, _)| *key);
-        let value = Value::Entries(entries.into_bump_slice());
-        let given = if build { 0 } else { fill.spread(node, value) };
-        Ok(Done { value, given, object: true })
+        let Dict { place, entries, keys, given, .. } = self;
+        keys.end(place.fill);
+        if entries.is_none() {
+            place.fill.end(place.node, given);
+        }
+        let value = entries.map(|mut entries| {
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            Value::Entries(entries.into_bump_slice())
+        });
+        place.end(Kind::Dict, value)
     }
 }
 
-macro_rules! integers {
-    ($($name:ident $ty:ty,)*) => {$(
-        fn $name(self, value: $ty) -> Result<Self::Ok, Stop> {
-            self.whole(value)
+/// Methods of one value that is read by another method.
+macro_rules! scalars {
+    ($($name:ident($value:ident: $ty:ty) $read:ident $as:expr;)*) => {$(
+        fn $name(self, $value: $ty) -> Result<Self::Ok, Stop> {
+            self.$read($as)
         }
     )*};
 }
@@ -188,25 +191,20 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
     type SerializeStruct = Dict<'f, 'a>;
     type SerializeStructVariant = Impossible<Done<'a>, Stop>;
 
-    integers! {
-        serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64,
-        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64,
-    }
-
-    fn serialize_bool(self, value: bool) -> Result<Done<'a>, Stop> {
-        self.scalar(Value::Bool(value))
-    }
-
-    fn serialize_f32(self, value: f32) -> Result<Done<'a>, Stop> {
-        self.float(value.into())
-    }
-
-    fn serialize_f64(self, value: f64) -> Result<Done<'a>, Stop> {
-        self.float(value)
-    }
-
-    fn serialize_char(self, value: char) -> Result<Done<'a>, Stop> {
-        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    scalars! {
+        serialize_i8(value: i8) whole value;
+        serialize_i16(value: i16) whole value;
+        serialize_i32(value: i32) whole value;
+        serialize_i64(value: i64) whole value;
+        serialize_u8(value: u8) whole value;
+        serialize_u16(value: u16) whole value;
+        serialize_u32(value: u32) whole value;
+        serialize_u64(value: u64) whole value;
+        serialize_f32(value: f32) float value.into();
+        serialize_f64(value: f64) float value;
+        serialize_bool(value: bool) scalar Value::Bool(value);
+        serialize_char(value: char) serialize_str value.encode_utf8(&mut [0; 4]);
+        serialize_unit_struct(_name: &'static str) scalar Value::Missing;
     }
 
     fn serialize_str(self, value: &str) -> Result<Done<'a>, Stop> {
@@ -230,10 +228,6 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
     }
 
     fn serialize_unit(self) -> Result<Done<'a>, Stop> {
-        self.scalar(Value::Missing)
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> Result<Done<'a>, Stop> {
         self.scalar(Value::Missing)
     }
 

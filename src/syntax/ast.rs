@@ -1,5 +1,7 @@
 //! The syntax tree: what the author wrote, with places, before any name or type is known.
 
+#![allow(missing_docs, reason = "most names say what they stand for")]
+
 mod payload;
 mod request;
 
@@ -19,7 +21,6 @@ pub type Ident = Spanned<String>;
 /// One statement with what stands before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Its kind, with its parts.
     pub kind: StatementKind,
     /// From its first word to its end.
     pub span: Span,
@@ -38,84 +39,35 @@ pub struct Allow {
     pub span: Span,
 }
 
-/// The statements of the language.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// `import "shared/words.rules"`
-    Import {
-        /// The path as written.
-        path: Spanned<String>,
-    },
+    Import { path: Spanned<String> },
     /// `input { text: string }`
-    Input {
-        /// The declared fields.
-        fields: Vec<Field>,
-    },
+    Input { fields: Vec<Field> },
     /// `handler file_handler(kind: string, limit?: int)`
-    Handler {
-        /// Its name.
-        name: Ident,
-        /// The arguments it takes.
-        params: Vec<Field>,
-    },
+    Handler { name: Ident, params: Vec<Field> },
     /// `list file_words = ["file", "files"]` or `list big = from "words.txt"`
-    List {
-        /// Its name.
-        name: Ident,
-        /// The source of its elements.
-        source: ListSource,
-    },
+    List { name: Ident, source: ListSource },
     /// `let trusted = ctx.user.role == "admin"`
-    Let {
-        /// Its name.
-        name: Ident,
-        /// The value it stands for.
-        value: Expr,
-    },
+    Let { name: Ident, value: Expr },
     /// `def asks_to(verbs: list<string>) = text contains word any verbs`
-    Def {
-        /// Its name.
-        name: Ident,
-        /// Its parameters.
-        params: Vec<Field>,
-        /// The expression that a call stands for.
-        body: Expr,
-    },
+    Def { name: Ident, params: Vec<Field>, body: Expr },
     /// `extern fn score(text: string) -> float`
-    Extern {
-        /// Its name.
-        name: Ident,
-        /// Its parameters.
-        params: Vec<Field>,
-        /// Its result.
-        result: TypeExpr,
-    },
+    Extern { name: Ident, params: Vec<Field>, result: TypeExpr },
     /// `settings { case: insensitive, normalize: nfkc }`
     Settings {
         /// Each setting and its value, a word or a literal.
         entries: Vec<(Ident, Expr)>,
     },
     /// `type Order = { total: number }`
-    Type {
-        /// Its name.
-        name: Ident,
-        /// The type it stands for.
-        ty: TypeExpr,
-    },
+    Type { name: Ident, ty: TypeExpr },
     /// `route NAME priority 10 when COND -> TARGET`
     Route(Route),
     /// `default -> TARGET`
-    Default {
-        /// The target when no route holds.
-        target: Target,
-    },
+    Default { target: Target },
     /// `table NAME { route … default … }`
-    Table {
-        /// Its name.
-        name: Ident,
-        /// Its routes and default (the cutter lets nothing else in).
-        statements: Vec<Statement>,
-    },
+    Table { name: Ident, statements: Vec<Statement> },
     /// `test "name" { given text = "x"  expect route }`
     Test(Test),
     /// `choice NAME { branch ID all { COND; COND }  default branch ID }`
@@ -136,23 +88,18 @@ pub enum StatementKind {
     Group(Group),
 }
 
-/// A `choice` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Its name.
     pub name: Ident,
     /// The question to a language model, in place of conditions.
     pub question: Option<Spanned<String>>,
-    /// Its branches, in the author's order.
     pub branches: Vec<Branch>,
 }
 
-/// A branch of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
     /// The id that the decision answers with.
     pub id: Ident,
-    /// The word `default`.
     pub default: Option<Span>,
     /// Its meaning, for a language model.
     pub meaning: Option<Spanned<String>>,
@@ -160,18 +107,14 @@ pub struct Branch {
     pub any: bool,
     /// Its conditions; `None` without braces.
     pub conditions: Option<Vec<Expr>>,
-    /// All of it.
     pub span: Span,
 }
 
-/// A `flow` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Its name.
     pub name: Ident,
     /// Its description, for a language model.
     pub description: Option<Spanned<String>>,
-    /// The way messages find it.
     pub trigger: Trigger,
     /// The id that the decision answers with.
     pub id: Ident,
@@ -184,22 +127,14 @@ pub enum Trigger {
     Keyword {
         /// `exact`, `contains` or `regex`.
         matching: Ident,
-        /// The patterns: a list, or the name of one.
         patterns: Expr,
     },
     /// `intent [ examples ] keywords [ … ]`
-    Intent {
-        /// Sentences that mean it.
-        examples: Option<Expr>,
-        /// Words that point to it.
-        keywords: Option<Expr>,
-    },
+    Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
-/// A `router` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Router {
-    /// Its name.
     pub name: Ident,
     /// The name of the node's output.
     pub param: Ident,
@@ -207,20 +142,16 @@ pub struct Router {
     pub cases: Vec<RouterCase>,
 }
 
-/// A case of a router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouterCase {
     /// After `when`; `None` for `otherwise`.
     pub condition: Option<Expr>,
     /// `next`, `next[0]`, node names and ids, fields of the output that hold them.
     pub destinations: Vec<Expr>,
-    /// The word `loopback`.
     pub loopback: Option<Span>,
-    /// All of it.
     pub span: Span,
 }
 
-/// The elements of a `list` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListSource {
     /// Written in place.
@@ -229,14 +160,10 @@ pub enum ListSource {
     File(Spanned<String>),
 }
 
-/// A `route` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// Its name.
     pub name: Ident,
-    /// `priority 10`.
     pub priority: Option<Spanned<i64>>,
-    /// The word `disabled`.
     pub disabled: Option<Span>,
     /// After `when`.
     pub condition: Expr,
@@ -249,25 +176,17 @@ pub struct Route {
 pub enum Target {
     /// `handler(name: expr) { metadata }`
     Handler {
-        /// The handler.
         name: Ident,
         /// Its arguments; `None` without parentheses.
         args: Vec<(Ident, Expr)>,
         /// The constants in braces.
         metadata: Vec<(Ident, Expr)>,
-        /// All of it.
         span: Span,
     },
     /// `goto TABLE`
-    Goto {
-        /// The table.
-        table: Ident,
-        /// All of it.
-        span: Span,
-    },
+    Goto { table: Ident, span: Span },
 }
 
-/// A `test` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
     /// The name, which says what the test shows.
@@ -283,26 +202,20 @@ pub struct Test {
 /// A field of an `input` or record type, or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Its name.
     pub name: Ident,
     /// `?` after the name.
     pub optional: bool,
-    /// Its type.
     pub ty: TypeExpr,
     /// `@private` after the type.
     pub private: bool,
 }
 
-/// A type as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeExpr {
-    /// Its kind, with its parts.
     pub kind: TypeKind,
-    /// Its place in the file.
     pub span: Span,
 }
 
-/// The forms of a type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeKind {
     /// `string`, `Order`.
@@ -318,18 +231,15 @@ pub enum TypeKind {
 /// An expression as written: values and conditions share one syntax.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// Its kind, with its parts.
     pub kind: ExprKind,
     /// Its place in the file, parentheses included.
     pub span: Span,
 }
 
-/// The forms of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// `"text"`, `3`, `0.5`, `true`; units are already applied.
     Literal(Literal),
-    /// A name.
     Name(String),
     /// `base.name`
     Field(Box<Expr>, Ident),
@@ -350,7 +260,6 @@ pub enum ExprKind {
     Binary(Box<Binary>),
     /// `x is missing`, `x is present`
     Presence {
-        /// The value looked at.
         operand: Box<Expr>,
         /// [`Op::IsMissing`] or [`Op::IsPresent`] and where it stands.
         op: Spanned<Op>,
@@ -359,7 +268,6 @@ pub enum ExprKind {
     As(Box<Expr>, TypeExpr),
     /// `3..10` or `3..=10`, right of `in` only.
     Range {
-        /// The first value.
         start: Box<Expr>,
         /// The last value, or the first past it.
         end: Box<Expr>,
@@ -370,13 +278,9 @@ pub enum ExprKind {
     Block(BlockKind, Vec<Expr>),
     /// `any x in L: C`, `all x in L: C`, `count x in L: C`
     Quantifier {
-        /// The quantifier.
         kind: QuantifierKind,
-        /// The element's name.
         var: Ident,
-        /// The list.
         list: Box<Expr>,
-        /// The condition on an element.
         body: Box<Expr>,
     },
 }
@@ -390,29 +294,21 @@ pub struct Binary {
     pub negated: bool,
     /// `word`, `any`, `ignoring case` and where they stand.
     pub modifiers: Modifiers,
-    /// The left operand.
     pub left: Expr,
-    /// The right operand.
     pub right: Expr,
 }
 
-/// The block forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Every condition holds.
     All,
-    /// At least one holds.
     Any,
-    /// Not one holds.
     None,
 }
 
 /// The quantifiers over a list's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantifierKind {
-    /// The condition holds for an element.
     Any,
-    /// The condition holds for every element.
     All,
     /// For how many elements the condition holds.
     Count,
@@ -423,11 +319,9 @@ pub enum QuantifierKind {
 pub enum Literal {
     /// Text with escapes resolved.
     String(String),
-    /// A whole number.
     Int(i64),
     /// A number with a fraction or exponent.
     Float(f64),
-    /// `true`, `false`
     Bool(bool),
     /// `null`, `none`, `nil` where a value is wanted; the checker says to write `is missing`.
     Null,

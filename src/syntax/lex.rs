@@ -7,11 +7,11 @@ use logos::Logos;
 
 /// The kinds of tokens.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "some have one spelling, which says all")]
 pub enum TokenKind {
     /// Spaces and tabs; also the wide space of Chinese and Japanese keyboards.
     #[regex("[ \t\r\u{0B}\u{0C}\u{A0}\u{3000}]+")]
     White,
-    /// A line feed.
     #[token("\n")]
     Newline,
     /// The byte order mark at the start of a file.
@@ -33,7 +33,6 @@ pub enum TokenKind {
     /// A number with its unit.
     #[regex(r"[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9][0-9_]*)?\p{XID_Continue}*")]
     Number,
-    /// `"…"`
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*""#)]
     String,
     /// `r"…"`, `r#"…"#`; may span lines.
@@ -59,37 +58,26 @@ pub enum TokenKind {
     #[regex(r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=")]
     #[regex(r"[<>+\-*/%=!?&|^~]")]
     Operator,
-    /// `(`
     #[token("(")]
     OpenParen,
-    /// `)`
     #[token(")")]
     CloseParen,
-    /// `[`
     #[token("[")]
     OpenBracket,
-    /// `]`
     #[token("]")]
     CloseBracket,
-    /// `{`
     #[token("{")]
     OpenBrace,
-    /// `}`
     #[token("}")]
     CloseBrace,
-    /// `,`
     #[token(",")]
     Comma,
-    /// `;`
     #[token(";")]
     Semicolon,
-    /// `:`
     #[token(":")]
     Colon,
-    /// `.`
     #[token(".")]
     Dot,
-    /// `@`
     #[token("@")]
     At,
     /// A character that no statement can hold.
@@ -130,12 +118,12 @@ impl TokenKind {
         matches!(self, Stray | UnclosedString | UnclosedRaw | SingleQuoted | SmartQuoted)
     }
 
-    /// Returns true if it opens a bracket.
+    /// True for an opening bracket.
     pub fn opens(self) -> bool {
         matches!(self, TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace)
     }
 
-    /// Returns true if it closes a bracket.
+    /// True for a closing bracket.
     pub fn closes(self) -> bool {
         matches!(self, TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace)
     }
@@ -149,12 +137,10 @@ impl TokenKind {
 
 /// A piece of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "a kind and a range of bytes")]
 pub struct Token {
-    /// Its kind.
     pub kind: TokenKind,
-    /// Byte offset of its first byte.
     pub start: u32,
-    /// Byte offset one past its last byte.
     pub end: u32,
 }
 
@@ -170,18 +156,8 @@ impl Token {
     }
 }
 
-/// Cuts a file into tokens; joined together they are the file again.
-pub fn tokenize(text: &str) -> Vec<Token> {
-    tokens(text).collect()
-}
-
-/// The tokens of a file one by one, so that who needs only some of them keeps only those.
-pub fn tokens(text: &str) -> impl Iterator<Item = Token> {
-    tokens_from(text, 0)
-}
-
-/// The tokens of a file from a place on at which one begins.
-pub fn tokens_from(text: &str, from: usize) -> impl Iterator<Item = Token> {
+/// The tokens of a file from a place on at which one begins; joined together they are the file again.
+pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Token> {
     let mut lexer = TokenKind::lexer(&text[from..]);
     std::iter::from_fn(move || {
         let result = lexer.next()?;
@@ -207,8 +183,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
-        tokenize(text)
-            .into_iter()
+        tokens(text, 0)
             .filter(|token| token.kind != TokenKind::White)
             .map(|token| (token.kind, token.text(text)))
             .collect()

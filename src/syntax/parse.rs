@@ -25,8 +25,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{Allow, Ident, Statement, StatementKind};
 use crate::syntax::lex::{self, TokenKind};
-use crate::threads::{Threads, finished};
-use context::{Built, Cx};
+use crate::threads::{self, Threads};
+use context::{Built, Cx, unexpected};
 use pest::Parser;
 use splitter::RawStatement;
 use std::num::NonZeroUsize;
@@ -65,12 +65,7 @@ pub struct Parsed {
 }
 
 /// Reads a file. Never fails as a whole: what cannot be read is reported and left out.
-pub fn parse(file: FileId, text: &str) -> Parsed {
-    parse_on(Threads::All, file, text)
-}
-
-/// The same, on these threads.
-pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
+pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
     let stream = stream::stream(text, threads.for_statements(text.len() / stream::STATEMENT_BYTES));
@@ -93,31 +88,15 @@ pub fn parse_on(threads: Threads, file: FileId, text: &str) -> Parsed {
         reader.parsed.statements = reader.statements(statements, false);
         reader.parsed
     };
-    for part in in_parts(threads, &statements, read) {
+    // No statement depends on another: those of a large file are read on several threads.
+    let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
+    for part in threads::each(statements.chunks(length), read) {
         parsed.statements.extend(part.statements);
         parsed.broken.extend(part.broken);
         parsed.diagnostics.extend(part.diagnostics);
     }
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
     parsed
-}
-
-/// Reads the statements of a large file on several threads, since no statement depends on another.
-/// The parts come back in order.
-fn in_parts(
-    threads: Threads,
-    statements: &[RawStatement],
-    read: impl Fn(&[RawStatement]) -> Parsed + Sync,
-) -> Vec<Parsed> {
-    let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
-    let mut parts = statements.chunks(length);
-    let (first, read) = (parts.next().unwrap_or_default(), &read);
-    std::thread::scope(|scope| {
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
-        let mut parts = vec![read(first)];
-        parts.extend(others.into_iter().map(|thread| finished(thread.join())));
-        parts
-    })
 }
 
 struct Reader<'a> {
@@ -153,7 +132,8 @@ impl<'a> Reader<'a> {
         let mut span = Span { file: self.file, start: head.start, end };
         let mut kind = self.kind(raw, following, in_table);
         if kind.is_none() {
-            self.broken(raw);
+            let sigs = &self.sigs[raw.tokens.clone()];
+            self.parsed.broken.extend(context::declared_name(self.file, self.text, sigs));
         }
         if let Some((inner, close)) = &raw.table {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
@@ -213,14 +193,9 @@ impl<'a> Reader<'a> {
         let kind = self.by_grammar(rule, raw.tokens.clone(), following);
         if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
             let place = self.sigs[raw.tokens.end - 1].token.span(self.file);
-            self.parsed.diagnostics.push(
-                Diagnostic::new(
-                    Code::Unexpected,
-                    place,
-                    "expected `{` and the table's routes after its name",
-                )
-                .help("for example: `table billing { default -> billing_handler }`"),
-            );
+            let message = "expected `{` and the table's routes after its name";
+            let help = "for example: `table billing { default -> billing_handler }`";
+            self.parsed.diagnostics.push(unexpected(place, message, help));
             return None;
         }
         kind.filter(|_| !in_table || word.is_in_table())
@@ -239,7 +214,7 @@ impl<'a> Reader<'a> {
                 build::statement(&mut cx, pair).ok()
             }
             // Alone, so that what is wrong is known to be its own.
-            None => self.alone(Rule::alone, rule, tokens, build::statement),
+            None => self.alone(rule, tokens, build::statement),
         }
     }
 
@@ -271,11 +246,9 @@ impl<'a> Reader<'a> {
         Some(pair).filter(|pair| pair.as_rule() == rule && end == tokens.end)
     }
 
-    /// Parses tokens by a rule of the grammar and builds what they mean; what is wrong is reported, as with
-    /// what stands for `rule`.
+    /// Parses tokens as what a rule of the grammar reads and builds what they mean; what is wrong is reported.
     fn alone<T>(
         &mut self,
-        grammar: Rule,
         rule: Rule,
         tokens: Range<usize>,
         build: impl FnOnce(&mut Cx<'_>, Pair<'_>) -> Built<T>,
@@ -284,7 +257,8 @@ impl<'a> Reader<'a> {
         let from = tokens.start;
         let mut cx = Cx::new(self, tokens, from);
         allow_calls(codes.len());
-        match Grammar::parse(grammar, codes) {
+        let whole = errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
+        match Grammar::parse(if whole { rule } else { Rule::alone }, codes) {
             Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
             Err(error) => {
                 let diagnostic = errors::diagnose(&cx, rule, &error);
@@ -294,34 +268,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn broken(&mut self, raw: &RawStatement) {
-        let name = context::declared_name(self.file, self.text, &self.sigs[raw.tokens.clone()]);
-        self.parsed.broken.extend(name);
-    }
-
     /// The documentation and the `allow`s between a statement's first token and the token before it.
     fn before(&self, first: usize) -> (String, Vec<Allow>) {
         let start = first.checked_sub(1).map_or(0, |before| self.sigs[before].token.end as usize);
         let gap = &self.text[start..self.sigs[first].token.start as usize];
-        let mut docs = String::new();
-        let mut allows = Vec::new();
+        let (mut docs, mut allows) = (Vec::new(), Vec::new());
         if memchr::memchr(b'#', gap.as_bytes()).is_none() {
-            return (docs, allows);
+            return (String::new(), allows);
         }
-        let mut documented = false;
         // A comment on the line where the statement before ends belongs to that.
         let mut own_line = first == 0;
-        for token in lex::tokens(gap) {
+        for token in lex::tokens(gap, 0) {
             let text = token.text(gap);
             match token.kind {
                 TokenKind::Newline => own_line = true,
                 TokenKind::DocComment if own_line => {
                     let text = text[2..].trim_end();
-                    if documented {
-                        docs.push('\n');
-                    }
-                    documented = true;
-                    docs.push_str(text.strip_prefix(' ').unwrap_or(text));
+                    docs.push(text.strip_prefix(' ').unwrap_or(text));
                 }
                 TokenKind::Comment if own_line => {
                     if let Some(code) = allowed(text) {
@@ -333,7 +296,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        (docs, allows)
+        (docs.join("\n"), allows)
     }
 }
 

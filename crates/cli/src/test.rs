@@ -8,6 +8,7 @@ use super::{CliError, Status};
 use rulec::TestOutcome;
 use rulec::internals::syntax::ast::StatementKind;
 use rulec::internals::syntax::parse;
+use rulec::internals::threads::Threads;
 use rulec::payload::run_tests;
 use std::path::PathBuf;
 
@@ -106,6 +107,6 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
 /// True when the file itself holds a `test` block.
 fn tests_something(compiled: &Compiled) -> bool {
     let Some((id, file)) = compiled.sources().iter().next() else { return false };
-    let parsed = parse(id, &file.text);
+    let parsed = parse(Threads::All, id, &file.text);
     parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Test { .. }))
 }

@@ -28,7 +28,7 @@ pub(super) fn compile(
     first: bool,
     threads: Threads,
 ) -> Result<Compiled, CompileError> {
-    let mut loaded = loader::load_on(threads, loader, path);
+    let mut loaded = loader::load(threads, loader, path);
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
     if !first {
         for unit in &mut loaded.units {

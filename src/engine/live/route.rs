@@ -10,6 +10,7 @@ use crate::source::SourceMap;
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Statement, StatementKind};
 use crate::syntax::parse;
+use crate::threads::Threads;
 use std::sync::Arc;
 
 /// A route that came later, as it was written.
@@ -53,7 +54,7 @@ impl Draft {
 pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
-    let mut parsed = parse(file, text);
+    let mut parsed = parse(Threads::One, file, text);
     if fails(&parsed.diagnostics) {
         parsed.diagnostics.retain(Diagnostic::is_error);
         let mut shown = SourceMap::new();

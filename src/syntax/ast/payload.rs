@@ -6,7 +6,6 @@ use crate::span::{Span, Spanned};
 /// A `payload` statement: everything an object of one kind must be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
-    /// The kind's name.
     pub name: Ident,
     /// `rank 3`: of several, the least runs first.
     pub rank: Option<Spanned<i64>>,
@@ -18,7 +17,6 @@ pub struct Payload {
     pub internal: bool,
     /// `fallback KIND`: what to do instead when it is rejected.
     pub fallback: Option<Ident>,
-    /// The items between the braces.
     pub body: Vec<Item>,
 }
 
@@ -29,22 +27,18 @@ pub struct Group {
     pub name: Ident,
     /// The parameters that `include` must give.
     pub params: Vec<Field>,
-    /// The items between the braces.
     pub body: Vec<Item>,
 }
 
 /// An item of a payload, group or `each` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Its kind, with its parts.
     pub kind: ItemKind,
-    /// From its first word to its end.
     pub span: Span,
     /// The text of the `##` lines before it.
     pub docs: String,
 }
 
-/// The forms of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
     /// `response: string not blank`
@@ -62,19 +56,15 @@ pub enum ItemKind {
     Let {
         /// Its name, known to what stands behind it.
         name: Ident,
-        /// The value it stands for.
         value: Expr,
     },
-    /// `include general`
     Include(IncludeItem),
     /// `each node in nodes { … }`
     Each(EachItem),
 }
 
-/// A declared field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldItem {
-    /// Its name.
     pub name: Ident,
     /// `?` after the name.
     pub optional: bool,
@@ -82,7 +72,6 @@ pub struct FieldItem {
     pub ty: TypeExpr,
     /// `| null` after the type.
     pub nullable: bool,
-    /// `not blank`
     pub not_blank: Option<Span>,
     /// `in [ … ]` or `in a..=b clamp`
     pub limits: Option<Limits>,
@@ -93,24 +82,19 @@ pub struct FieldItem {
 /// `in [ … ]` or `in a..=b clamp`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// A list or a range.
     pub values: Expr,
-    /// The word `clamp`.
     pub clamp: bool,
 }
 
 /// A rule of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleItem {
-    /// Its id.
     pub id: Spanned<String>,
-    /// After `at`.
     pub place: Option<Place>,
     /// After `when`, of `require`.
     pub guard: Option<Expr>,
     /// The condition that must hold, or for `forbid` must not.
     pub condition: Expr,
-    /// The word was `forbid`.
     pub forbid: bool,
     /// The consequence when it is broken.
     pub notice: Notice,
@@ -119,11 +103,8 @@ pub struct RuleItem {
 /// The message about a broken rule, and its correction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notice {
-    /// After `else`.
     pub message: Option<Spanned<String>>,
-    /// After `repair`.
     pub repair: Option<Spanned<String>>,
-    /// The correction.
     pub correction: Option<Spanned<Correction>>,
 }
 
@@ -134,11 +115,9 @@ pub enum Correction {
     Default(Expr),
     /// `clamp VALUE`
     Clamp(Expr),
-    /// `remove`
     Remove,
 }
 
-/// A place in the object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// A path such as `nodes[i].config`.
@@ -150,22 +129,16 @@ pub struct Place {
 /// `include NAME(param: value at PLACE) as "id" when COND`
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncludeItem {
-    /// The group.
     pub group: Ident,
-    /// The values that its parameters stand for.
     pub args: Vec<IncludeArg>,
     /// After `as`: the one id its rules report under.
     pub renamed: Option<Spanned<String>>,
-    /// After `when`.
     pub guard: Option<Expr>,
 }
 
-/// An argument of `include`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncludeArg {
-    /// The parameter.
     pub name: Ident,
-    /// Its value.
     pub value: Expr,
     /// The place at which its faults are reported.
     pub place: Option<Place>,
@@ -176,10 +149,8 @@ pub struct IncludeArg {
 pub struct EachItem {
     /// The names it binds: the element, or the index or key and the element.
     pub names: (Ident, Option<Ident>),
-    /// The list or dict.
     pub list: Expr,
     /// After `when`: asked of each element.
     pub guard: Option<Expr>,
-    /// The items between the braces.
     pub body: Vec<Item>,
 }

@@ -3,7 +3,6 @@
 use super::{Expr, Ident};
 use crate::span::{Span, Spanned};
 
-/// An `intent` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
     /// Its name, which `request.intent` gives.
@@ -16,30 +15,25 @@ pub struct Intent {
     pub examples: Vec<Expr>,
 }
 
-/// An `entity` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     /// Its name, which `request.entities` has as a field.
     pub name: Ident,
     /// The expressions that find it, tried in order.
     pub patterns: Vec<Expr>,
-    /// The words `ignoring case`.
     pub ignoring_case: Option<Span>,
 }
 
-/// A `lexicon` statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lexicon {
     /// Its name, which `request` has as a field.
     pub name: Ident,
-    /// Its words.
     pub entries: Vec<Weight>,
 }
 
 /// `"urgent": 0.8`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
-    /// The word that is looked for.
     pub word: Spanned<String>,
     /// The score it adds.
     pub weight: Spanned<f64>,

@@ -4,125 +4,102 @@ use super::context::{Built, Cx, Failed, child, children, unquote};
 use super::types::{fields, type_expr};
 use super::{Pair, Rule, decide, expr, operand, request};
 use crate::diag::{Code, Diagnostic};
-use crate::span::{Span, Spanned};
-use crate::syntax::ast::{
-    Expr, ExprKind, Field, Ident, ListSource, Literal, Route, StatementKind, Target, Test, TypeExpr,
-};
+use crate::span::Spanned;
+use crate::syntax::ast::{Expr, ExprKind, Ident, ListSource, Literal, Route, StatementKind, Target, Test};
 
-/// The parts a statement may have; each kind takes its own.
-#[derive(Default)]
-struct Parts {
-    name: Option<Ident>,
-    string: Option<Spanned<String>>,
-    fields: Option<Vec<Field>>,
-    params: Vec<Field>,
-    expression: Option<Expr>,
-    file: Option<Spanned<String>>,
-    ty: Option<TypeExpr>,
-    settings: Vec<(Ident, Expr)>,
-    priority: Option<Spanned<i64>>,
-    disabled: Option<Span>,
-    target: Option<Target>,
-    given: Vec<(Vec<Ident>, Expr)>,
-    expect: Option<Vec<Ident>>,
-    breaks: Vec<Spanned<String>>,
-}
-
-/// Reads a statement. Goes on after a part that fails, so that each part's errors are reported.
+/// Reads a statement. All parts are read before the first that fails ends it, so that each part's errors are reported.
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
-    let rule = pair.as_rule();
-    match rule {
-        Rule::choice_statement => return decide::choice(cx, pair).map(StatementKind::Choice),
-        Rule::flow_statement => return decide::flow(cx, pair).map(StatementKind::Flow),
-        Rule::router_statement => return decide::router(cx, pair).map(StatementKind::Router),
-        Rule::intent_statement => return request::intent(cx, pair).map(StatementKind::Intent),
-        Rule::entity_statement => return request::entity(cx, pair).map(StatementKind::Entity),
-        Rule::lexicon_statement => return request::lexicon(cx, pair).map(StatementKind::Lexicon),
-        _ => {}
-    }
-    let mut parts = Parts::default();
-    let mut failed = false;
-    for pair in pair.into_inner() {
-        failed |= part(cx, &mut parts, pair).is_err();
-    }
-    if failed { Err(Failed) } else { assemble(rule, parts).ok_or(Failed) }
-}
-
-fn part(cx: &mut Cx<'_>, parts: &mut Parts, pair: Pair<'_>) -> Built<()> {
-    match pair.as_rule() {
-        Rule::name => parts.name = Some(cx.declared(pair)?),
-        Rule::string => parts.string = Some(cx.spanned_string(pair)?),
-        Rule::fields => parts.fields = Some(fields(cx, pair)?),
-        Rule::params => parts.params = fields(cx, pair)?,
-        Rule::expression => parts.expression = Some(expr::expression(cx, pair)?),
-        Rule::list_file => parts.file = Some(cx.one(&pair, Rule::string, Cx::spanned_string)?),
-        Rule::type_expr => parts.ty = Some(type_expr(cx, pair)?),
-        Rule::setting => parts.settings.push(setting(cx, pair)?),
-        Rule::priority => {
-            let span = cx.span(&pair);
-            let value = priority(cx, pair)?;
-            if let Some(first) = &parts.priority {
-                let diagnostic = Diagnostic::new(Code::Unexpected, span, "a second priority")
-                    .label(first.span, "the first")
-                    .help("keep one of them");
-                return Err(cx.report(diagnostic));
-            }
-            parts.priority = Some(value);
+    for sign in pair.clone().into_inner() {
+        match sign.as_rule() {
+            Rule::arrow => cx.exact(&sign, "->", "the arrow"),
+            Rule::equals => cx.exact(&sign, "=", "a definition"),
+            _ => {}
         }
-        Rule::kw_disabled => parts.disabled = Some(cx.span(&pair)),
-        Rule::target => parts.target = Some(target(cx, pair)?),
-        Rule::given => {
-            let path = keys(cx, child(&pair, Rule::path)?);
-            cx.exact(&child(&pair, Rule::equals)?, "=", "what a test gives");
-            parts.given.push((path, cx.one(&pair, Rule::expression, expr::expression)?));
-        }
-        Rule::expect => {
-            parts.expect = Some(keys(cx, child(&pair, Rule::path)?));
-            parts.breaks = cx.all(&pair, Rule::string, Cx::spanned_string)?;
-        }
-        Rule::arrow => cx.exact(&pair, "->", "the arrow"),
-        Rule::equals => cx.exact(&pair, "=", "a definition"),
-        _ => {}
     }
-    Ok(())
-}
-
-fn assemble(rule: Rule, parts: Parts) -> Option<StatementKind> {
-    Some(match rule {
-        Rule::import_statement => StatementKind::Import { path: parts.string? },
-        Rule::input_statement => StatementKind::Input { fields: parts.fields? },
-        Rule::handler_statement => StatementKind::Handler { name: parts.name?, params: parts.params },
-        Rule::list_statement => StatementKind::List {
-            name: parts.name?,
-            source: match parts.file {
+    let name = |cx: &mut Cx<'_>| cx.one(&pair, Rule::name, Cx::declared);
+    let string = |cx: &mut Cx<'_>| cx.one(&pair, Rule::string, Cx::spanned_string);
+    let expression = |cx: &mut Cx<'_>| cx.one(&pair, Rule::expression, expr::expression);
+    let params = |cx: &mut Cx<'_>| cx.optional(&pair, Rule::params, fields).map(Option::unwrap_or_default);
+    let ty = |cx: &mut Cx<'_>| cx.one(&pair, Rule::type_expr, type_expr);
+    let target = |cx: &mut Cx<'_>| cx.one(&pair, Rule::target, target);
+    Ok(match pair.as_rule() {
+        Rule::import_statement => StatementKind::Import { path: string(cx)? },
+        Rule::input_statement => StatementKind::Input { fields: cx.one(&pair, Rule::fields, fields)? },
+        Rule::handler_statement => {
+            let (name, params) = (name(cx), params(cx));
+            StatementKind::Handler { name: name?, params: params? }
+        }
+        Rule::list_statement => {
+            let name = name(cx);
+            let source = match cx.optional(&pair, Rule::list_file, decide::string)? {
                 Some(path) => ListSource::File(path),
-                None => ListSource::Elements(parts.expression?),
-            },
-        },
-        Rule::let_statement => StatementKind::Let { name: parts.name?, value: parts.expression? },
+                None => ListSource::Elements(expression(cx)?),
+            };
+            StatementKind::List { name: name?, source }
+        }
+        Rule::let_statement => {
+            let (name, value) = (name(cx), expression(cx));
+            StatementKind::Let { name: name?, value: value? }
+        }
         Rule::def_statement => {
-            StatementKind::Def { name: parts.name?, params: parts.params, body: parts.expression? }
+            let (name, params, body) = (name(cx), params(cx), expression(cx));
+            StatementKind::Def { name: name?, params: params?, body: body? }
         }
         Rule::extern_statement => {
-            StatementKind::Extern { name: parts.name?, params: parts.params, result: parts.ty? }
+            let (name, params, result) = (name(cx), params(cx), ty(cx));
+            StatementKind::Extern { name: name?, params: params?, result: result? }
         }
-        Rule::settings_statement => StatementKind::Settings { entries: parts.settings },
-        Rule::type_statement => StatementKind::Type { name: parts.name?, ty: parts.ty? },
-        Rule::route_statement => StatementKind::Route(Route {
-            name: parts.name?,
-            priority: parts.priority,
-            disabled: parts.disabled,
-            condition: parts.expression?,
-            target: parts.target?,
-        }),
-        Rule::default_statement => StatementKind::Default { target: parts.target? },
-        Rule::table_statement => StatementKind::Table { name: parts.name?, statements: Vec::new() },
+        Rule::settings_statement => {
+            let entries: Vec<_> = children(&pair, Rule::setting).map(|pair| setting(cx, pair)).collect();
+            StatementKind::Settings { entries: entries.into_iter().collect::<Built<_>>()? }
+        }
+        Rule::type_statement => {
+            let (name, ty) = (name(cx), ty(cx));
+            StatementKind::Type { name: name?, ty: ty? }
+        }
+        Rule::route_statement => {
+            let (name, priority) = (name(cx), only_priority(cx, &pair));
+            let disabled = children(&pair, Rule::kw_disabled).last().map(|word| cx.span(&word));
+            let (condition, target) = (expression(cx), target(cx));
+            let (condition, target) = (condition?, target?);
+            StatementKind::Route(Route { name: name?, priority: priority?, disabled, condition, target })
+        }
+        Rule::default_statement => StatementKind::Default { target: target(cx)? },
+        Rule::table_statement => StatementKind::Table { name: name(cx)?, statements: Vec::new() },
         Rule::test_statement => {
-            let (given, breaks) = (parts.given, parts.breaks);
-            StatementKind::Test(Test { name: parts.string?, given, expect: parts.expect?, breaks })
+            let name = string(cx);
+            let given: Vec<_> = children(&pair, Rule::given).map(|pair| given(cx, pair)).collect();
+            let expected = child(&pair, Rule::expect)?;
+            let breaks = cx.all(&expected, Rule::string, Cx::spanned_string)?;
+            let expect = keys(cx, child(&expected, Rule::path)?);
+            let given = given.into_iter().collect::<Built<_>>()?;
+            StatementKind::Test(Test { name: name?, given, expect, breaks })
         }
-        _ => return None,
+        Rule::choice_statement => StatementKind::Choice(decide::choice(cx, pair)?),
+        Rule::flow_statement => StatementKind::Flow(decide::flow(cx, pair)?),
+        Rule::router_statement => StatementKind::Router(decide::router(cx, pair)?),
+        Rule::intent_statement => StatementKind::Intent(request::intent(cx, pair)?),
+        Rule::entity_statement => StatementKind::Entity(request::entity(cx, pair)?),
+        Rule::lexicon_statement => StatementKind::Lexicon(request::lexicon(cx, pair)?),
+        _ => return Err(Failed),
     })
+}
+
+fn given(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
+    cx.exact(&child(&pair, Rule::equals)?, "=", "what a test gives");
+    Ok((keys(cx, child(&pair, Rule::path)?), cx.one(&pair, Rule::expression, expr::expression)?))
+}
+
+fn only_priority(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Option<Spanned<i64>>> {
+    let mut priorities = children(pair, Rule::priority);
+    let Some(first) = priorities.next() else { return Ok(None) };
+    if let Some(second) = priorities.next() {
+        let diagnostic = Diagnostic::new(Code::Unexpected, cx.span(&second), "a second priority")
+            .label(cx.span(&first), "the first")
+            .help("keep one of them");
+        return Err(cx.report(diagnostic));
+    }
+    priority(cx, first).map(Some)
 }
 
 fn keys(cx: &Cx<'_>, pair: Pair<'_>) -> Vec<Ident> {
@@ -131,27 +108,20 @@ fn keys(cx: &Cx<'_>, pair: Pair<'_>) -> Vec<Ident> {
 
 fn setting(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     let name = cx.ident(&child(&pair, Rule::key)?);
-    let value = child(&pair, Rule::setting_value)?.into_inner().next().ok_or(Failed)?;
-    Ok((name, setting_value(cx, value)?))
-}
-
-fn setting_value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
+    let pair = child(&pair, Rule::setting_value)?.into_inner().next().ok_or(Failed)?;
     let kind = match (pair.as_rule(), cx.text(&pair)) {
         (Rule::string, _) => ExprKind::Literal(Literal::String(cx.string(cx.span(&pair))?)),
         (Rule::number, _) => ExprKind::Literal(cx.number(cx.span(&pair), false)?),
         (_, word @ ("true" | "false")) => ExprKind::Literal(Literal::Bool(word == "true")),
         (_, word) => ExprKind::Name(unquote(word).to_owned()),
     };
-    Ok(Expr { kind, span: cx.span(&pair) })
+    Ok((name, Expr { kind, span: cx.span(&pair) }))
 }
 
 pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
-    let minus = children(&pair, Rule::minus).next().map(|minus| cx.span(&minus));
-    let number = cx.span(&child(&pair, Rule::number)?);
-    let span = minus.map_or(number, |minus| minus.to(number));
-    match cx.number(number, minus.is_some())? {
-        Literal::Int(value) => Ok(Spanned::new(value, span)),
-        _ => Err(cx.report(
+    match cx.signed(&pair)? {
+        Spanned { node: Literal::Int(value), span } => Ok(Spanned::new(value, span)),
+        Spanned { span, .. } => Err(cx.report(
             Diagnostic::new(Code::NumberOutOfRange, span, "a priority is a whole number")
                 .help("higher priorities are tried first; without one it is 0"),
         )),
@@ -164,18 +134,10 @@ fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
     if inner.as_rule() == Rule::goto_target {
         return Ok(Target::Goto { table: cx.one(&inner, Rule::name, Cx::declared)?, span });
     }
-    let (mut name, mut args, mut metadata) = (None, Vec::new(), Vec::new());
-    for pair in inner.into_inner() {
-        match pair.as_rule() {
-            Rule::name => name = Some(cx.declared(pair)?),
-            Rule::arguments => args = entries(cx, pair, Rule::argument)?,
-            Rule::metadata => metadata = entries(cx, pair, Rule::entry)?,
-            _ => {}
-        }
-    }
-    Ok(Target::Handler { name: name.ok_or(Failed)?, args, metadata, span })
-}
-
-fn entries(cx: &mut Cx<'_>, pair: Pair<'_>, rule: Rule) -> Built<Vec<(Ident, Expr)>> {
-    cx.all(&pair, rule, operand::entry)
+    let name = cx.one(&inner, Rule::name, Cx::declared)?;
+    let arguments = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::argument, operand::entry);
+    let entries = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::entry, operand::entry);
+    let args = cx.optional(&inner, Rule::arguments, arguments)?.unwrap_or_default();
+    let metadata = cx.optional(&inner, Rule::metadata, entries)?.unwrap_or_default();
+    Ok(Target::Handler { name, args, metadata, span })
 }

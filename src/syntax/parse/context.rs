@@ -2,7 +2,7 @@
 //! faults go.
 
 use super::stream::Sig;
-use super::{Pair, Reader, Rule, foreign, literal, terminals};
+use super::{Pair, Reader, Rule, foreign, literal, phrase, terminals};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Literal};
@@ -12,13 +12,10 @@ use std::ops::Range;
 /// The statement has no meaning; why has been reported.
 pub(super) struct Failed;
 
-/// The result of building.
 pub(super) type Built<T> = Result<T, Failed>;
 
-/// The statement being read.
 pub(super) struct Cx<'a> {
     pub(super) file: FileId,
-    /// The whole file.
     pub(super) text: &'a str,
     /// The file's tokens without white space and comments.
     pub(super) sigs: &'a [Sig],
@@ -28,7 +25,6 @@ pub(super) struct Cx<'a> {
     from: usize,
     /// The codes from that token on.
     pub(super) codes: &'a [u8],
-    /// The place of the statement.
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
@@ -63,51 +59,28 @@ impl<'a> Cx<'a> {
         Span { file: self.file, start, end }
     }
 
-    /// The author's text of a pair.
     pub(super) fn text(&self, pair: &Pair<'_>) -> &'a str {
         &self.text[self.span(pair).range()]
-    }
-
-    /// The start of the token of that number within the statement; past the last one, that of the
-    /// next statement.
-    pub(super) fn offset_of(&self, index: usize) -> u32 {
-        match self.tokens.clone().nth(index) {
-            Some(index) => self.sigs[index].token.start,
-            None => self.next_offset(self.span.end),
-        }
-    }
-
-    fn sig_index(&self, offset: u32) -> usize {
-        self.sigs.partition_point(|sig| sig.token.end <= offset)
     }
 
     /// The token at an offset or the next one after it.
     pub(super) fn token_at(&self, offset: u32) -> Token {
         let end = self.text.len() as u32;
         let none = Token { kind: TokenKind::Stray, start: end, end };
-        self.sigs.get(self.sig_index(offset)).map_or(none, |sig| sig.token)
+        let index = self.sigs.partition_point(|sig| sig.token.end <= offset);
+        self.sigs.get(index).map_or(none, |sig| sig.token)
     }
 
-    /// The start of the first token at or after an offset.
-    pub(super) fn next_offset(&self, offset: u32) -> u32 {
-        self.token_at(offset).start
-    }
-
-    /// The place of the token at an offset; at the end of the statement, its last token.
-    pub(super) fn place_at(&self, offset: u32) -> Span {
-        if offset < self.span.end {
-            return self.token_at(offset).span(self.file);
+    /// The token at an offset, or the next one after it: its place, and what it is in words. At the end of the
+    /// statement the place is that of its last token.
+    pub(super) fn found_at(&self, offset: u32) -> (Span, String) {
+        let token = self.token_at(offset);
+        if token.start < self.span.end {
+            let span = token.span(self.file);
+            return (span, format!("`{}`", self.short(span)));
         }
-        let last = self.sig_index(self.span.end.saturating_sub(1)).min(self.sigs.len().saturating_sub(1));
-        self.sigs.get(last).map_or(self.span, |sig| sig.token.span(self.file))
-    }
-
-    /// The token at an offset, in words.
-    pub(super) fn found_at(&self, offset: u32) -> String {
-        if offset >= self.span.end {
-            return "the end of the statement".to_owned();
-        }
-        format!("`{}`", self.short(self.token_at(offset).span(self.file)))
+        let last = self.token_at(self.span.end.saturating_sub(1));
+        (last.span(self.file), phrase::END.to_owned())
     }
 
     /// The author's text, cut if it is long.
@@ -149,14 +122,20 @@ impl<'a> Cx<'a> {
         })
     }
 
-    /// The value of the string that stands there.
     pub(super) fn string(&mut self, span: Span) -> Built<String> {
         self.literal(span, Code::BadEscape, literal::string(&self.text[span.range()]))
     }
 
-    /// The value of the number that stands there.
     pub(super) fn number(&mut self, span: Span, negative: bool) -> Built<Literal> {
         self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
+    }
+
+    /// The value of a number with the minus before it.
+    pub(super) fn signed(&mut self, pair: &Pair<'_>) -> Built<Spanned<Literal>> {
+        let minus = children(pair, Rule::minus).next().map(|minus| self.span(&minus));
+        let number = self.span(&child(pair, Rule::number)?);
+        let span = minus.map_or(number, |minus| minus.to(number));
+        Ok(Spanned::new(self.number(number, minus.is_some())?, span))
     }
 
     pub(super) fn spanned_string(&mut self, pair: Pair<'_>) -> Built<Spanned<String>> {
@@ -203,6 +182,11 @@ impl<'a> Cx<'a> {
     }
 }
 
+/// The complaint about what stands where something else must.
+pub(super) fn unexpected(span: Span, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Code::Unexpected, span, message).help(help)
+}
+
 /// The complaint about a word that must be quoted to be a name.
 pub(super) fn reserved_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
     let message = format!("expected {wanted}, found the reserved word `{word}`");
@@ -221,12 +205,10 @@ pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     children(pair, rule).next().ok_or(Failed)
 }
 
-/// The children of that rule.
 pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {
     pair.clone().into_inner().filter(move |child| child.as_rule() == rule)
 }
 
-/// True when a child is of that rule.
 pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }

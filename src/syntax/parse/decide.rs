@@ -5,7 +5,6 @@ use super::{Pair, Rule, expr};
 use crate::span::Spanned;
 use crate::syntax::ast::{Branch, Choice, Expr, ExprKind, Flow, Ident, Router, RouterCase, Trigger};
 
-/// Reads a `choice_statement`.
 pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Choice> {
     Ok(Choice {
         name: cx.one(&pair, Rule::name, Cx::declared)?,
@@ -28,7 +27,6 @@ fn branch(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Branch> {
     })
 }
 
-/// Reads a `flow_statement`.
 pub(super) fn flow(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Flow> {
     let name = cx.one(&pair, Rule::name, Cx::declared)?;
     let description = cx.optional(&pair, Rule::string, Cx::spanned_string)?;
@@ -36,7 +34,6 @@ pub(super) fn flow(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Flow> {
         Ok(intent) => intent_trigger(cx, intent)?,
         Err(Failed) => cx.one(&pair, Rule::keyword_flow, keyword_trigger)?,
     };
-    cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
     Ok(Flow { name, description, trigger, id: cx.one(&pair, Rule::flow_id, text_or_name)? })
 }
 
@@ -58,7 +55,6 @@ fn intent_trigger(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Trigger> {
     Ok(Trigger::Intent { examples, keywords })
 }
 
-/// Reads a `router_statement`.
 pub(super) fn router(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Router> {
     let mut names = cx.all(&pair, Rule::name, Cx::declared)?.into_iter();
     let (name, param) = names.next().zip(names.next()).ok_or(Failed)?;
@@ -77,7 +73,6 @@ fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
     Ok(RouterCase { condition, destinations, loopback, span: cx.span(&pair) })
 }
 
-/// The string inside.
 pub(super) fn string(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<String>> {
     cx.one(&pair, Rule::string, Cx::spanned_string)
 }

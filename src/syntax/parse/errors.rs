@@ -1,7 +1,7 @@
 //! From the grammar's furthest failure to a sentence that helps: what was expected, what is there,
 //! and what people who write that usually mean.
 
-use super::context::{Cx, reserved_word};
+use super::context::{Cx, reserved_word, unexpected};
 use super::terminals::is_reserved;
 use super::{Rule, foreign, phrase, splitter};
 use crate::diag::{Code, Diagnostic, nearest};
@@ -17,14 +17,16 @@ pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnost
     let at = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
-    let offset = cx.offset_of(at);
     let expected = match &error.variant {
         ErrorVariant::ParsingError { positives, .. } => positives.as_slice(),
         ErrorVariant::CustomError { message } => return limit(cx, message),
     };
-    let mut failure = Failure { cx, rule, first: cx.tokens.start, expected, offset };
+    let at = (cx.tokens.start + at).min(cx.tokens.end);
+    let token = cx.sigs[at.min(cx.tokens.end - 1)].token;
+    let found = if at < cx.tokens.end { token.text(cx.text) } else { "" };
+    let mut failure = Failure { cx, rule, expected, at, token, span: token.span(cx.file), found };
     // `list<>`: the brackets are read as one token, and what is missing is the type between them.
-    if failure.wants(Rule::less) && failure.found().starts_with('<') {
+    if failure.wants(Rule::less) && found.starts_with('<') {
         failure.expected = &[Rule::type_expr];
     }
     failure.known_mistake().unwrap_or_else(|| failure.expected_found())
@@ -32,7 +34,7 @@ pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnost
 
 /// The grammar gave up for the sake of time or of the stack.
 fn limit(cx: &Cx<'_>, message: &str) -> Diagnostic {
-    let place = cx.place_at(cx.span.start);
+    let place = cx.sigs[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
         return Diagnostic::new(Code::TooDeep, place, "this statement is nested too deep")
             .help("give parts of it a name with `let`");
@@ -44,35 +46,46 @@ fn limit(cx: &Cx<'_>, message: &str) -> Diagnostic {
 struct Failure<'f, 'a> {
     cx: &'f Cx<'a>,
     rule: Rule,
-    first: usize,
     expected: &'f [Rule],
-    offset: u32,
+    /// The index of the token that does not fit; at the end of the statement, that behind its last one.
+    at: usize,
+    /// That token; at the end of the statement, its last one.
+    token: Token,
+    span: Span,
+    /// Its text; empty at the end of the statement.
+    found: &'a str,
 }
 
-impl Failure<'_, '_> {
+impl<'a> Failure<'_, 'a> {
     fn wants(&self, rule: Rule) -> bool {
         self.expected.contains(&rule)
     }
 
     fn at_end(&self) -> bool {
-        self.offset >= self.cx.span.end
+        self.at >= self.cx.tokens.end
     }
 
-    fn token(&self) -> Token {
-        self.cx.token_at(self.offset)
+    /// The token that does not fit, in words.
+    fn found_words(&self) -> String {
+        if self.at_end() { phrase::END.to_owned() } else { format!("`{}`", self.cx.short(self.span)) }
     }
 
-    fn found(&self) -> &str {
-        if self.at_end() { "" } else { self.token().text(self.cx.text) }
-    }
-
-    fn index(&self) -> usize {
-        self.cx.sigs.partition_point(|sig| sig.token.start < self.offset)
+    fn text(&self, token: Token) -> &'a str {
+        token.text(self.cx.text)
     }
 
     fn before(&self) -> Option<Token> {
-        let index = self.index().checked_sub(1).filter(|index| *index >= self.first)?;
+        let index = self.at.checked_sub(1).filter(|index| *index >= self.cx.tokens.start)?;
         Some(self.cx.sigs[index].token)
+    }
+
+    /// True for that text before the place.
+    fn is_behind(&self, text: &str) -> bool {
+        self.before().is_some_and(|before| self.text(before) == text)
+    }
+
+    fn unexpected(&self, message: impl Into<String>, help: impl Into<String>) -> Option<Diagnostic> {
+        Some(unexpected(self.span, message, help))
     }
 
     /// Returns true if only pieces of an expression would do: a value is missing.
@@ -83,21 +96,19 @@ impl Failure<'_, '_> {
     }
 
     fn expected_found(&self) -> Diagnostic {
-        let span = self.cx.place_at(self.offset);
-        let found = self.cx.found_at(self.offset);
         let mut phrases: Vec<&str> = Vec::new();
         let value_wanted = self.value_wanted();
         for rule in self.expected {
             if let Some(phrase) = phrase::phrase(*rule)
                 && (value_wanted || !phrase::is_piece(*rule) || self.opening(*rule))
                 && !phrases.contains(&phrase)
-                && !(phrase == "the end of the statement" && self.at_end())
+                && !(phrase == phrase::END && self.at_end())
             {
                 phrases.push(phrase);
             }
         }
         if value_wanted {
-            phrases = vec![if self.condition_wanted() { "a condition" } else { "a value" }];
+            phrases = vec![if self.is_behind("when") { "a condition" } else { "a value" }];
         }
         if self.wants(Rule::arrow) && self.rule != Rule::extern_statement {
             phrases = vec![match self.rule {
@@ -108,20 +119,20 @@ impl Failure<'_, '_> {
         }
         phrases.truncate(MAX_EXPECTED);
         let after = match self.before() {
-            Some(before)
+            Some(_)
                 if self.rule == Rule::route_statement
                     && self.wants(Rule::arrow)
-                    && !self.is_default(before) =>
+                    && !self.is_behind("default") =>
             {
                 " after the condition".to_owned()
             }
             Some(before) => format!(" after `{}`", self.cx.short(before.span(self.cx.file))),
             None => String::new(),
         };
-        let message = format!("expected {}{after}, found {found}", phrase::one_of(&phrases));
-        let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
+        let message = format!("expected {}{after}, found {}", phrase::one_of(&phrases), self.found_words());
+        let diagnostic = Diagnostic::new(Code::Unexpected, self.span, message);
         if let Some(near) = self.misspelt() {
-            return diagnostic.did_you_mean(span, Some(near));
+            return diagnostic.did_you_mean(self.span, Some(near));
         }
         match self.example() {
             Some(example) => diagnostic.help(format!("for example: {example}")),
@@ -131,11 +142,11 @@ impl Failure<'_, '_> {
 
     /// The word that would fit here and that the one here is a misspelling of.
     fn misspelt(&self) -> Option<&'static str> {
-        if self.token().kind != TokenKind::Word || self.at_end() {
+        if self.token.kind != TokenKind::Word || self.at_end() {
             return None;
         }
         let words = self.expected.iter().filter_map(|rule| phrase::phrase(*rule)?.split('`').nth(1));
-        nearest(self.found(), words.filter(|word| word.starts_with(char::is_alphabetic)))
+        nearest(self.found, words.filter(|word| word.starts_with(char::is_alphabetic)))
     }
 
     /// Brackets that a statement wants are not the pieces of an expression.
@@ -143,14 +154,6 @@ impl Failure<'_, '_> {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.wants(Rule::run)
             && !self.wants(Rule::atom)
-    }
-
-    fn is_default(&self, before: Token) -> bool {
-        before.text(self.cx.text) == "default"
-    }
-
-    fn condition_wanted(&self) -> bool {
-        self.before().is_some_and(|before| before.text(self.cx.text) == "when")
     }
 
     fn example(&self) -> Option<&'static str> {
@@ -183,7 +186,7 @@ impl Failure<'_, '_> {
             }
             Rule::entity_statement => "`entity order matches r\"order (?<id>[0-9]+)\"`",
             Rule::lexicon_statement => "`lexicon anger { \"furious\": 0.8, \"annoyed\": 0.4 }`",
-            _ if self.in_payload() && self.wants(Rule::EOI) => {
+            _ if is_item(self.rule) && self.wants(Rule::EOI) => {
                 "`name: string not blank; closed`: rules are separated by line breaks or `;`"
             }
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
@@ -193,9 +196,7 @@ impl Failure<'_, '_> {
 
     /// The mistakes that have a better answer than what was expected.
     fn known_mistake(&self) -> Option<Diagnostic> {
-        let span = self.cx.place_at(self.offset);
-        let found = self.found();
-        let kind = self.token().kind;
+        let (span, found, kind) = (self.span, self.found, self.token.kind);
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
         let wants_name = names.into_iter().any(|rule| self.wants(rule));
         if kind == TokenKind::Word && is_reserved(found) && !self.at_end() {
@@ -213,97 +214,86 @@ impl Failure<'_, '_> {
         }
         if found == "when" && self.rule != Rule::route_statement {
             // `let a = 1 rout b when …`: the words before were read as operator and operand.
-            let word = self.index().checked_sub(2).filter(|index| *index > self.first);
-            let word =
-                word.map(|index| self.cx.sigs[index].token).filter(|token| token.kind == TokenKind::Word);
-            let diagnostic = word.map(|word| splitter::unknown_statement(self.cx.file, self.cx.text, word));
-            if let Some(diagnostic) = diagnostic.filter(|diagnostic| !diagnostic.fixes.is_empty()) {
+            let word = self.at.checked_sub(2).filter(|index| *index > self.cx.tokens.start);
+            let word = word.map(|index| self.cx.sigs[index].token);
+            if let Some(diagnostic) = word.and_then(|word| self.meant_statement(word)) {
                 return Some(diagnostic);
             }
         }
         if self.wants(Rule::EOI)
-            && !self.in_payload()
-            && kind == TokenKind::Word
+            && !is_item(self.rule)
             && !self.at_end()
             && !is_reserved(found)
-        {
-            let diagnostic = splitter::unknown_statement(self.cx.file, self.cx.text, self.token());
-            if !diagnostic.fixes.is_empty() {
-                return Some(diagnostic);
-            }
-        }
-        if found == "-"
-            && self.before().is_some_and(|before| before.end == self.token().start)
-            && let Some(diagnostic) = self.hyphened_name(span)
+            && let Some(diagnostic) = self.meant_statement(self.token)
         {
             return Some(diagnostic);
         }
-        if self.in_payload() {
+        if found == "-"
+            && let Some(diagnostic) = self.hyphened_name()
+        {
+            return Some(diagnostic);
+        }
+        if is_item(self.rule) {
             return None;
         }
-        self.mistake_of_statement(span, found)
+        self.mistake_of_statement()
+    }
+
+    /// A word that is likely meant to start a statement.
+    fn meant_statement(&self, word: Token) -> Option<Diagnostic> {
+        let diagnostic = splitter::unknown_statement(self.cx.file, self.cx.text, word);
+        Some(diagnostic).filter(|diagnostic| word.kind == TokenKind::Word && !diagnostic.fixes.is_empty())
     }
 
     /// The mistakes that are one kind of statement's own.
-    fn mistake_of_statement(&self, span: Span, found: &str) -> Option<Diagnostic> {
+    fn mistake_of_statement(&self) -> Option<Diagnostic> {
+        let found = self.found;
         if self.wants(Rule::kw_when) {
-            return self.no_when(span, found);
+            return self.no_when();
         }
         let routes = matches!(self.rule, Rule::route_statement | Rule::default_statement);
-        let in_arguments = self.before().is_some_and(|before| before.text(self.cx.text) == "(");
-        if routes && in_arguments && self.wants(Rule::close_paren) {
-            return Some(
-                Diagnostic::new(Code::Unexpected, span, "arguments are named")
-                    .help("write `-> handler(name: value)`"),
-            );
+        if routes && self.is_behind("(") && self.wants(Rule::close_paren) {
+            return self.unexpected("arguments are named", "write `-> handler(name: value)`");
         }
         if self.wants(Rule::arrow) && self.rule == Rule::route_statement {
-            return self.no_arrow(span, found);
+            return self.no_arrow();
         }
-        if self.wants(Rule::number)
-            && self.before().is_some_and(|token| token.text(self.cx.text) == "priority")
-        {
-            let message = format!("a priority is a whole number, found {}", self.cx.found_at(self.offset));
+        if self.wants(Rule::number) && self.is_behind("priority") {
+            let message = format!("a priority is a whole number, found {}", self.found_words());
             let help = match found {
                 "=" | ":" => format!("remove the `{found}`: write `priority 10`"),
                 _ => "write for example `priority 10`; higher ones are tried first, without one it is 0"
                     .to_owned(),
             };
-            return Some(Diagnostic::new(Code::Unexpected, span, message).help(help));
+            return self.unexpected(message, help);
         }
         if found == "?" && (self.wants(Rule::private) || self.wants(Rule::comma)) && self.in_fields() {
-            let message = "`?` stands after the field's name";
-            return Some(Diagnostic::new(Code::Unexpected, span, message).help("write `name?: type`"));
+            return self.unexpected("`?` stands after the field's name", "write `name?: type`");
         }
         if self.rule == Rule::test_statement && self.wants(Rule::kw_expect) && found == "}" {
-            let message = "this test expects nothing";
-            return Some(
-                Diagnostic::new(Code::Unexpected, span, message)
-                    .help("end it with `expect ROUTE`, `expect default` or `expect none`"),
-            );
+            let help = "end it with `expect ROUTE`, `expect default` or `expect none`";
+            return self.unexpected("this test expects nothing", help);
         }
         None
     }
 
     /// `show-files` where a name stands.
-    fn hyphened_name(&self, span: Span) -> Option<Diagnostic> {
+    fn hyphened_name(&self) -> Option<Diagnostic> {
         let before = self.before().filter(|token| token.kind == TokenKind::Word)?;
-        let behind = self.cx.sigs.get(self.index() + 1)?.token;
-        if behind.kind != TokenKind::Word || behind.start != self.token().end {
+        let behind = self.cx.sigs.get(self.at + 1)?.token;
+        let glued = before.end == self.token.start && behind.start == self.token.end;
+        if behind.kind != TokenKind::Word || !glued {
             return None;
         }
-        let name = format!("{}_{}", before.text(self.cx.text), behind.text(self.cx.text));
-        let whole = before.span(self.cx.file).to(behind.span(self.cx.file));
-        Some(
-            Diagnostic::new(Code::Unexpected, span, "a name cannot have a `-` in it")
-                .help(format!("names are made of letters, digits and `_`: write `{name}`"))
-                .likely_fix(whole, name),
-        )
+        let name = format!("{}_{}", self.text(before), self.text(behind));
+        let help = format!("names are made of letters, digits and `_`: write `{name}`");
+        let whole = Span { start: before.start, end: behind.end, ..self.span };
+        Some(self.unexpected("a name cannot have a `-` in it", help)?.likely_fix(whole, name))
     }
 
     fn after_operator(&self) -> bool {
         let Some(before) = self.before() else { return false };
-        let word = before.text(self.cx.text);
+        let word = self.text(before);
         match before.kind {
             TokenKind::Operator | TokenKind::Comma => true,
             TokenKind::Word => word == "not" || crate::ops::Op::infix(word).is_some(),
@@ -324,10 +314,9 @@ impl Failure<'_, '_> {
 
     fn reserved_name(&self, span: Span, found: &str) -> Diagnostic {
         let diagnostic = reserved_word(found, span, "a name");
-        let before = self.before().map(|token| token.text(self.cx.text));
-        let next = self.cx.sigs.get(self.index() + 1).map(|sig| sig.token.text(self.cx.text));
+        let next = self.cx.sigs.get(self.at + 1).map(|sig| self.text(sig.token));
         // `route when …`: more likely the name is missing than that the route is called `when`.
-        if before == Some("route")
+        if self.is_behind("route")
             && found == "when"
             && !matches!(next, Some("when" | "priority" | "disabled"))
         {
@@ -351,119 +340,104 @@ impl Failure<'_, '_> {
         }
     }
 
-    fn no_when(&self, span: Span, found: &str) -> Option<Diagnostic> {
+    fn no_when(&self) -> Option<Diagnostic> {
+        let (span, found) = (self.span, self.found);
         if self.rule == Rule::router_statement {
-            return self.no_case(span, found);
+            return self.no_case();
         }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = format!("the condition of a route stands after `when`, not `{found}`");
-            return Some(if found == "unless" {
-                Diagnostic::new(Code::Unexpected, span, message).help("write `when not (…)`")
-            } else {
-                foreign::syntax(span, message, "when")
-            });
+            return match found {
+                "unless" => self.unexpected(message, "write `when not (…)`"),
+                _ => Some(foreign::syntax(span, message, "when")),
+            };
         }
         if matches!(found, ":" | "=" | "{") {
             let message = format!("expected `when` and a condition, found `{found}`");
-            return Some(
-                Diagnostic::new(Code::Unexpected, span, message)
-                    .help("write `route NAME when CONDITION -> HANDLER`"),
-            );
+            return self.unexpected(message, "write `route NAME when CONDITION -> HANDLER`");
         }
         if found == "->" || found == "=>" {
-            let message = "a route without a condition";
-            return Some(Diagnostic::new(Code::Unexpected, span, message).help(
-                "write `when` and a condition before `->`; for what is left over write `default -> HANDLER`",
-            ));
+            let help =
+                "write `when` and a condition before `->`; for what is left over write `default -> HANDLER`";
+            return self.unexpected("a route without a condition", help);
         }
         if self.at_end() {
             return None;
         }
-        let message =
-            format!("expected `when` before the condition, found {}", self.cx.found_at(self.offset));
-        Some(
-            Diagnostic::new(Code::Unexpected, span, message)
-                .help("write `when` before the condition")
-                .likely_fix(Span { end: span.start, ..span }, "when "),
-        )
-    }
-
-    /// An item between the braces of a `payload` or `group`.
-    fn in_payload(&self) -> bool {
-        use Rule as R;
-        matches!(
-            self.rule,
-            R::field_item
-                | R::require_item
-                | R::forbid_item
-                | R::closed_item
-                | R::let_item
-                | R::include_item
-                | R::each_item
-        )
+        let message = format!("expected `when` before the condition, found {}", self.found_words());
+        let diagnostic = self.unexpected(message, "write `when` before the condition")?;
+        Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "when "))
     }
 
     /// In a router: neither `when` nor `otherwise`.
-    fn no_case(&self, span: Span, found: &str) -> Option<Diagnostic> {
-        let wrong = |span: Span, word: &str| {
-            Some(foreign::syntax(
-                span,
-                format!("what is left over in a router is `otherwise`, not `{word}`"),
-                "otherwise",
-            ))
+    fn no_case(&self) -> Option<Diagnostic> {
+        let wrong = |token: Token| {
+            let message = format!("what is left over in a router is `otherwise`, not `{}`", self.text(token));
+            Some(foreign::syntax(token.span(self.cx.file), message, "otherwise"))
         };
-        if matches!(found, "default" | "else" | "_") {
-            return wrong(span, found);
-        }
-        if !matches!(found, "->" | "=>") {
-            return None;
+        match self.found {
+            "default" | "else" | "_" => return wrong(self.token),
+            "->" | "=>" => {}
+            _ => return None,
         }
         // A misspelt `otherwise` was read as a piece of the destination before it.
         let word = self.before().filter(|token| token.kind == TokenKind::Word);
-        if let Some(word) = word.filter(|word| nearest(word.text(self.cx.text), ["otherwise"]).is_some()) {
-            return wrong(word.span(self.cx.file), word.text(self.cx.text));
+        if let Some(word) = word.filter(|word| nearest(self.text(*word), ["otherwise"]).is_some()) {
+            return wrong(word);
         }
-        Some(Diagnostic::new(Code::Unexpected, span, "a case without a condition").help(
-            "write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`",
-        ))
+        let help =
+            "write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`";
+        self.unexpected("a case without a condition", help)
     }
 
     /// The condition ends without an arrow: perhaps another word or sign was taken for it.
-    fn no_arrow(&self, span: Span, found: &str) -> Option<Diagnostic> {
-        let mistake = |span: Span, what: &str| {
+    fn no_arrow(&self) -> Option<Diagnostic> {
+        let file = self.cx.file;
+        let mistake = |span: Span| {
+            let what = &self.cx.text[span.range()];
             Some(foreign::syntax(span, format!("the handler stands after `->`, not `{what}`"), "->"))
         };
-        if found == ":" {
-            return mistake(span, ":");
+        if self.found == ":" {
+            return mistake(self.span);
         }
-        let sigs = &self.cx.sigs[self.first..self.index()];
-        let is = |index: usize, word: &str| sigs[index].token.text(self.cx.text) == word;
+        let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
+        let is = |index: usize, word: &str| self.text(sigs[index].token) == word;
         if let Some(then) = (1..sigs.len()).rfind(|index| is(*index, "then") && !is(index - 1, ".")) {
-            return mistake(sigs[then].token.span(self.cx.file), "then");
+            return mistake(sigs[then].token.span(file));
         }
         if let Some(minus) = (2..sigs.len()).rfind(|index| is(*index, ">") && is(index - 1, "-")) {
-            let span = sigs[minus - 1].token.span(self.cx.file).to(sigs[minus].token.span(self.cx.file));
-            return mistake(span, self.cx.text.get(span.range()).unwrap_or("- >"));
+            return mistake(sigs[minus - 1].token.span(file).to(sigs[minus].token.span(file)));
         }
-        let last = *sigs.last()?;
-        let (head, name) = match (sigs.len().checked_sub(2).map(|index| sigs[index]), last.token.kind) {
-            // `when text == "x" handler`, the handler having been read as a part of the condition.
-            (Some(before), TokenKind::Word | TokenKind::Quoted) => (before.token, last.token),
-            _ => return None,
-        };
-        let word = head.text(self.cx.text);
-        let operand = head.kind.ends_operand()
-            && !(head.kind == TokenKind::Word && (is_reserved(word) || crate::ops::is_reserved_word(word)));
-        if !operand || !self.at_end() && found != "{" {
+        // `when text == "x" handler`, the handler having been read as a part of the condition.
+        let [.., head, name] = sigs else { return None };
+        let (head, name) = (head.token, name.token);
+        if !matches!(name.kind, TokenKind::Word | TokenKind::Quoted) {
             return None;
         }
-        let span = name.span(self.cx.file);
-        let handler = name.text(self.cx.text);
+        let word = self.text(head);
+        let operand = head.kind.ends_operand()
+            && !(head.kind == TokenKind::Word && (is_reserved(word) || crate::ops::is_reserved_word(word)));
+        if !operand || !self.at_end() && self.found != "{" {
+            return None;
+        }
+        let (span, handler) = (name.span(file), self.text(name));
         let message = format!("expected `->` before the handler `{handler}`");
-        Some(
-            Diagnostic::new(Code::Unexpected, span, message)
-                .help(format!("write `-> {handler}`"))
-                .likely_fix(Span { end: span.start, ..span }, "-> "),
-        )
+        let diagnostic = unexpected(span, message, format!("write `-> {handler}`"));
+        Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "-> "))
     }
+}
+
+/// An item between the braces of a `payload` or `group`.
+pub(super) fn is_item(rule: Rule) -> bool {
+    use Rule as R;
+    matches!(
+        rule,
+        R::field_item
+            | R::require_item
+            | R::forbid_item
+            | R::closed_item
+            | R::let_item
+            | R::include_item
+            | R::each_item
+    )
 }

@@ -1,7 +1,7 @@
 //! Expressions: the grammar gives a flat run of pieces, and precedence climbing over the table of
 //! operators makes a tree of them. What a word between operands means is known to the table alone.
 
-use super::context::{Built, Cx, Failed, child};
+use super::context::{Built, Cx, Failed, child, unexpected};
 use super::foreign::{self, foreign_operator, is_test, meant_operator};
 use super::terminals::{self, Class};
 use super::{Pair, Pairs, Rule, splitter, types};
@@ -23,7 +23,6 @@ pub(super) struct Node {
 /// is for chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
 pub(super) const MAX_HEIGHT: usize = 500;
 
-/// Reads an `expression`.
 pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     Ok(node(cx, pair)?.expr)
 }
@@ -31,23 +30,14 @@ pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
 pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Node> {
     let mut climb = Climb::over(cx, pair);
     let node = climb.climb(0)?;
-    match climb.peek() {
-        None => Ok(node),
-        Some(_) => Err(climb.leftover()),
-    }
+    climb.end(node)
 }
 
 /// Reads what stands right of `in`, where a range may stand too.
 pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     let mut climb = Climb::over(cx, pair);
-    let mut node = climb.climb(Op::In.info().precedence + 1)?;
-    if climb.spelling(0).is_some_and(|word| word.starts_with("..")) {
-        node = climb.range(node)?;
-    }
-    match climb.peek() {
-        None => Ok(node.expr),
-        Some(_) => Err(climb.leftover()),
-    }
+    let node = climb.right_of_in()?;
+    climb.end(node).map(|node| node.expr)
 }
 
 /// The kinds of pieces. Those of one token, and `.name`, are told by their codes; the others are pairs.
@@ -80,12 +70,10 @@ pub(super) struct Climb<'c, 'cx, 'p> {
     /// Those of the pieces that have something inside.
     pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
-    /// The end of the pieces.
     pub(super) end: u32,
 }
 
 impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
-    /// Over the pieces of a pair.
     fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
         let read = pair.as_span();
         let end = cx.span(&pair).end;
@@ -110,7 +98,6 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         climb
     }
 
-    /// Adds the pieces of a `run`.
     fn run(&mut self, mut at: usize, end: usize) {
         while at < end {
             let (kind, next) = match self.cx.codes[at] {
@@ -129,7 +116,6 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.pieces.get(self.at).copied()
     }
 
-    /// A piece as written.
     pub(super) fn text(&self, piece: Piece) -> &'cx str {
         &self.cx.text[piece.span.range()]
     }
@@ -161,9 +147,8 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     pub(super) fn node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<Node> {
         if height > MAX_HEIGHT {
             let message = format!("more than {MAX_HEIGHT} operators are chained or nested here");
-            return Err(self.report(
-                Diagnostic::new(Code::TooDeep, span, message).help("give parts of it a name with `let`"),
-            ));
+            let diagnostic = Diagnostic::new(Code::TooDeep, span, message);
+            return Err(self.report(diagnostic.help("give parts of it a name with `let`")));
         }
         Ok(Node { expr: Expr { kind, span }, height, wrapped: false })
     }
@@ -257,10 +242,8 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     fn unknown_operator(&mut self, word: &str, span: Span) -> Failed {
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, format!("unknown operator `{word}`"));
         if matches!(word, "priority" | "disabled") {
-            return self.report(
-                Diagnostic::new(Code::Unexpected, span, format!("`{word}` stands before `when`"))
-                    .help(format!("move `{word}` before the condition: `route NAME {word} … when …`")),
-            );
+            let help = format!("move `{word}` before the condition: `route NAME {word} … when …`");
+            return self.report(unexpected(span, format!("`{word}` stands before `when`"), help));
         }
         let candidate = meant_operator(word);
         let statement = terminals::statements();
@@ -285,46 +268,39 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     /// A piece that is no operator stands after a complete operand.
     fn operator_wanted(&mut self) -> Failed {
         let span = self.place(self.at);
-        let found = self.cx.found_at(span.start);
+        let (_, found) = self.cx.found_at(span.start);
         // The first word of a line inside braces: the separator is missing, not an operator.
         let before = &self.cx.text[self.cx.span.start as usize..span.start as usize];
         let new_line = before.trim_end_matches([' ', '\t']).ends_with('\n');
         let in_block = before.matches('{').count() > before.matches('}').count();
-        let help = if new_line && in_block {
-            "the conditions of a block are separated by `;`"
-        } else {
-            "write `and`, `or` or a comparison between two operands"
+        let help = match self.pieces[self.at].kind {
+            PieceKind::Group => "only a name is called: `name(argument)`",
+            PieceKind::Member => "only a name or field has fields",
+            PieceKind::Braces => "conditions in braces stand after `all`, `any` or `none`",
+            _ if new_line && in_block => "the conditions of a block are separated by `;`",
+            _ => "write `and`, `or` or a comparison between two operands",
         };
-        let diagnostic =
-            Diagnostic::new(Code::Unexpected, span, format!("expected an operator, found {found}"))
-                .help(help);
-        let diagnostic = match self.pieces[self.at].kind {
-            PieceKind::Group => diagnostic.help("only a name is called: `name(argument)`"),
-            PieceKind::Member => diagnostic.help("only a name or field has fields"),
-            PieceKind::Braces => diagnostic.help("conditions in braces stand after `all`, `any` or `none`"),
-            _ => diagnostic,
-        };
-        self.report(diagnostic)
+        self.report(unexpected(span, format!("expected an operator, found {found}"), help))
     }
 
-    /// The complaint about what no operator has taken.
-    fn leftover(&mut self) -> Failed {
+    /// Ends the climb at the last piece; complains about what no operator has taken.
+    fn end(&mut self, node: Node) -> Built<Node> {
+        if self.peek().is_none() {
+            return Ok(node);
+        }
         let span = self.place(self.at);
-        match self.spelling(0) {
-            Some(word @ ("ignoring" | "matching")) => self.report(
-                Diagnostic::new(
-                    Code::ModifierMisplaced,
-                    span,
-                    format!("`{word} case` belongs to a comparison of texts"),
-                )
-                .help(format!("write it at the end: `text contains \"a\" {word} case`")),
-            ),
+        Err(match self.spelling(0) {
+            Some(word @ ("ignoring" | "matching")) => {
+                let message = format!("`{word} case` belongs to a comparison of texts");
+                let help = format!("write it at the end: `text contains \"a\" {word} case`");
+                self.report(Diagnostic::new(Code::ModifierMisplaced, span, message).help(help))
+            }
             Some(dots) if dots.starts_with("..") => {
                 let message = "a range stands only at the right of `in`";
-                self.report(Diagnostic::new(Code::Unexpected, span, message).help("write `x in 3..=10`"))
+                self.report(unexpected(span, message, "write `x in 3..=10`"))
             }
             _ => self.operator_wanted(),
-        }
+        })
     }
 
     fn logic(&mut self, left: Node, op: Op) -> Built<Node> {
@@ -364,10 +340,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 self.at += 1;
             }
         }
-        let mut right = self.climb(info.precedence + 1)?;
-        if op == Op::In && self.spelling(0).is_some_and(|word| word.starts_with("..")) {
-            right = self.range(right)?;
-        }
+        let right = if op == Op::In { self.right_of_in()? } else { self.climb(info.precedence + 1)? };
         let mut span = left.expr.span.to(right.expr.span);
         if is_test(op) && matches!(self.spelling(0), Some("ignoring" | "matching")) {
             span = span.to(self.case(&mut modifiers)?);
@@ -413,7 +386,11 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         operand.then_some(quantity)
     }
 
-    fn range(&mut self, start: Node) -> Built<Node> {
+    fn right_of_in(&mut self) -> Built<Node> {
+        let start = self.climb(Op::In.info().precedence + 1)?;
+        if !self.spelling(0).is_some_and(|word| word.starts_with("..")) {
+            return Ok(start);
+        }
         let inclusive = match self.spelling(0) {
             Some("..=") => true,
             Some("...") => {
@@ -437,13 +414,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let word = self.place(self.at);
         modifiers.case = Some(if self.spelling(0) == Some("ignoring") { Case::Ignore } else { Case::Match });
         if self.spelling(1) != Some("case") {
-            let found = self.cx.found_at(self.cx.next_offset(word.end));
-            let span = self.cx.place_at(self.cx.next_offset(word.end));
+            let (span, found) = self.cx.found_at(word.end);
             let message = format!("expected `case`, found {found}");
-            return Err(self.report(
-                Diagnostic::new(Code::Unexpected, span, message)
-                    .help("write `ignoring case` or `matching case`"),
-            ));
+            return Err(self.report(unexpected(span, message, "write `ignoring case` or `matching case`")));
         }
         self.at += 2;
         Ok(word.to(self.place(self.at - 1)))
@@ -454,8 +427,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.at += 1;
         let span = operand.expr.span.to(piece.span);
         let ty = types::type_expr(self.cx, child(&self.pairs[piece.at], Rule::type_expr)?)?;
-        let cast = self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)?;
-        Ok(cast)
+        self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)
     }
 
     /// `is missing`, `is present`.
@@ -471,12 +443,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 (Op::IsMissing, if self.spelling(1) == Some("not") { 3 } else { 2 }, false)
             }
             _ => {
-                let after = self.cx.next_offset(is.end);
-                let (span, found) = (self.cx.place_at(after), self.cx.found_at(after));
+                let (span, found) = self.cx.found_at(is.end);
                 let message = format!("expected `missing` or `present` after `is`, found {found}");
-                return Err(self.report(
-                    Diagnostic::new(Code::Unexpected, span, message).help("to compare two values write `==`"),
-                ));
+                return Err(self.report(unexpected(span, message, "to compare two values write `==`")));
             }
         };
         let span = is.to(self.place(self.at + words - 1));

@@ -8,40 +8,30 @@ use std::ops::Range;
 pub(super) struct BadLiteral {
     /// Bytes within the literal.
     pub(super) place: Range<usize>,
-    /// The mistake.
     pub(super) message: String,
-    /// The advice on what to write.
     pub(super) help: String,
 }
 
-/// The units of numbers, as written, and what they multiply by; those below one divide.
-const UNITS: &[(&str, Scale)] = &[
-    ("ms", Scale::Divide(1000)),
-    ("s", Scale::Times(1)),
-    ("m", Scale::Times(60)),
-    ("h", Scale::Times(3600)),
-    ("KB", Scale::Times(1000)),
-    ("MB", Scale::Times(1_000_000)),
-    ("KiB", Scale::Times(1024)),
-    ("MiB", Scale::Times(1024 * 1024)),
+/// The units of numbers, as written, with what they multiply and divide by.
+const UNITS: &[(&str, i64, i64)] = &[
+    ("ms", 1, 1000),
+    ("s", 1, 1),
+    ("m", 60, 1),
+    ("h", 3600, 1),
+    ("KB", 1000, 1),
+    ("MB", 1_000_000, 1),
+    ("KiB", 1024, 1),
+    ("MiB", 1024 * 1024, 1),
 ];
-
-#[derive(Clone, Copy)]
-enum Scale {
-    Times(i64),
-    Divide(i64),
-}
 
 /// The value of a number as written, without or with a minus before it.
 pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
     let (digits, unit) = text.split_at(digits_end(text));
     let whole = !digits.contains(['.', 'e', 'E']);
-    let scale = match unit {
-        "" => Scale::Times(1),
-        _ => match UNITS.iter().find(|(name, _)| *name == unit) {
-            Some((_, scale)) => *scale,
-            None => return Err(unknown_unit(text, digits, unit)),
-        },
+    let (_, factor, divisor) = match UNITS.iter().find(|(name, ..)| *name == unit) {
+        Some(known) => *known,
+        None if unit.is_empty() => ("", 1, 1),
+        None => return Err(unknown_unit(text, digits, unit)),
     };
     let range_error = |help: &str| BadLiteral {
         place: 0..text.len(),
@@ -49,7 +39,7 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
         help: help.to_owned(),
     };
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
-    if let (true, Scale::Times(factor)) = (whole, scale) {
+    if whole && divisor == 1 {
         let sign = if negative { -1 } else { 1 };
         let value = plain.parse::<i128>().ok().and_then(|value| value.checked_mul(i128::from(factor) * sign));
         let value = value.and_then(|value| i64::try_from(value).ok());
@@ -61,10 +51,7 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
         });
     }
     let value: f64 = plain.parse().unwrap_or(f64::INFINITY);
-    let value = match scale {
-        Scale::Times(factor) => value * factor as f64,
-        Scale::Divide(divisor) => value / divisor as f64,
-    };
+    let value = value * factor as f64 / divisor as f64;
     if !value.is_finite() {
         return Err(range_error("floats reach to about 1.8e308"));
     }
@@ -90,10 +77,10 @@ fn digits_end(text: &str) -> usize {
 }
 
 fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
-    let names: Vec<String> = UNITS.iter().map(|(name, _)| format!("`{name}`")).collect();
-    let other = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+    let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
+    let other = UNITS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(unit));
     let help = match other {
-        Some((name, _)) => format!("write `{digits}{name}`"),
+        Some((name, ..)) => format!("write `{digits}{name}`"),
         None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
             "numbers are written in decimal".to_owned()
         }
@@ -119,10 +106,13 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
     while let Some(found) = inner[at..].find('\\') {
         value.push_str(&inner[at..at + found]);
         let start = at + found;
-        let (c, length) = escape(&inner[start..]).map_err(|(length, message, help)| BadLiteral {
+        let (c, length) = escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
             place: start + 1..start + 1 + length,
-            message,
-            help,
+            message: match length {
+                1 => "an escape without its letter".to_owned(),
+                _ => format!("`{}` is not an escape", &inner[start..start + length]),
+            },
+            help: help.to_owned(),
         })?;
         value.push(c);
         at = start + length;
@@ -131,11 +121,9 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
     Ok(value)
 }
 
-/// The character an escape stands for and its length in bytes; or length, message and help.
-fn escape(text: &str) -> Result<(char, usize), (usize, String, String)> {
-    let Some(kind) = text[1..].chars().next() else {
-        return Err((1, "an escape without its letter".into(), ESCAPES.into()));
-    };
+/// The character an escape stands for and its length in bytes; or the length and help.
+fn escape(text: &str) -> Result<(char, usize), (usize, &'static str)> {
+    let Some(kind) = text[1..].chars().next() else { return Err((1, ESCAPES)) };
     let simple = match kind {
         'n' => '\n',
         't' => '\t',
@@ -146,52 +134,34 @@ fn escape(text: &str) -> Result<(char, usize), (usize, String, String)> {
             let digits = text.get(2..4).unwrap_or("");
             let code = hex(digits).filter(|code| digits.len() == 2 && *code < 0x80);
             let length = 2 + text[2..].chars().take(2).take_while(char::is_ascii_hexdigit).count();
-            return code.and_then(char::from_u32).map(|c| (c, 4)).ok_or_else(|| {
-                let message = format!("`{}` is not an escape", &text[..length]);
-                (
-                    length,
-                    message,
-                    r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{…}`".into(),
-                )
-            });
+            let help = r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{…}`";
+            return code.and_then(char::from_u32).map(|c| (c, 4)).ok_or((length, help));
         }
-        'u' => return unicode_escape(text),
-        _ => {
-            let length = 1 + kind.len_utf8();
-            return Err((length, format!("`{}` is not an escape", &text[..length]), ESCAPES.into()));
+        'u' => {
+            let help = r"write the character's hexadecimal number in braces, such as `\u{6587}`";
+            return unicode_escape(text).map_err(|length| (length, help));
         }
+        _ => return Err((1 + kind.len_utf8(), ESCAPES)),
     };
     Ok((simple, 2))
 }
 
-fn unicode_escape(text: &str) -> Result<(char, usize), (usize, String, String)> {
-    let wrong = |length: usize| {
-        let message = format!("`{}` is not an escape", &text[..length]);
-        (
-            length,
-            message,
-            r"write the character's hexadecimal number in braces, such as `\u{6587}`".to_owned(),
-        )
-    };
+/// The same of `\u`; or the length alone.
+fn unicode_escape(text: &str) -> Result<(char, usize), usize> {
     if let Some(rest) = text[2..].strip_prefix('{') {
-        let end = rest.find('}').ok_or_else(|| wrong(2))?;
+        let end = rest.find('}').ok_or(2_usize)?;
         let code = hex(&rest[..end]).filter(|_| end <= 6).and_then(char::from_u32);
-        return code.map(|c| (c, end + 4)).ok_or_else(|| wrong(end + 4));
+        return code.map(|c| (c, end + 4)).ok_or(end + 4);
     }
     // JSON's form, `\u6587`, with surrogate pairs.
     let unit = |at: usize| text.get(at..at + 4).and_then(hex);
-    let first = unit(2).ok_or_else(|| wrong(2))?;
+    let first = unit(2).ok_or(2_usize)?;
     if let Some(c) = char::from_u32(first) {
         return Ok((c, 6));
     }
     let second = if text.get(6..8) == Some(r"\u") { unit(8) } else { None };
-    match second {
-        Some(low) if first < 0xDC00 && (0xDC00..0xE000).contains(&low) => {
-            let code = 0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00);
-            char::from_u32(code).map(|c| (c, 12)).ok_or_else(|| wrong(6))
-        }
-        _ => Err(wrong(6)),
-    }
+    let low = second.filter(|low| first < 0xDC00 && (0xDC00..0xE000).contains(low)).ok_or(6_usize)?;
+    char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00)).map(|c| (c, 12)).ok_or(6)
 }
 
 fn hex(digits: &str) -> Option<u32> {

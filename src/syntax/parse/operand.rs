@@ -1,10 +1,10 @@
 //! The operands of expressions: literals, names with their fields, indices and arguments, lists,
 //! records, blocks and quantifiers, with the prefixes before them.
 
-use super::context::{Built, Cx, Failed, child, unquote};
+use super::context::{Built, Cx, Failed, child, children, unexpected, unquote};
 use super::expr::{Climb, Node, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
-use super::{Pair, Rule};
+use super::{Pair, Pairs, Rule};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Op};
 use crate::span::{Span, Spanned};
@@ -55,19 +55,14 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                     let here = piece.span;
                     // `contains any of ["a"]` would read a field `of`, which nobody means.
                     if node.expr.span.end != here.start {
-                        let place = self.place(self.at);
-                        return Err(self.report(
-                            Diagnostic::new(Code::Unexpected, place, "a list cannot follow a value")
-                                .help("an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"),
-                        ));
+                        let help = "an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`";
+                        return Err(self.report(unexpected(here, "a list cannot follow a value", help)));
                     }
                     let (mut inner, inner_height) = self.elements(piece)?;
                     if inner.len() != 1 {
-                        let place = self.place(self.at);
-                        return Err(self.report(
-                            Diagnostic::new(Code::Unexpected, place, "an index is one value in brackets")
-                                .help("write `list[0]` or `dict[\"key\"]`"),
-                        ));
+                        let message = "an index is one value in brackets";
+                        let help = "write `list[0]` or `dict[\"key\"]`";
+                        return Err(self.report(unexpected(here, message, help)));
                     }
                     let index = inner.remove(0);
                     let height = node.height.max(inner_height) + 1;
@@ -106,9 +101,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 let (mut inner, height) = self.elements(piece)?;
                 if inner.len() != 1 {
                     let message = "parentheses hold one expression";
-                    return Err(self.report(
-                        Diagnostic::new(Code::Unexpected, span, message).help("a list is written `[a, b]`"),
-                    ));
+                    return Err(self.report(unexpected(span, message, "a list is written `[a, b]`")));
                 }
                 Ok(Node { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
             }
@@ -174,13 +167,10 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             return self.value_wanted();
         }
         if matches!(text, "any" | "all") {
-            let after = self.cx.next_offset(span.end);
-            let found = self.cx.found_at(after);
-            let place = self.cx.place_at(after);
+            let (place, found) = self.cx.found_at(span.end);
             let message = format!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
-            return self.report(Diagnostic::new(Code::Unexpected, place, message).help(format!(
-                "write `{text} {{ condition; condition }}` or `{text} x in list: condition`"
-            )));
+            let help = format!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`");
+            return self.report(unexpected(place, message, help));
         }
         self.cx.reserved_word(text, span, "a value")
     }
@@ -188,49 +178,27 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// No operand where one must stand.
     fn value_wanted(&mut self) -> Failed {
         let before = self.at.checked_sub(1).map(|index| self.place(index));
-        let offset = match self.pieces.get(self.at) {
-            Some(piece) => piece.span.start,
-            None => self.cx.next_offset(self.end),
-        };
-        let (span, found) = (self.cx.place_at(offset), self.cx.found_at(offset));
-        let after = match before {
-            Some(before) => format!(" after `{}`", self.cx.short(before)),
-            None => String::new(),
-        };
+        let (span, found) = self.cx.found_at(self.peek().map_or(self.end, |piece| piece.span.start));
+        let after = before.map_or(String::new(), |before| format!(" after `{}`", self.cx.short(before)));
         let message = format!("expected a value{after}, found {found}");
         self.report(Diagnostic::new(Code::Unexpected, span, message))
     }
 
     fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<Node> {
         let span = word.to(block.span);
-        let mut conditions = Vec::new();
-        let mut height = 0;
-        for part in self.inside(block) {
-            match part.as_rule() {
-                Rule::conditions => {
-                    for pair in part.into_inner().filter(|pair| pair.as_rule() == Rule::expression) {
-                        let node = node(self.cx, pair)?;
-                        height = height.max(node.height);
-                        conditions.push(node.expr);
-                    }
-                }
-                Rule::entries => {
-                    let place = self.cx.span(&part);
-                    return Err(self.report(
-                        Diagnostic::new(Code::Unexpected, place, "expected conditions, found `key: value`")
-                            .help("conditions in braces are separated by `;` or `,`"),
-                    ));
-                }
-                _ => {}
+        let inner = self.inside(block).nth(1);
+        let help = "conditions in braces are separated by `;` or `,`";
+        match inner {
+            Some(part) if part.as_rule() == Rule::conditions => {
+                let (conditions, height) = self.expressions(part.into_inner())?;
+                self.node(ExprKind::Block(kind, conditions), span, height + 1)
             }
+            Some(part) if part.as_rule() == Rule::entries => {
+                let place = self.cx.span(&part);
+                Err(self.report(unexpected(place, "expected conditions, found `key: value`", help)))
+            }
+            _ => Err(self.report(unexpected(span, "expected a condition between the braces", help))),
         }
-        if conditions.is_empty() {
-            return Err(self.report(
-                Diagnostic::new(Code::Unexpected, span, "expected a condition between the braces")
-                    .help("conditions in braces are separated by `;` or `,`"),
-            ));
-        }
-        self.node(ExprKind::Block(kind, conditions), span, height + 1)
     }
 
     fn quantified(&mut self, piece: Piece) -> Built<Node> {
@@ -250,7 +218,10 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 
     /// The expressions of a list, an index, parentheses or arguments, and the height of the highest.
     fn elements(&mut self, piece: Piece) -> Built<(Vec<Expr>, usize)> {
-        let inside = self.inside(piece);
+        self.expressions(self.inside(piece))
+    }
+
+    fn expressions(&mut self, inside: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
         // Brackets, and commas between.
         let (mut elements, mut height) = (Vec::with_capacity(inside.len() / 2), 0);
         for pair in inside.filter(|pair| pair.as_rule() == Rule::expression) {
@@ -263,43 +234,30 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 
     /// `{ key: value }` and the height of its tree.
     fn record(&mut self, piece: Piece) -> Built<(Vec<(Ident, Expr)>, usize)> {
-        let mut entries = Vec::new();
-        let mut height = 0;
-        for part in self.inside(piece) {
-            match part.as_rule() {
-                Rule::entries => {
-                    for entry in part.into_inner().filter(|pair| pair.as_rule() == Rule::entry) {
-                        let (key, value) = entry_node(self.cx, entry)?;
-                        height = height.max(value.height);
-                        entries.push((key, value.expr));
-                    }
+        let (mut entries, mut height) = (Vec::new(), 0);
+        match self.inside(piece).nth(1) {
+            Some(part) if part.as_rule() == Rule::entries => {
+                for entry in children(&part, Rule::entry) {
+                    let (key, value) = entry_node(self.cx, entry)?;
+                    height = height.max(value.height);
+                    entries.push((key, value.expr));
                 }
-                Rule::conditions => {
-                    let span = self.cx.span(&part);
-                    return Err(self.report(
-                        Diagnostic::new(Code::Unexpected, span, "expected `key: value`, found a condition")
-                            .help("conditions in braces stand after `all`, `any` or `none`"),
-                    ));
-                }
-                _ => {}
             }
+            Some(part) if part.as_rule() == Rule::conditions => {
+                let help = "conditions in braces stand after `all`, `any` or `none`";
+                let span = self.cx.span(&part);
+                return Err(self.report(unexpected(span, "expected `key: value`, found a condition", help)));
+            }
+            _ => {}
         }
         Ok((entries, height + 1))
     }
 }
 
 fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {
-    let mut key = None;
-    let mut value = None;
-    for part in pair.into_inner() {
-        match part.as_rule() {
-            Rule::key => key = Some(cx.ident(&part)),
-            Rule::string => key = Some(cx.spanned_string(part)?),
-            Rule::expression => value = Some(node(cx, part)?),
-            _ => {}
-        }
-    }
-    key.zip(value).ok_or(Failed)
+    let key = pair.clone().into_inner().next().ok_or(Failed)?;
+    let key = if key.as_rule() == Rule::string { cx.spanned_string(key)? } else { cx.ident(&key) };
+    Ok((key, cx.one(&pair, Rule::expression, node)?))
 }
 
 /// An entry of metadata or of a record, or a named argument.

@@ -1,7 +1,7 @@
 //! `payload` and `group` statements: the body is split into items on tokens, as files are split into
 //! statements, so that a fault in one item leaves the others readable.
 
-use super::context::{Built, Cx, Failed, child, children, has};
+use super::context::{Built, Cx, Failed, child, children, has, unexpected};
 use super::splitter::RawStatement;
 use super::types::{fields, type_expr};
 use super::{Pair, Reader, Rule, build, expr};
@@ -18,10 +18,9 @@ use std::ops::Range;
 const ITEM_WORDS: &[&str] = &["require", "forbid", "each", "include", "closed", "let"];
 
 impl Reader<'_> {
-    /// Parses a `payload` or `group` statement.
     pub(super) fn payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
         let (head, body) = self.split(raw.tokens.clone(), rule)?;
-        let read = self.alone(rule, rule, head, |cx, pair| statement(cx, pair, rule));
+        let read = self.alone(rule, head, |cx, pair| statement(cx, pair, rule));
         let items = self.items(body);
         let mut kind = read?;
         match &mut kind {
@@ -34,21 +33,16 @@ impl Reader<'_> {
 
     /// The tokens before a block's braces and those between them.
     fn split(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
+        // The block is the last pair of braces: there may be a record before it, in an `each`'s list, say.
+        let kind = |index: usize| self.sigs[index].token.kind;
         let mut depth = 0_usize;
-        for index in tokens.clone() {
-            match self.sigs[index].token.kind {
-                TokenKind::OpenBrace if depth == 0 => {
-                    let close = self.closing(index, tokens.end);
-                    if close + 1 == tokens.end {
-                        return Some((tokens.start..index, index + 1..close));
-                    }
-                    // A record in an `each`'s list, say: the block is the last pair of braces.
-                    depth += 1;
-                }
-                kind if kind.opens() => depth += 1,
-                kind if kind.closes() => depth = depth.saturating_sub(1),
-                _ => {}
-            }
+        let open = tokens.clone().rev().find(|index| {
+            depth += usize::from(kind(*index).closes());
+            depth -= usize::from(kind(*index).opens() && depth > 0);
+            depth == 0
+        });
+        if let Some(open) = open.filter(|open| kind(*open) == TokenKind::OpenBrace) {
+            return Some((tokens.start..open, open + 1..tokens.end - 1));
         }
         let place = self.sigs[tokens.end - 1].token.span(self.file);
         let example = match rule {
@@ -56,28 +50,9 @@ impl Reader<'_> {
             Rule::group_statement => "`group general { action_type: string }`",
             _ => "`payload respond rank 9 { response: string not blank }`",
         };
-        self.parsed.diagnostics.push(
-            Diagnostic::new(Code::Unexpected, place, "expected `{` and rules in braces")
-                .help(format!("for example: {example}")),
-        );
+        let help = format!("for example: {example}");
+        self.parsed.diagnostics.push(unexpected(place, "expected `{` and rules in braces", help));
         None
-    }
-
-    /// The index of the token that closes the bracket at `open`.
-    fn closing(&self, open: usize, end: usize) -> usize {
-        let mut depth = 0_usize;
-        for index in open..end {
-            let kind = self.sigs[index].token.kind;
-            if kind.opens() {
-                depth += 1;
-            } else if kind.closes() {
-                depth -= 1;
-                if depth == 0 {
-                    return index;
-                }
-            }
-        }
-        end
     }
 
     fn items(&mut self, body: Range<usize>) -> Vec<Item> {
@@ -121,26 +96,21 @@ impl Reader<'_> {
         let end = self.sigs[tokens.end - 1].token.end;
         let span = Span { file: self.file, start: head.start, end };
         let (docs, _) = self.before(tokens.start);
-        let next_is_colon =
-            self.sigs.get(tokens.start + 1).is_some_and(|next| next.token.kind == TokenKind::Colon);
-        let kind = match head.text(self.text) {
-            _ if next_is_colon => self.alone(Rule::field_item, Rule::field_item, tokens, field),
-            "require" => {
-                self.alone(Rule::require_item, Rule::require_item, tokens, |cx, pair| rule(cx, pair, false))
-            }
-            "forbid" => {
-                self.alone(Rule::forbid_item, Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true))
-            }
-            "closed" => self.alone(Rule::closed_item, Rule::closed_item, tokens, closed),
-            "include" => self.alone(Rule::include_item, Rule::include_item, tokens, include),
-            "let" => self.alone(Rule::let_item, Rule::let_item, tokens, local),
+        let next = self.sigs.get(tokens.start + 1).map(|next| next.token.kind);
+        let word = if next == Some(TokenKind::Colon) { "" } else { head.text(self.text) };
+        let kind = match word {
+            "require" => self.alone(Rule::require_item, tokens, |cx, pair| rule(cx, pair, false)),
+            "forbid" => self.alone(Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true)),
+            "closed" => self.alone(Rule::closed_item, tokens, closed),
+            "include" => self.alone(Rule::include_item, tokens, include),
+            "let" => self.alone(Rule::let_item, tokens, local),
             "each" => {
                 let (head, body) = self.split(tokens, Rule::each_item)?;
-                let read = self.alone(Rule::each_item, Rule::each_item, head, each);
+                let read = self.alone(Rule::each_item, head, each);
                 let body = self.items(body);
                 read.map(|each| ItemKind::Each(EachItem { body, ..each }))
             }
-            _ => self.alone(Rule::field_item, Rule::field_item, tokens, field),
+            _ => self.alone(Rule::field_item, tokens, field),
         }?;
         Some(Item { kind, span, docs })
     }

@@ -4,11 +4,14 @@
 use super::Rule;
 use super::terminals::TERMINALS;
 
+/// The phrase for what is behind a statement's last token.
+pub(super) const END: &str = "the end of the statement";
+
 /// The phrase that people call a token or construct by; `None` for what is never expected as such.
 pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
     use Rule as R;
     Some(match rule {
-        R::EOI => "the end of the statement",
+        R::EOI => END,
         R::name => "a name",
         R::key => "a name",
         R::type_name => "a type",

@@ -1,26 +1,18 @@
 //! From the grammar's pairs to the syntax tree: the statements of request analysis.
 
-use super::context::{Built, Cx, Failed, child, children};
+use super::context::{Built, Cx, Failed, children};
 use super::{Pair, Rule, decide};
 use crate::span::Spanned;
 use crate::syntax::ast::{Entity, Expr, ExprKind, Intent, Lexicon, Literal, Weight};
 
-/// Reads an `intent_statement`.
 pub(super) fn intent(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Intent> {
     let name = cx.one(&pair, Rule::name, Cx::declared)?;
     let description = cx.optional(&pair, Rule::string, Cx::spanned_string)?;
-    let (mut keywords, mut examples) = (Vec::new(), Vec::new());
-    for pair in pair.into_inner() {
-        match pair.as_rule() {
-            Rule::keywords => keywords.push(words(cx, pair)?),
-            Rule::examples => examples.push(words(cx, pair)?),
-            _ => {}
-        }
-    }
+    let keywords = cx.all(&pair, Rule::keywords, words)?;
+    let examples = cx.all(&pair, Rule::examples, words)?;
     Ok(Intent { name, description, keywords, examples })
 }
 
-/// Reads an `entity_statement`.
 pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Entity> {
     let name = cx.one(&pair, Rule::name, Cx::declared)?;
     let patterns = match cx.optional(&pair, Rule::string, Cx::spanned_string)? {
@@ -33,7 +25,6 @@ pub(super) fn entity(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Entity> {
     Ok(Entity { name, patterns, ignoring_case })
 }
 
-/// Reads a `lexicon_statement`.
 pub(super) fn lexicon(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Lexicon> {
     let name = cx.one(&pair, Rule::name, Cx::declared)?;
     Ok(Lexicon { name, entries: cx.all(&pair, Rule::weight, weight)? })
@@ -41,17 +32,16 @@ pub(super) fn lexicon(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Lexicon> {
 
 fn weight(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Weight> {
     let word = cx.one(&pair, Rule::string, Cx::spanned_string)?;
-    let minus = children(&pair, Rule::minus).next().map(|minus| cx.span(&minus));
-    let number = cx.span(&child(&pair, Rule::number)?);
-    let value = match cx.number(number, minus.is_some())? {
+    let Spanned { node, span } = cx.signed(&pair)?;
+    let value = match node {
         Literal::Int(value) => value as f64,
         Literal::Float(value) => value,
         _ => return Err(Failed),
     };
-    Ok(Weight { word, weight: Spanned::new(value, minus.map_or(number, |minus| minus.to(number))) })
+    Ok(Weight { word, weight: Spanned::new(value, span) })
 }
 
 /// The list after `keywords` or `examples`.
-fn words(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
+pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     cx.one(&pair, Rule::words, decide::words)
 }

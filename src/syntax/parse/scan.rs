@@ -13,7 +13,6 @@ use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 /// Stray characters reported one by one; a file with more is probably not text.
 const MAX_STRAYS: usize = 50;
 
-/// Checks the characters of a file, token by token.
 pub(super) struct Characters<'d, 'a> {
     file: FileId,
     diagnostics: &'d mut Vec<Diagnostic>,
@@ -74,14 +73,12 @@ fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut V
     }
     if let Some((at, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
         let start = token.start as usize + at;
-        let place = if code == Code::BidiInString { "in a string" } else { "outside a string" };
+        let (place, help) = match code {
+            Code::BidiInString => ("in a string", format!("if it is meant, write `\\u{{{:X}}}`", c as u32)),
+            _ => ("outside a string", "remove it: what is shown is not what is read".to_owned()),
+        };
         let message =
             format!("the invisible character U+{:04X} {place} changes the order of the text", c as u32);
-        let help = if code == Code::BidiInString {
-            format!("if it is meant, write `\\u{{{:X}}}`", c as u32)
-        } else {
-            "remove it: what is shown is not what is read".to_owned()
-        };
         diagnostics
             .push(Diagnostic::new(code, Span::new(file, start, start + c.len_utf8()), message).help(help));
     }

@@ -27,7 +27,6 @@ pub(super) struct RawStatement {
 /// Brackets open at once; deeper ones are an error.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// Splits a file's significant tokens into statements.
 pub(super) fn split(
     file: FileId,
     text: &str,
@@ -290,22 +289,22 @@ impl<'a> Splitter<'a> {
             _ => "}",
         };
         let span = self.sigs[bracket].token.span(self.file);
-        let mut diagnostic =
-            Diagnostic::new(Code::UnclosedBracket, span, format!("`{opening}` is not closed"))
-                .here(format!("`{closing}` is missing"));
-        diagnostic = match other {
+        let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, format!("`{opening}` is not closed"))
+            .here(format!("`{closing}` is missing"));
+        self.diagnostics.push(match other {
             Some((index, words)) => diagnostic.label(self.sigs[index].token.span(self.file), words),
             None => diagnostic.help(format!("the file ends before its `{closing}`")),
-        };
-        self.diagnostics.push(diagnostic);
+        });
     }
 
     fn opened(&mut self, index: usize, at_base: bool) {
-        let is_table = |current: &Current| current.word.is_some_and(|word| word.text == "table");
+        let is_table = |current: &mut Current| current.word.is_some_and(|word| word.text == "table");
         let brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
-        if self.table.is_none() && at_base && brace && self.current.as_ref().is_some_and(is_table) {
-            let current = self.current.take();
-            let Some(current) = current else { return };
+        if self.table.is_none()
+            && at_base
+            && brace
+            && let Some(current) = self.current.take_if(is_table)
+        {
             self.table = Some(Table { head: current.until(index), indent: None, statements: Vec::new() });
             self.open.push(index);
             return;
@@ -340,11 +339,12 @@ impl<'a> Splitter<'a> {
                 }
             }
             _ => {
-                let known = self.current.as_ref().is_some_and(|current| current.damaged);
-                if let Some(current) = &mut self.current {
-                    current.damaged = true;
+                if self.current.is_none() {
+                    self.start(index, None);
                 }
-                if !known {
+                let known =
+                    self.current.as_mut().map(|current| std::mem::replace(&mut current.damaged, true));
+                if known != Some(true) {
                     let closing = self.text(index);
                     let span = self.sigs[index].token.span(self.file);
                     let message = format!("`{closing}` closes nothing");
@@ -352,12 +352,6 @@ impl<'a> Splitter<'a> {
                         Diagnostic::new(Code::UnmatchedBracket, span, message)
                             .help("remove it, or add its opening bracket"),
                     );
-                }
-                if self.current.is_none() {
-                    self.start(index, None);
-                    if let Some(current) = &mut self.current {
-                        current.damaged = true;
-                    }
                 }
             }
         }

@@ -5,7 +5,7 @@
 
 use super::terminals;
 use crate::syntax::lex::{self, Token, TokenKind};
-use crate::threads::finished;
+use crate::threads;
 
 /// A token that is neither white space nor comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,6 @@ impl Sig {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Stream {
     pub(super) sigs: Vec<Sig>,
-    /// The code of each.
     pub(super) codes: String,
     /// The tokens whose characters are to be checked: those that hold more than ASCII or belong to no statement.
     pub(super) suspicious: Vec<Token>,
@@ -48,13 +47,7 @@ pub(super) fn stream(text: &str, parts: usize) -> Stream {
     starts[0] = 0;
     starts.dedup();
     let until = |part: usize| starts.get(part + 1).copied().unwrap_or(text.len());
-    let parts = std::thread::scope(|scope| {
-        let part = |part: usize| Part::cut(text, starts[part], until(part));
-        let others: Vec<_> = (1..starts.len()).map(|other| scope.spawn(move || part(other))).collect();
-        let mut parts = vec![part(0)];
-        parts.extend(others.into_iter().map(|thread| finished(thread.join())));
-        parts
-    });
+    let parts = threads::each(0..starts.len(), |part| Part::cut(text, starts[part], until(part)));
     let mut parts = parts.into_iter().enumerate();
     let mut whole = parts.next().map(|(_, first)| first).unwrap_or_default();
     for (number, part) in parts {
@@ -72,7 +65,6 @@ struct Part {
     sigs: Vec<Sig>,
     codes: Vec<u8>,
     suspicious: Vec<Token>,
-    /// The end of the last token.
     end: usize,
 }
 
@@ -88,7 +80,7 @@ impl Part {
         let mut line_start = starts_line.then_some(from as u32);
         let mut before = None;
         let mut beyond_ascii = beyond_ascii(text, from);
-        for token in lex::tokens_from(text, from).take_while(|token| (token.start as usize) < until) {
+        for token in lex::tokens(text, from).take_while(|token| (token.start as usize) < until) {
             let is_ascii = token.end as usize <= beyond_ascii;
             if !is_ascii {
                 beyond_ascii = self::beyond_ascii(text, token.end as usize);

@@ -7,6 +7,9 @@
 //! are given out by class, in the order of [`Class`], so that "any name" or "any key" is a range of them.
 
 use crate::syntax::lex::{Token, TokenKind};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::sync::LazyLock;
 
 /// The classes of terminals, in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -298,51 +301,15 @@ static SYMBOLS: [u8; 128] = {
     symbols
 };
 
-/// Places in the index of words, some three for each word.
-const SLOTS: usize = 256;
-
-/// Every word with a code, by its row: each at the place of its hash or the next free one.
-static INDEX: [u8; SLOTS] = {
-    let mut index = [u8::MAX; SLOTS];
-    let mut row = 0;
-    while row < TERMINALS.len() {
-        let text = TERMINALS[row].text.as_bytes();
-        if !text.is_empty() && text[0].is_ascii_alphabetic() {
-            let mut slot = hash(text);
-            while index[slot] != u8::MAX {
-                slot = (slot + 1) % SLOTS;
-            }
-            index[slot] = row as u8;
-        }
-        row += 1;
-    }
-    index
-};
-
-/// By length, first, second and last letter, which tell nearly all words apart.
-const fn hash(text: &[u8]) -> usize {
-    let length = text.len();
-    if length == 0 {
-        return 0;
-    }
-    let second = text[if length > 1 { 1 } else { 0 }] as usize;
-    (length * 31 + text[0] as usize * 7 + second * 3 + text[length - 1] as usize) % SLOTS
-}
-
-fn row(text: &str) -> Option<usize> {
-    let mut slot = hash(text.as_bytes());
-    loop {
-        let row = usize::from(INDEX[slot]);
-        if TERMINALS.get(row)?.text == text {
-            return Some(row);
-        }
-        slot = (slot + 1) % SLOTS;
-    }
-}
+/// The row of every word with a meaning of its own.
+static WORDS: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
+    let rows = TERMINALS.iter().enumerate().map(|(row, terminal)| (terminal.text, row));
+    rows.filter(|(text, _)| text.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
+});
 
 /// The terminal of a word with a meaning of its own.
 pub(super) fn word(text: &str) -> Option<&'static Terminal> {
-    row(text).map(|row| &TERMINALS[row])
+    WORDS.get(text).map(|row| &TERMINALS[*row])
 }
 
 /// The words that start statements.
@@ -365,7 +332,11 @@ pub(super) fn code_of(token: Token, text: &str, before: Option<Token>) -> u8 {
     match token.kind {
         TokenKind::Word => {
             let marked = before.is_some_and(|at| at.kind == TokenKind::At && at.end == token.start);
-            if marked && text == "private" { PRIVATE } else { row(text).map_or(PLAIN_NAME, |row| CODES[row]) }
+            if marked && text == "private" {
+                PRIVATE
+            } else {
+                WORDS.get(text).map_or(PLAIN_NAME, |row| CODES[*row])
+            }
         }
         TokenKind::Quoted => QUOTED_NAME,
         TokenKind::Number => NUMBER,

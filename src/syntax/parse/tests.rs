@@ -19,12 +19,12 @@ fn findings(text: &str) -> Vec<(&'static str, String)> {
         let span = diagnostic.span().expect("a finding about a text has a place");
         (diagnostic.code.as_str(), text[span.range()].to_owned())
     };
-    parse(FILE, text).diagnostics.iter().map(describe).collect()
+    parse(Threads::All, FILE, text).diagnostics.iter().map(describe).collect()
 }
 
 /// Parses what must be without findings.
 fn clean(text: &str) -> Vec<Statement> {
-    let parsed = parse(FILE, text);
+    let parsed = parse(Threads::All, FILE, text);
     assert!(parsed.diagnostics.is_empty(), "{text}\n{:#?}", parsed.diagnostics);
     parsed.statements
 }

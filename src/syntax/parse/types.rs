@@ -18,7 +18,6 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Field> {
     })
 }
 
-/// Reads a type.
 pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
     let span = cx.span(&pair);
     let inner = pair.into_inner().next().ok_or(Failed)?;

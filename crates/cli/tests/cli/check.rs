@@ -48,13 +48,38 @@ fn places_in_other_files_are_shown_as_well() {
        ·     ╰── declared again
      3 │ route r when text == a -> h
        ╰────
-      help: rename one of them or remove it
-
-      ☞ first declared here
        ╭─[shared/lib.rules:1:5]
      1 │ let a = "x"
-       ·     ─
+       ·     ┬
+       ·     ╰── first declared here
        ╰────
+      help: rename one of them or remove it
+    "#);
+}
+
+#[test]
+fn the_primary_place_comes_first() {
+    let between = "\n".repeat(10_000);
+    let rules = format!("let a = \"x\"\r\n{between}let a = \"y\"\r\nroute r when text == a -> h\r\n");
+    let ran = Folder::with(rules).rulec(&["check", "a.rules"]).expect(1);
+    insta::assert_snapshot!(ran.out, @r#"
+    E0203
+
+      × the let `a` is declared twice
+           ╭─[a.rules:10002:5]
+     10001 │ 
+     10002 │ let a = "y"
+           ·     ┬
+           ·     ╰── declared again
+     10003 │ route r when text == a -> h
+           ╰────
+       ╭─[a.rules:1:5]
+     1 │ let a = "x"
+       ·     ┬
+       ·     ╰── first declared here
+     2 │ 
+       ╰────
+      help: rename one of them or remove it
     "#);
 }
 
@@ -67,7 +92,7 @@ fn what_a_terminal_cannot_show_is_pictured() {
        ╭─[a.rules:1:44]
      1 │ route 查订单    when text contains "订单"   and text > 3 -> h
        ·                                                 ──┬─ ─ ┬
-       ·                                                   │    ╰── int
+       ·                                                   │  │ ╰── int
        ·                                                   ╰── string
        ╰────
     "#);

@@ -3,6 +3,7 @@
 use super::{FILE, clean, findings};
 use crate::diag::Applicability;
 use crate::syntax::parse::parse;
+use crate::threads::Threads;
 use std::time::{Duration, Instant};
 
 /// One finding, or none where `expected` is empty.
@@ -12,7 +13,7 @@ fn check(text: &str, code: &str, place: &str) {
 
 /// The help for the first finding.
 fn help(text: &str) -> String {
-    parse(FILE, text).diagnostics[0].help.clone().unwrap_or_default()
+    parse(Threads::All, FILE, text).diagnostics[0].help.clone().unwrap_or_default()
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn one_run_reports_every_error() {
                 table t {\n  route f when x h\n  route good2 when true -> h\n  let g = 1\n}\nlet z = 10q";
     let codes: Vec<_> = findings(text).into_iter().map(|(code, _)| code).collect();
     assert_eq!(codes, ["E0110", "E0104", "E0103", "E0102", "E0101", "E0109", "E0101", "E0112", "E0108"]);
-    let parsed = parse(FILE, text);
+    let parsed = parse(Threads::All, FILE, text);
     // The slip `=` is read as meant, so that statement is there too; and the table keeps what is right.
     assert_eq!(parsed.statements.len(), 3);
     let broken: Vec<_> = parsed.broken.iter().map(|name| name.node.as_str()).collect();
@@ -201,7 +202,7 @@ fn helps_and_fixes_say_what_to_write() {
         ("let a = x is not missing", "let a = x is present"),
         ("// c\nlet a = 1", "# c\nlet a = 1"),
     ] {
-        let diagnostic = parse(FILE, text).diagnostics.remove(0);
+        let diagnostic = parse(Threads::All, FILE, text).diagnostics.remove(0);
         let fix = &diagnostic.fixes[0];
         assert_eq!(fix.applicability, Applicability::MachineApplicable, "{text}");
         let mut result = text.to_owned();
@@ -215,8 +216,11 @@ fn helps_and_fixes_say_what_to_write() {
 fn deep_nesting_is_refused_quickly() {
     let quickly = |text: String, code: &str| {
         let start = Instant::now();
-        let codes: Vec<_> =
-            parse(FILE, &text).diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
+        let codes: Vec<_> = parse(Threads::All, FILE, &text)
+            .diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.code.as_str())
+            .collect();
         let taken = start.elapsed();
         assert_eq!(codes, [code], "{}", &text[..40]);
         // Unoptimised code on a busy machine; the release build takes a tenth of it.

@@ -1,8 +1,9 @@
 //! Random and mutilated texts: no panic, no endless loop, every token lossless.
 
 use super::{FILE, SUPPORT};
-use crate::syntax::lex::{TokenKind, tokenize};
+use crate::syntax::lex::{self, TokenKind, tokens};
 use crate::syntax::parse::parse;
+use crate::threads::Threads;
 
 /// A small generator of its own (xorshift), so that a failure repeats.
 pub(super) struct Random(pub(super) u64);
@@ -116,7 +117,7 @@ pub(super) const SOUP: &[&str] = &[
 
 fn lossless(text: &str) {
     let mut at = 0;
-    for token in tokenize(text) {
+    for token in tokens(text, 0) {
         assert!(token.start == at && token.end > at, "{text:?}");
         at = token.end;
     }
@@ -125,7 +126,7 @@ fn lossless(text: &str) {
 
 fn survives(text: &str) {
     lossless(text);
-    let parsed = parse(FILE, text);
+    let parsed = parse(Threads::All, FILE, text);
     for diagnostic in &parsed.diagnostics {
         for label in &diagnostic.labels {
             assert!(text.get(label.span.range()).is_some(), "{text:?} {diagnostic:?}");
@@ -172,12 +173,12 @@ fn every_truncation_of_the_page() {
 fn one_wrong_token_harms_one_statement() {
     // Whatever a token in the middle of the page is replaced by, most other statements are there.
     let mut random = Random(7);
-    let whole = parse(FILE, SUPPORT).statements.len();
-    let tokens: Vec<_> = tokenize(SUPPORT).into_iter().filter(|token| !token.kind.is_trivia()).collect();
+    let whole = parse(Threads::All, FILE, SUPPORT).statements.len();
+    let tokens: Vec<_> = lex::tokens(SUPPORT, 0).filter(|token| !token.kind.is_trivia()).collect();
     for token in &tokens {
         let by = random.pick(&["", ")", "(", "=", "foo", "\"", "}"]);
         let text = format!("{}{by}{}", &SUPPORT[..token.start as usize], &SUPPORT[token.end as usize..]);
-        let left = parse(FILE, &text).statements.len();
+        let left = parse(Threads::All, FILE, &text).statements.len();
         assert!(left + 3 >= whole, "{left} of {whole} with {by:?} for {:?}", token.text(SUPPORT));
     }
 }
@@ -203,7 +204,7 @@ fn mutilated_rule_files() {
     assert!(files.len() > 20, "{}", files.len());
     for text in &files {
         survives(text);
-        let tokens: Vec<_> = tokenize(text).into_iter().filter(|token| !token.kind.is_trivia()).collect();
+        let tokens: Vec<_> = lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).collect();
         for _ in 0..if tokens.is_empty() { 0 } else { 20 } {
             let mut mutilated = text.clone();
             let (at, other) = (tokens[random.below(tokens.len())], tokens[random.below(tokens.len())]);
@@ -223,12 +224,12 @@ fn mutilated_rule_files() {
 fn comments_and_line_breaks_between_tokens_change_nothing() {
     let mut clean = 0;
     for text in rule_files() {
-        let statements = parse(FILE, &text);
+        let statements = parse(Threads::All, FILE, &text);
         if !statements.diagnostics.is_empty() {
             continue;
         }
         let mut spaced = String::new();
-        for token in tokenize(&text) {
+        for token in tokens(&text, 0) {
             let slice = token.text(&text);
             match token.kind {
                 TokenKind::White => spaced.push_str(&slice.repeat(3)),
@@ -236,7 +237,7 @@ fn comments_and_line_breaks_between_tokens_change_nothing() {
                 _ => spaced.push_str(slice),
             }
         }
-        let again = parse(FILE, &spaced);
+        let again = parse(Threads::All, FILE, &spaced);
         assert!(again.diagnostics.is_empty(), "{spaced}\n{:?}", again.diagnostics);
         assert_eq!(again.statements.len(), statements.statements.len(), "{spaced}");
         clean += 1;

@@ -6,6 +6,7 @@ use super::random::{Random, SOUP, rule_files};
 use crate::span::FileId;
 use crate::syntax::parse::stream::{self, Stream};
 use crate::syntax::parse::{Grammar, Pair, Rule, parse, splitter, statement_rule, terminals};
+use crate::threads::Threads;
 use pest::Parser;
 
 /// Statements of the frequent kinds, in every shape.
@@ -108,11 +109,11 @@ fn a_wrong_statement_among_many_harms_no_other() {
     let line =
         |n: usize| format!("route r{n} when ctx.a.b == {n} and text contains \"x\" -> h{n} {{ k: {n} }}\n");
     let text: String = (0..1500).map(line).collect();
-    let whole = parse(FileId(0), &text);
+    let whole = parse(Threads::All, FileId(0), &text);
     assert_eq!((whole.statements.len(), whole.diagnostics.len()), (1500, 0));
     for n in [0, 1, 170, 700, 1499] {
         let wrong = text.replace(&format!("r{n} when"), &format!("r{n} whn"));
-        let parsed = parse(FileId(0), &wrong);
+        let parsed = parse(Threads::All, FileId(0), &wrong);
         let place = parsed.diagnostics[0].span().expect("it has a place");
         assert_eq!((parsed.statements.len(), parsed.diagnostics.len()), (1499, 1));
         assert_eq!(&wrong[place.range()], "whn");
