@@ -37,6 +37,11 @@ pub enum Definition<'a> {
 }
 
 impl Definition<'_> {
+    /// True when it is used without arguments.
+    pub fn is_value(&self) -> bool {
+        matches!(self, Definition::Let { .. } | Definition::List { .. })
+    }
+
     /// The word authors write for it.
     pub fn keyword(&self) -> &'static str {
         match self {
@@ -93,6 +98,11 @@ impl<'a, T> Names<'a, T> {
     /// All symbols.
     pub fn iter(&self) -> impl Iterator<Item = &Symbol<'a, T>> {
         self.symbols.iter()
+    }
+
+    /// The names of all symbols.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.symbols.iter().map(|symbol| symbol.name.node.as_str())
     }
 
     /// True when there is none.

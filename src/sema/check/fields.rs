@@ -35,7 +35,7 @@ pub(super) struct Fields {
     done_inferring: bool,
     /// Undeclared names that were held against the definitions, so that each is once.
     looked_at: HashSet<Arc<str>>,
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     /// The slots by what they read.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
@@ -46,7 +46,8 @@ pub(super) struct Fields {
     pub(super) counted: Option<FieldUses>,
     /// The uses in the route at hand.
     route: Option<RouteUses>,
-    done: RouteUses,
+    /// The uses in the last route, where other rules are known.
+    pub(super) done: RouteUses,
     /// The field that the statement at hand brings along, though no `input` declares it.
     pub(super) implicit: Option<&'static str>,
 }
@@ -82,10 +83,6 @@ struct Inferred {
 }
 
 impl Fields {
-    pub(super) fn declare(&mut self, input: DeclaredInput) {
-        self.input = Some(Arc::new(input));
-    }
-
     /// True when types come from uses.
     pub(super) fn inferred(&self) -> bool {
         self.input.is_none()
@@ -103,11 +100,7 @@ impl Fields {
 
     /// True when an undeclared name is met for the first time.
     pub(super) fn first_look(&mut self, name: &str) -> bool {
-        let known = self.looked_at.contains(name);
-        if !known {
-            self.looked_at.insert(name.into());
-        }
-        !known
+        !self.looked_at.contains(name) && self.looked_at.insert(name.into())
     }
 
     /// The place of a declared field.
@@ -156,8 +149,8 @@ impl Fields {
 
     /// From here on, uses of fields are those of one route.
     pub(super) fn begin_route(&mut self) {
-        let wanted = self.input.is_none() && !self.done_inferring;
-        self.route = (wanted && (self.counted.is_some() || self.known.is_some())).then(RouteUses::default);
+        let wanted = self.narrows() && (self.counted.is_some() || self.known.is_some());
+        self.route = wanted.then(RouteUses::default);
     }
 
     /// The end of a route.
@@ -178,17 +171,8 @@ impl Fields {
         }
     }
 
-    /// The uses of fields in the last route, where other rules are known.
-    pub(super) fn take_route(&mut self) -> RouteUses {
-        std::mem::take(&mut self.done)
-    }
-
-    /// An undeclared field is read, at whatever kinds all uses leave over.
-    pub(super) fn read(&mut self, path: &[impl Name]) {
-        self.note(path, KindSet::ALL);
-    }
-
-    fn note(&mut self, path: &[impl Name], kinds: KindSet) {
+    /// Notes a use of an undeclared field that works for these kinds.
+    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
         if !self.narrows() {
             return;
         }
@@ -213,52 +197,30 @@ impl Fields {
                 .entry((&Names(path)).into())
                 .or_insert_with(|| Inferred { kinds: before, uses: Vec::new() }),
         };
+        let conflict = |message| {
+            Diagnostic::new(Code::ConflictingUses, span, message).here(format!("used here as {reason}"))
+        };
+        let words = |kinds| Ty::plain(kinds).with_article();
         let left = inferred.kinds.intersect(kinds);
-        if left.is_empty() {
-            let name = dotted(path);
-            let earlier = inferred.uses.iter().find(|(other, ..)| !other.overlaps(kinds));
-            let mut diagnostic = Diagnostic::new(
-                Code::ConflictingUses,
-                span,
-                format!(
-                    "`{name}` cannot be both {} and {}",
-                    Ty::plain(inferred.kinds).with_article(),
-                    Ty::plain(kinds).with_article()
-                ),
-            )
-            .here(format!("used here as {reason}"));
-            match earlier {
-                Some((_, place, earlier_reason)) => {
-                    diagnostic = diagnostic.label(*place, format!("used here as {earlier_reason}"));
-                }
-                None => {
-                    diagnostic = diagnostic
-                        .help(format!("`{name}` is a string unless an `input` block says otherwise"))
-                }
-            }
-            self.conflicts.push(diagnostic);
-            return;
-        }
         let known = self.known.as_ref().and_then(|known| known.kinds(path));
-        if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
-            let name = dotted(path);
-            let message = format!(
-                "the other rules read `{name}` as {}, and this works for {} only",
-                Ty::plain(known).with_article(),
-                Ty::plain(kinds).with_article()
-            );
-            self.conflicts.push(
-                Diagnostic::new(Code::ConflictingUses, span, message)
-                    .here(format!("used here as {reason}"))
-                    .help(format!(
-                        "declare `{name}` in an `input` block, or read it at a type: `{name} as …`"
-                    )),
-            );
-            return;
-        }
-        inferred.kinds = left;
-        if inferred.uses.len() < 8 {
-            inferred.uses.push((kinds, span, reason.clone()));
+        if left.is_empty() {
+            let (name, other, this) = (dotted(path), words(inferred.kinds), words(kinds));
+            let conflict = conflict(format!("`{name}` cannot be both {other} and {this}"));
+            let earlier = inferred.uses.iter().find(|(other, ..)| !other.overlaps(kinds));
+            self.conflicts.push(match earlier {
+                Some((_, place, reason)) => conflict.label(*place, format!("used here as {reason}")),
+                None => conflict.help(format!("`{name}` is a string unless an `input` block says otherwise")),
+            });
+        } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
+            let (name, other, this) = (dotted(path), words(known), words(kinds));
+            let message = format!("the other rules read `{name}` as {other}, and this works for {this} only");
+            let help = format!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`");
+            self.conflicts.push(conflict(message).help(help));
+        } else {
+            inferred.kinds = left;
+            if inferred.uses.len() < 8 {
+                inferred.uses.push((kinds, span, reason.clone()));
+            }
         }
     }
 
@@ -273,11 +235,6 @@ impl Fields {
         self.uses.get(&Names(path))?.uses.first().map(|(_, span, reason)| (*span, reason))
     }
 
-    /// The slot that reads a path at these kinds.
-    pub(super) fn slot(&mut self, path: &[impl Name], kinds: KindSet, private: bool) -> SlotId {
-        self.rooted_slot(None, path, kinds, private)
-    }
-
     /// The slot that reads a path from a binding, or from the message, at these kinds.
     pub(super) fn rooted_slot(
         &mut self,
@@ -287,22 +244,19 @@ impl Fields {
         private: bool,
     ) -> SlotId {
         let Fields { slots, slot_ids, hasher, .. } = self;
-        fn hash(hasher: &impl BuildHasher, root: Option<&Root>, path: &[impl Name], kinds: KindSet) -> u64 {
-            hasher.hash_one((root, path, kinds))
-        }
         let same = |id: &SlotId| {
             let slot = &slots[id.index()];
             slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
         };
-        let key = hash(hasher, root, path, kinds);
+        let key = hasher.hash_one((root, path, kinds));
         if let Some(id) = slot_ids.find(key, same) {
             return *id;
         }
         let id = SlotId(slots.len() as u32);
         slots.push(Slot { root: root.cloned(), path: (&Names(path)).into(), kinds, private });
         slot_ids.insert_unique(key, id, |id| {
-            let slot = &slots[id.index()];
-            hash(hasher, slot.root.as_ref(), &slot.path, slot.kinds)
+            let Slot { root, path, kinds, .. } = &slots[id.index()];
+            hasher.hash_one((root.as_ref(), path.as_slice(), kinds))
         });
         id
     }
@@ -316,10 +270,6 @@ impl Fields {
         self.looked_at.clear();
         self.slots.clear();
         self.slot_ids.clear();
-    }
-
-    pub(super) fn take_slots(&mut self) -> Vec<Slot> {
-        std::mem::take(&mut self.slots)
     }
 }
 

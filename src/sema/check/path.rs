@@ -1,32 +1,24 @@
 //! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
-use super::fields::{Lost, Reason};
+use super::fields::{Found, Lost, Reason};
 use super::read::{accepted, read};
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
 use crate::sema::hir::{Const, Expr, ExprKind, SlotId};
-use crate::sema::request::REQUEST;
-use crate::sema::resolve::Definition;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
-use crate::ty::{Inner, Kind, KindSet, Ty};
+use crate::ty::{Inner, Kind, KindSet, Record, Ty};
 use smallvec::SmallVec;
 
-/// The names of a way into the message, the last one first.
-pub(super) type Parts<'a> = SmallVec<[&'a str; 4]>;
+/// The names of a way into the message.
+pub(super) type Names<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
     /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
     pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
-        let parts = self.plain_parts(expr);
-        if let Some(known) = self.known_read(parts.as_ref(), expr.span) {
-            return Ok(known);
-        }
         if let Some(path) = self.constant_path(expr) {
-            let read = self.message_path(&path, expr.span)?;
-            self.remember_read(parts, &read);
-            return Ok(read);
+            return self.message_path(&path, expr.span);
         }
         match &expr.kind {
             ast::ExprKind::Field(base, name) => {
@@ -38,55 +30,6 @@ impl<'a> Checker<'a> {
                 self.index(base, index, expr.span)
             }
             _ => self.value(expr),
-        }
-    }
-
-    /// The names that lead to a field of the message, the last one first, when what is read there depends on
-    /// them alone.
-    pub(super) fn plain_parts(&self, expr: &'a ast::Expr) -> Option<Parts<'a>> {
-        if self.fields.narrows() || self.fields.implicit.is_some() || self.alias.is_some() {
-            return None;
-        }
-        let mut parts = Parts::new();
-        let mut at = expr;
-        loop {
-            match &at.kind {
-                ast::ExprKind::Field(base, name) => {
-                    parts.push(&name.node);
-                    at = base;
-                }
-                ast::ExprKind::Index(base, index) => match &index.kind {
-                    ast::ExprKind::Literal(Literal::String(key)) => {
-                        parts.push(key);
-                        at = base;
-                    }
-                    _ => return None,
-                },
-                ast::ExprKind::Name(name) => {
-                    parts.push(name);
-                    let other = name == REQUEST || self.is_bound(at.span, name);
-                    return (!other).then_some(parts);
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    fn is_bound(&self, span: Span, name: &str) -> bool {
-        self.scope.iter().any(|binding| *binding.name == *name)
-            || self.symbols.definition(span.file, name).is_some()
-    }
-
-    /// The type that was read there before.
-    pub(super) fn known_read(&self, parts: Option<&Parts<'a>>, span: Span) -> Option<Expr> {
-        let (slot, ty, optional) = self.reads.get(parts?)?;
-        Some(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span })
-    }
-
-    /// Keeps what is read there.
-    pub(super) fn remember_read(&mut self, parts: Option<Parts<'a>>, read: &Expr) {
-        if let (Some(parts), ExprKind::Slot(slot)) = (parts, &read.kind) {
-            self.reads.insert(parts, (*slot, read.ty.clone(), read.optional));
         }
     }
 
@@ -108,7 +51,8 @@ impl<'a> Checker<'a> {
                     _ => return None,
                 },
                 ast::ExprKind::Name(name) => {
-                    if self.is_bound(at.span, name) {
+                    let bound = self.scope.iter().any(|binding| *binding.name == **name);
+                    if bound || self.symbols.definition(at.span.file, name).is_some() {
                         return None;
                     }
                     let alias = self.alias.filter(|(written, _)| written == name);
@@ -122,11 +66,16 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn message_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
+    pub(super) fn message_path(&mut self, path: &Path<'a>, span: Span) -> Checked<Expr> {
         if self.is_request(path) {
             return self.request_path(path, span);
         }
         let names = path.names.as_slice();
+        // What is read there then depends on the names alone.
+        let lasting = !self.fields.narrows() && self.fields.implicit.is_none();
+        if let Some((slot, ty, optional)) = self.reads.get(names).filter(|_| lasting) {
+            return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
+        }
         let declared = self.fields.roots().is_some_and(|roots| roots.get(names[0]).is_some());
         if self.symbols.is_broken(names[0]) && !declared {
             return Err(Reported);
@@ -142,12 +91,16 @@ impl<'a> Checker<'a> {
         }
         match self.fields.find(names, span) {
             Ok(found) => {
-                self.fields.read(names);
+                self.fields.note(names, KindSet::ALL);
                 if names.len() == 1 && self.fields.inferred() {
                     self.warn_of_near_name(names[0], span);
                 }
-                let slot = self.fields.slot(names, found.ty.kinds, found.private);
-                Ok(Expr { kind: ExprKind::Slot(slot), ty: found.ty, optional: found.optional, span })
+                let Found { ty, optional, private } = found;
+                let slot = self.fields.rooted_slot(None, names, ty.kinds, private);
+                if lasting {
+                    self.reads.insert(path.names.clone(), (slot, ty.clone(), optional));
+                }
+                Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
             }
             Err(Lost::UnknownField { at: 0, record }) => {
                 self.unknown_root(names[0], path.places[0].0, &record)
@@ -160,10 +113,8 @@ impl<'a> Checker<'a> {
             Err(Lost::NoFields { at, ty }) => {
                 let parent = names[..at].join(".");
                 let message = format!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
-                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message);
-                if let Some(declared) = self.fields.declared_at(&names[..at]) {
-                    diagnostic = diagnostic.label(declared, "declared here");
-                }
+                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message)
+                    .declared(self.fields.declared_at(&names[..at]));
                 if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
                         Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
@@ -175,15 +126,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &crate::ty::Record) -> Checked<T> {
-        let definitions = self
-            .symbols
-            .definitions
-            .iter()
-            .filter(|symbol| self.symbols.sees(place.file, symbol.name.span))
-            .map(|symbol| symbol.name.node.as_str());
+    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &Record) -> Checked<T> {
+        let symbols = self.symbols;
+        let seen = symbols.definitions.iter().filter(|symbol| symbols.sees(place.file, symbol.name.span));
+        let definitions = seen.map(|symbol| symbol.name.node.as_str());
         let bound = self.scope.iter().map(|binding| &*binding.name);
-        let names = record.fields.iter().map(|field| &*field.name).chain(definitions).chain(bound);
+        let names = record.names().chain(definitions).chain(bound);
         let help = format!(
             "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
         );
@@ -196,21 +144,17 @@ impl<'a> Checker<'a> {
         &mut self,
         message: String,
         name: &str,
-        record: &crate::ty::Record,
+        record: &Record,
         declared: Option<Span>,
         (place, plain): (Span, bool),
     ) -> Checked<T> {
-        let mut diagnostic = Diagnostic::new(Code::UnknownField, place, message);
-        if let Some(declared) = declared {
-            diagnostic = diagnostic.label(declared, "declared here");
-        }
-        let names: Vec<&str> = record.fields.iter().map(|field| &*field.name).collect();
-        diagnostic = match nearest(name, names.iter().copied()) {
+        let diagnostic = Diagnostic::new(Code::UnknownField, place, message).declared(declared);
+        let names: Vec<&str> = record.names().collect();
+        self.report(match nearest(name, names.iter().copied()) {
             Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
             Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
             None => diagnostic.help(format!("its fields are {}", names.join(", "))),
-        };
-        self.report(diagnostic)
+        })
     }
 
     fn warn_of_near_name(&mut self, name: &str, span: Span) {
@@ -218,23 +162,17 @@ impl<'a> Checker<'a> {
         if !self.fields.first_look(name) {
             return;
         }
-        let near = nearest(
-            name,
-            self.symbols
-                .definitions
-                .iter()
-                .filter(|symbol| !matches!(symbol.node, Definition::Def { .. } | Definition::Extern { .. }))
-                .map(|symbol| symbol.name.node.as_str()),
-        );
+        let values = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
-        let (near, what) = match (word, near) {
-            (Some(word), _) => (word.to_owned(), "a word of the language"),
-            (None, Some(near)) => (near.to_owned(), "a definition"),
-            (None, None) => return,
+        let (near, what) = match word {
+            Some(word) => (Some(word), "a word of the language"),
+            None => (nearest(name, values.map(|symbol| symbol.name.node.as_str())), "a definition"),
         };
-        let message = format!("`{name}` is read from the message, and `{near}` is {what}");
-        self.diagnostics
-            .push(Diagnostic::new(Code::LooksLikeName, span, message).did_you_mean(span, Some(&near)));
+        if let Some(near) = near {
+            let message = format!("`{name}` is read from the message, and `{near}` is {what}");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+            self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
+        }
     }
 
     /// A field of a value that is no message path: an element's, say.
@@ -252,9 +190,7 @@ impl<'a> Checker<'a> {
             Inner::Unknown if base.ty.kinds.overlaps(KindSet::DICT) => (Ty::ANY, true),
             _ => {
                 let message = format!("{} has no field `{}`", base.ty.with_article(), name.node);
-                let diagnostic = Diagnostic::new(Code::UnknownField, span, message).here("");
-                let diagnostic = self.with_origin(diagnostic, &base);
-                return self.report(diagnostic);
+                return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
         self.constrain(&base, KindSet::DICT, &Reason::Fixed("a record, since a field of it is read"));
@@ -297,8 +233,7 @@ impl<'a> Checker<'a> {
                 let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
                     .label(index.span, index.ty.to_string())
                     .help("a list is indexed by an int, a dict by a string");
-                let diagnostic = self.with_origin(diagnostic, &base);
-                return self.report(diagnostic);
+                return self.report_type(diagnostic, &base);
             }
         };
         self.constrain(&base, container, &Reason::Fixed("something that is indexed"));
@@ -327,47 +262,42 @@ impl<'a> Checker<'a> {
         let wanted = self.ty(ty)?;
         let undeclared =
             self.constant_path(operand).filter(|path| self.fields.inferred() && !self.is_request(path));
+        let typed = |value: Expr, ty: Ty| Expr {
+            kind: ExprKind::Read(Box::new(value), ty.kinds),
+            ty,
+            optional: true,
+            span,
+        };
         if let Some(path) = undeclared {
             // Finding the path notes that what is above it is a record.
             let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
-            let slot = self.fields.slot(&path.names, wanted.kinds, private);
+            let slot = self.fields.rooted_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
             // Inside the read, the slot is out of reach for what other uses narrow.
-            return Ok(Expr {
-                kind: ExprKind::Read(Box::new(value), wanted.kinds),
-                ty: wanted,
-                optional: true,
-                span,
-            });
+            return Ok(typed(value, wanted));
         }
         let value = self.value(operand)?;
-        let readable = accepted(wanted.kinds).union(if wanted.kinds.has(Kind::DateTime) {
-            KindSet::STRING
-        } else {
-            KindSet::EMPTY
-        });
+        let mut readable = accepted(wanted.kinds);
+        if wanted.kinds.has(Kind::DateTime) {
+            readable = readable.union(KindSet::STRING);
+        }
         if !value.ty.kinds.overlaps(readable) {
             let message = format!("{} can never be read as {wanted}", value.ty.with_article());
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message).label(ty.span, "this type");
-            let diagnostic = self.with_origin(diagnostic, &value);
-            return self.report(diagnostic);
+            return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
-            // One slot that reads at the wanted type, rather than a read of a read.
+            // One slot that reads at the wanted type, rather than a read of a read. What a payload declares
+            // may be looked at as what it is instead.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
-                    || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME) =>
+                    || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
+                    || self.fields.path(id).root.is_some() =>
             {
                 self.read_anew(id, wanted, &value, span)
             }
-            // What a payload declares may be looked at as what it is instead.
-            ExprKind::Slot(id) if self.fields.path(id).root.is_some() => {
-                self.read_anew(id, wanted, &value, span)
-            }
             _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
-            _ => {
-                Expr { kind: ExprKind::Read(Box::new(value), wanted.kinds), ty: wanted, optional: true, span }
-            }
+            _ => typed(value, wanted),
         })
     }
 }
@@ -375,7 +305,7 @@ impl<'a> Checker<'a> {
 /// A way into the message: each part's name, and where it stands with whether it is a plain name.
 #[derive(Default)]
 pub(super) struct Path<'p> {
-    names: SmallVec<[&'p str; 4]>,
+    names: Names<'p>,
     places: SmallVec<[(Span, bool); 4]>,
 }
 

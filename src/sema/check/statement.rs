@@ -2,14 +2,13 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, TableId, TableKind};
+use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, Part, ROUTES, RuleId, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use crate::ty::Record;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
@@ -20,11 +19,9 @@ impl<'a> Checker<'a> {
         for symbol in symbols.tables.iter() {
             if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
                 let message = format!("a table cannot be named `{}`", symbol.name.node);
-                self.diagnostics.push(
-                    Diagnostic::new(Code::ReservedTableName, symbol.name.span, message).help(
-                        "`routes` is the entry that holds the routes outside any table; choose another name",
-                    ),
-                );
+                let help =
+                    "`routes` is the entry that holds the routes outside any table; choose another name";
+                self.emit(Code::ReservedTableName, symbol.name.span, message, help);
             }
             let name = symbol.name;
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
@@ -56,10 +53,8 @@ impl<'a> Checker<'a> {
                     }
                     if route.name.node == "default" || route.name.node == "none" {
                         let message = format!("a route cannot be named `{}`", route.name.node);
-                        self.diagnostics.push(
-                            Diagnostic::new(Code::ReservedTableName, route.name.span, message)
-                                .help("decisions and tests use the word for their own; choose another name"),
-                        );
+                        let help = "decisions and tests use the word for their own; choose another name";
+                        self.emit(Code::ReservedTableName, route.name.span, message, help);
                     }
                     match self.route(route, statement, table) {
                         Ok(route) => {
@@ -103,7 +98,7 @@ impl<'a> Checker<'a> {
         let outcome = self.target(&route.target);
         self.fields.end_route();
         let (condition, outcome) = (condition?, outcome?);
-        self.measured_cond(&condition, route.condition.span)?;
+        self.measured(Part::Cond(&condition), route.condition.span)?;
         Ok(hir::Rule {
             name: route.name.node.as_str().into(),
             table,
@@ -126,7 +121,7 @@ impl<'a> Checker<'a> {
                 match known {
                     Some(id) => Ok(Outcome::Goto(id)),
                     None => {
-                        let names = self.symbols.tables.iter().map(|symbol| symbol.name.node.as_str());
+                        let names = self.symbols.tables.names();
                         let message = format!("there is no table `{}`", table.node);
                         let help = format!("declare it: `table {} {{ … }}`", table.node);
                         self.unknown(Code::UnknownTable, table, message, names, help)
@@ -138,7 +133,7 @@ impl<'a> Checker<'a> {
                 let args = self.handler_args(name, args, params.as_ref());
                 let metadata = match metadata.as_slice() {
                     [] => Ok(self.no_metadata.clone()),
-                    entries => self.metadata(entries).map(Arc::new),
+                    entries => self.constant_map(entries).map(Arc::new),
                 };
                 let name =
                     self.handler_names.get_or_insert_with(name.node.as_str(), |name| name.into()).clone();
@@ -169,13 +164,9 @@ impl<'a> Checker<'a> {
         params: Option<&(Record, Span)>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
-        let mut result = Ok(());
-        for (at, (name, value)) in written.iter().enumerate() {
-            if let Some((first, _)) = written[..at].iter().find(|(other, _)| other.node == name.node) {
-                self.diagnostics.push(duplicate("argument", &name.node, first.span, name.span));
-                result = Err(Reported);
-                continue;
-            }
+        let once = self.each_once("argument", written, |(name, _)| name);
+        let mut result = if once.len() == written.len() { Ok(()) } else { Err(Reported) };
+        for (name, value) in once {
             match self.handler_arg(handler, name, value, params) {
                 Ok(arg) => args.push(arg),
                 Err(Reported) => result = Err(Reported),
@@ -185,14 +176,12 @@ impl<'a> Checker<'a> {
         if let (Some((params, declared)), Ok(())) = (params, &result) {
             for param in params.fields.iter().filter(|param| !param.optional) {
                 if !written.iter().any(|(name, _)| *name.node == *param.name) {
-                    let message = format!("`{}` needs the argument `{}`", handler.node, param.name);
+                    let (name, ty) = (&param.name, &param.ty);
+                    let message = format!("`{}` needs the argument `{name}`", handler.node);
                     self.diagnostics.push(
                         Diagnostic::new(Code::MissingArgument, handler.span, message)
                             .label(*declared, "declared here")
-                            .help(format!(
-                                "add `{}: …`, or declare it optional: `{}?: {}`",
-                                param.name, param.name, param.ty
-                            )),
+                            .help(format!("add `{name}: …`, or declare it optional: `{name}?: {ty}`")),
                     );
                     result = Err(Reported);
                 }
@@ -214,7 +203,7 @@ impl<'a> Checker<'a> {
             return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
         };
         let Some(param) = params.get(&name.node) else {
-            let names: Vec<&str> = params.fields.iter().map(|param| &*param.name).collect();
+            let names: Vec<&str> = params.names().collect();
             let message = format!("`{}` has no argument `{}`", handler.node, name.node);
             let diagnostic =
                 Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, "declared here");
@@ -234,23 +223,10 @@ impl<'a> Checker<'a> {
                     "say with `??` what to give in that case, or declare the argument optional: `{}?: {}`",
                     param.name, param.ty
                 ));
-            let diagnostic = self.with_origin(diagnostic, &value);
-            return self.report(diagnostic);
+            return self.report_type(diagnostic, &value);
         }
         let value = self.computed(value);
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
-    }
-
-    fn metadata(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
-        let mut metadata = Map::new();
-        for (at, (name, value)) in entries.iter().enumerate() {
-            if let Some((first, _)) = entries[..at].iter().find(|(other, _)| other.node == name.node) {
-                return self.report(duplicate("key", &name.node, first.span, name.span));
-            }
-            let value = self.constant_json(value)?;
-            metadata.insert(name.node.clone(), value);
-        }
-        Ok(metadata)
     }
 
     /// Jumps must end, and not too deep.
@@ -308,10 +284,7 @@ impl<'a> Checker<'a> {
                 let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
                 if let Some(place) = places.get(&(at, to)) {
                     let message = format!("jumps lead through more than {MAX_JUMPS} tables");
-                    self.diagnostics.push(
-                        Diagnostic::new(Code::JumpsTooDeep, *place, message)
-                            .help("let tables jump to their goal directly"),
-                    );
+                    self.emit(Code::JumpsTooDeep, *place, message, "let tables jump to their goal directly");
                 }
             }
         }

@@ -20,26 +20,22 @@ impl<'a> Checker<'a> {
             (Some(Step::Key(prefix)), None) => {
                 Ok(Place { root: place.root, steps, dotted: Some(Dotted { prefix, steps: Vec::new() }) })
             }
-            _ => self.report(
-                Diagnostic::new(Code::NotAPlace, written.path.span, "a `dotted` place ends in a plain key")
-                    .help("the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\""),
+            _ => self.fail(
+                Code::NotAPlace,
+                written.path.span,
+                "a `dotted` place ends in a plain key",
+                "the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\"",
             ),
         }
     }
 
     fn no_place(&mut self, span: Span) -> Checked<Place> {
-        if self.diagnostics.last().is_some_and(|diagnostic| {
-            diagnostic.is_error()
-                && diagnostic.span().is_some_and(|place| {
-                    place.file == span.file && span.start <= place.start && place.end <= span.end
-                })
-        }) {
+        let last = self.diagnostics.last().filter(|diagnostic| diagnostic.is_error());
+        if last.and_then(Diagnostic::span).is_some_and(|place| span.contains(place)) {
             return Err(Reported);
         }
-        self.report(
-            Diagnostic::new(Code::NotAPlace, span, "this is no place in the judged object")
-                .help("a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`"),
-        )
+        let help = "a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`";
+        self.fail(Code::NotAPlace, span, "this is no place in the judged object", help)
     }
 
     /// The place of an expression's value, when it is a path in the judged object.

@@ -117,11 +117,10 @@ impl<'a> Checker<'a> {
         };
         if !group.params.is_empty() {
             let message = format!("the group `{}` has parameters and is no type", group.name.node);
-            return self.report(
-                Diagnostic::new(Code::GroupParameters, ty.span, message)
-                    .label(group.name.span, "declared here")
-                    .help(format!("include it: `include {}(…)`", group.name.node)),
-            );
+            let diagnostic = Diagnostic::new(Code::GroupParameters, ty.span, message)
+                .label(group.name.span, "declared here")
+                .help(format!("include it: `include {}(…)`", group.name.node));
+            return self.report(diagnostic);
         }
         let name: Arc<str> = group.name.node.as_str().into();
         let object = if groups.contains(&name) {
