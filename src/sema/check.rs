@@ -25,7 +25,7 @@ mod uses;
 pub(crate) use pattern::regex_too_large;
 pub(crate) use uses::{FieldUses, RouteUses};
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Label};
 use crate::loader::Loaded;
 use crate::ops::Case;
 use crate::sema::hir::{self, Program, Term};
@@ -33,7 +33,7 @@ use crate::sema::resolve::{Definition, Symbols, duplicate};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Statement, StatementKind};
 use crate::text::Form;
-use crate::ty::{Record, Ty};
+use crate::ty::Ty;
 use fields::Fields;
 use hashbrown::{HashMap, HashSet};
 use serde_json::{Map, Value as Json};
@@ -86,26 +86,17 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     let (declared, input) = (std::mem::take(&mut checker.diagnostics), checker.program.clone());
     if checker.fields.inferred() {
         checker.pass(&order);
-        checker.fields.end_inference(&mut checker.diagnostics);
-        checker.diagnostics.retain(|diagnostic| diagnostic.code == Code::ConflictingUses);
-        let conflicts = std::mem::take(&mut checker.diagnostics);
         let patterns = std::mem::take(&mut checker.program.patterns);
         checker.program = Program { patterns, ..input };
         checker.forget_pass();
-        checker.pass(&order);
-        // A contradiction was reported with both of its uses; what follows from it was not meant.
-        checker.diagnostics.retain(|diagnostic| {
-            !conflicts.iter().any(|conflict| {
-                conflict
-                    .labels
-                    .iter()
-                    .any(|label| diagnostic.labels.iter().any(|other| other.span == label.span))
-            })
-        });
-        checker.diagnostics.extend(conflicts);
-    } else {
-        checker.pass(&order);
     }
+    checker.pass(&order);
+    // A contradiction is reported with both of its uses; what follows from it was not meant.
+    let conflicts = std::mem::take(&mut checker.fields.conflicts);
+    let conflicting = || conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
+    let follows = |label: &Label| conflicting().any(|span| span == label.span);
+    checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
+    checker.diagnostics.extend(conflicts);
     checker.diagnostics.splice(0..0, declared);
     checker.unused();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
@@ -139,7 +130,6 @@ const MAX_NODES: u64 = 100_000;
 /// The most levels one expanded condition may have: evaluators walk it recursively.
 const MAX_DEPTH: u32 = 256;
 
-/// A file's settings.
 #[derive(Clone, Copy)]
 struct Settings {
     case: Case,
@@ -161,6 +151,8 @@ struct Checker<'a> {
     vars: u32,
     /// Routes with a fault in them, which tests may still expect.
     failed_routes: HashSet<&'a str>,
+    /// The jumps from table to table, by their numbers.
+    jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Inside a choice: operands of different types are a warning, since the condition can be used
     /// and never holds.
@@ -212,6 +204,7 @@ impl<'a> Checker<'a> {
             scope: Vec::new(),
             vars: 0,
             failed_routes: HashSet::new(),
+            jumps: Vec::new(),
             let_measures: Vec::new(),
             lenient: false,
             alias: None,
@@ -302,7 +295,8 @@ impl<'a> Checker<'a> {
         self.let_measures.clear();
         self.analysed = request::Analysed::default();
         self.reads.clear();
-        self.fields.forget_slots();
+        self.diagnostics.clear();
+        self.fields.end_inference();
     }
 
     /// Checks every definition, route, default and test once.
@@ -424,10 +418,9 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The declared input, and where each of its fields is declared.
-#[derive(Default)]
+/// The type of the declared input, and where each of its fields is declared.
 pub(crate) struct DeclaredInput {
-    record: Record,
+    ty: Ty,
     places: types::Places,
 }
 
@@ -437,12 +430,17 @@ pub struct Allows(Vec<(ast::Allow, Span)>);
 impl Allows {
     /// Collects them.
     pub fn of(loaded: &Loaded) -> Allows {
-        let statements = loaded.units.iter().flat_map(|unit| with_inner(&unit.statements));
-        Allows(
-            statements
-                .flat_map(|statement| statement.allows.iter().map(|allow| (allow.clone(), statement.span)))
-                .collect(),
-        )
+        let mut allows = Vec::new();
+        for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
+            let inner = match &outer.kind {
+                StatementKind::Table { statements, .. } => statements.as_slice(),
+                _ => &[],
+            };
+            for statement in std::iter::once(outer).chain(inner) {
+                allows.extend(statement.allows.iter().map(|allow| (allow.clone(), statement.span)));
+            }
+        }
+        Allows(allows)
     }
 
     /// Applies them: silences what they name, and warns of those that silence nothing.
@@ -466,14 +464,4 @@ impl Allows {
         }
         diagnostics.extend(unused);
     }
-}
-
-fn with_inner(statements: &[Statement]) -> impl Iterator<Item = &Statement> {
-    statements.iter().flat_map(|statement| {
-        let inner: &[Statement] = match &statement.kind {
-            StatementKind::Table { statements, .. } => statements,
-            _ => &[],
-        };
-        std::iter::once(statement).chain(inner)
-    })
 }

@@ -22,11 +22,11 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Record(entries) => self.constant_map(entries).map(Json::Object),
             _ => {
                 let value = self.value(expr)?;
-                let Some(Const::Json(json)) = value.as_const() else {
+                let Some(json) = as_json(&value) else {
                     let help = "metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`";
                     return self.fail(Code::ConstantWanted, expr.span, "a constant is wanted here", help);
                 };
-                Ok((**json).clone())
+                Ok(json.clone())
             }
         }
     }
@@ -45,12 +45,10 @@ impl<'a> Checker<'a> {
         }
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         match parse_datetime(text) {
-            Some(at) => Ok(Expr {
-                kind: ExprKind::Const(Const::DateTime(at)),
-                ty: Ty::DATETIME,
-                optional: false,
-                span: expr.span,
-            }),
+            Some(at) => {
+                let kind = ExprKind::Const(Const::DateTime(at));
+                Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span })
+            }
             None if wanted == KindSet::DATETIME => {
                 let message = format!("\"{text}\" is not a date and time");
                 let help = "write RFC 3339, such as \"2026-11-22T09:30:00+08:00\"";
@@ -58,6 +56,14 @@ impl<'a> Checker<'a> {
             }
             None => Ok(expr),
         }
+    }
+}
+
+/// The JSON of a constant; a time has none.
+pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
+    match expr.as_const()? {
+        Const::Json(json) => Some(json),
+        Const::DateTime(_) => None,
     }
 }
 
@@ -90,13 +96,7 @@ fn joined(mut types: impl Iterator<Item = Ty>) -> Ty {
 /// A list of values: a constant when all of them are.
 pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
     let ty = Ty::list(joined(elements.iter().map(|element| element.ty.clone())));
-    let constants: Option<Vec<Json>> = elements
-        .iter()
-        .map(|element| match element.as_const() {
-            Some(Const::Json(json)) => Some((**json).clone()),
-            _ => None,
-        })
-        .collect();
+    let constants: Option<Vec<Json>> = elements.iter().map(|element| as_json(element).cloned()).collect();
     let kind = match constants {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
         None => ExprKind::List(elements),

@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part, Predicate,
-    Question, Rule, RuleId, STEPS, Table, TableId, TableKind, ValueId,
+    Question, Rule, RuleId, STEPS, Table, TableId, TableKind,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
@@ -38,7 +38,6 @@ impl<'a> Checker<'a> {
         self.push_table(kind, name, Some(span), docs)
     }
 
-    /// Adds a table without rules.
     pub(super) fn push_table(
         &mut self,
         kind: TableKind,
@@ -52,7 +51,6 @@ impl<'a> Checker<'a> {
         id
     }
 
-    /// Adds a rule at the end of a table.
     pub(super) fn add_rule(
         &mut self,
         table: TableId,
@@ -117,7 +115,7 @@ impl<'a> Checker<'a> {
                 let place = first.span.to(last.span);
                 return self.fail(Code::BranchForm, place, "a default branch has no conditions", help);
             }
-            return Ok(Some((Cond { kind: CondKind::Const(true), span: branch.span }, true)));
+            return Ok(Some((always(branch.span), true)));
         }
         if conditions.is_empty() {
             let message = format!("the branch `{}` has no condition and is never chosen", branch.id.node);
@@ -200,14 +198,13 @@ impl<'a> Checker<'a> {
         let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
         self.alias = Some((router.param.node.as_str(), OUTPUT));
         self.fields.implicit = Some(OUTPUT);
-        let next = self.next_nodes(name.span);
+        let slot = self.fields.rooted_slot(None, &[NEXT], KindSet::LIST, false);
+        let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
+        let next = self.computed(Expr { kind, ty, optional: true, span: name.span });
         for (at, case) in router.cases.iter().enumerate() {
             let condition = match &case.condition {
-                Some(condition) => self.cond(condition).and_then(|cond| {
-                    self.measured(Part::Cond(&cond), condition.span)?;
-                    Ok(cond)
-                }),
-                None => Ok(Cond { kind: CondKind::Const(true), span: case.span }),
+                Some(condition) => self.whole_cond(condition),
+                None => Ok(always(case.span)),
             };
             let destinations: Checked<Vec<Destination>> = case
                 .destinations
@@ -215,28 +212,20 @@ impl<'a> Checker<'a> {
                 .map(|destination| self.destination(destination, &router.param))
                 .collect();
             if let (Ok(condition), Ok(destinations)) = (condition, destinations) {
-                let rule = if case.condition.is_some() {
-                    format!("when {}", at + 1)
-                } else {
-                    "otherwise".to_owned()
+                let rule = match case.condition {
+                    Some(_) => format!("when {}", at + 1),
+                    None => "otherwise".to_owned(),
                 };
                 let outcome = Outcome::Next { destinations, next, loopback: case.loopback.is_some() };
                 self.add_rule(table, rule, condition, outcome, case.span);
             }
         }
         if router.cases.iter().all(|case| case.condition.is_some()) {
-            let condition = Cond { kind: CondKind::Const(true), span: name.span };
             let outcome = Outcome::Next { destinations: vec![Destination::All], next, loopback: false };
-            self.add_rule(table, "otherwise", condition, outcome, name.span);
+            self.add_rule(table, "otherwise", always(name.span), outcome, name.span);
         }
         self.alias = None;
         self.fields.implicit = None;
-    }
-
-    /// The message's field that holds the ids of the next nodes.
-    fn next_nodes(&mut self, span: Span) -> ValueId {
-        let slot = self.fields.rooted_slot(None, &[NEXT], KindSet::LIST, false);
-        self.computed(Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::STRING), optional: true, span })
     }
 
     fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
@@ -274,6 +263,11 @@ impl<'a> Checker<'a> {
             _ => wrong(self, "this is no next node"),
         }
     }
+}
+
+/// A condition that always holds.
+pub(super) fn always(span: Span) -> Cond {
+    Cond { kind: CondKind::Const(true), span }
 }
 
 /// The test that a condition can be used: every value it reads is present. What a presence test or `??`

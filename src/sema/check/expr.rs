@@ -1,15 +1,13 @@
 //! Expressions: names, paths into the message, literals, logic and quantifiers.
 
-use super::constant::{constant, list, literal_json, nested_size};
+use super::constant::{as_json, constant, list, literal_json, nested_size};
 use super::fields::Reason;
 use super::names::is_text;
 use super::path::Path;
 use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
-use crate::sema::hir::{
-    self, Cond, CondKind, Const, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId,
-};
+use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId};
 use crate::span::Span;
 use crate::syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};
 use crate::ty::{KindSet, Ty};
@@ -80,12 +78,10 @@ impl<'a> Checker<'a> {
 
     /// A constant, unless constants inside constants made it too large.
     fn sized(&mut self, expr: Expr) -> Checked<Expr> {
-        match expr.as_const() {
-            Some(Const::Json(json)) if nested_size(json, MAX_NODES) > MAX_NODES => {
-                self.too_large(expr.span, true)
-            }
-            _ => Ok(expr),
+        if as_json(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
+            return self.too_large(expr.span, true);
         }
+        Ok(expr)
     }
 
     /// An expression that must be a condition.
@@ -100,10 +96,8 @@ impl<'a> Checker<'a> {
             Term::Expr(value) => value,
         };
         let span = value.span;
-        if let ExprKind::Const(Const::Json(json)) = &value.kind
-            && let Json::Bool(known) = **json
-        {
-            return Ok(Cond { kind: CondKind::Const(known), span });
+        if let Some(Json::Bool(known)) = as_json(&value) {
+            return Ok(Cond { kind: CondKind::Const(*known), span });
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
             let message = format!("a condition is wanted here, and this is {}", value.ty.with_article());
@@ -125,6 +119,13 @@ impl<'a> Checker<'a> {
         }
         self.constrain(&value, KindSet::BOOL, &Reason::Fixed("a condition"));
         Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
+    }
+
+    /// A condition that is asked as a whole, which must not be too large.
+    pub(super) fn whole_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
+        let cond = self.cond(expr)?;
+        self.measured(Part::Cond(&cond), expr.span)?;
+        Ok(cond)
     }
 
     /// Every part is looked at, so that one run reports the faults of all.
@@ -214,10 +215,8 @@ impl<'a> Checker<'a> {
         }
         self.constrain(&list, KindSet::LIST, &Reason::Fixed("a list, since its elements are looked at"));
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
-        let id = VarId(self.vars);
-        self.vars += 1;
-        let bound = Var { id, name: var.node.as_str().into(), kinds: element.kinds };
-        let expr = Expr { kind: ExprKind::Var(id), ty: element, optional: false, span: var.span };
+        let bound = self.new_var(&var.node, element.kinds);
+        let expr = Expr { kind: ExprKind::Var(bound.id), ty: element, optional: false, span: var.span };
         self.scope.push(Binding::new(&var.node, expr, var.span));
         let body = self.cond(body);
         self.scope.pop();
@@ -233,6 +232,12 @@ impl<'a> Checker<'a> {
                 Term::Cond(Cond { kind: CondKind::Quantifier { all, list, var: bound, body }, span })
             }
         })
+    }
+
+    pub(super) fn new_var(&mut self, name: &str, kinds: KindSet) -> Var {
+        let id = VarId(self.vars);
+        self.vars += 1;
+        Var { id, name: name.into(), kinds }
     }
 
     /// Lets a use narrow the undeclared field an expression reads.

@@ -7,13 +7,12 @@ use super::{DeclaredInput, Known};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
-use crate::ty::{Inner, KindSet, Record, Ty};
+use crate::ty::{Field, Inner, KindSet, Record, Ty};
 use hashbrown::{HashMap, HashSet, HashTable};
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// A field as found by its path.
 pub(super) struct Found {
     pub ty: Ty,
     pub optional: bool,
@@ -23,7 +22,7 @@ pub(super) struct Found {
 /// The reason why a path leads nowhere.
 pub(super) enum Lost {
     /// The path's part at this index is no field of the record before it.
-    UnknownField { at: usize, record: Record },
+    UnknownField { at: usize, record: Arc<Record> },
     /// The path's part before this index has a type without fields.
     NoFields { at: usize, ty: Ty },
 }
@@ -39,7 +38,7 @@ pub(super) struct Fields {
     /// The slots by what they read.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
-    conflicts: Vec<Diagnostic>,
+    pub(super) conflicts: Vec<Diagnostic>,
     /// The uses of the fields in other rules, which are not checked now.
     pub(super) known: Option<Arc<FieldUses>>,
     /// The uses of each field by type and statement, where they are wanted.
@@ -56,11 +55,13 @@ pub(super) struct Fields {
 #[derive(Clone)]
 pub(super) enum Reason {
     Fixed(&'static str),
-    /// A side of an operator.
     Side(KindSet, &'static str, &'static str),
     Operand(KindSet, &'static str),
-    /// An argument of a function.
     Argument(Ty, Arc<str>, Arc<str>),
+}
+
+impl Reason {
+    pub(super) const HAS_FIELD: Reason = Reason::Fixed("a record, since a field of it is read");
 }
 
 impl fmt::Display for Reason {
@@ -95,7 +96,7 @@ impl Fields {
 
     /// The names a message's fields may have, when they are declared.
     pub(super) fn roots(&self) -> Option<&Record> {
-        self.input.as_ref().map(|input| &input.record)
+        self.input.as_ref()?.ty.fields()
     }
 
     /// True when an undeclared name is met for the first time.
@@ -103,15 +104,13 @@ impl Fields {
         !self.looked_at.contains(name) && self.looked_at.insert(name.into())
     }
 
-    /// The place of a declared field.
     pub(super) fn declared_at(&self, path: &[impl Name]) -> Option<Span> {
         self.input.as_ref()?.places.get(&Names(path)).copied()
     }
 
-    /// The type of the field at a path.
     pub(super) fn find(&mut self, path: &[impl Name], span: Span) -> Result<Found, Lost> {
         match &self.input {
-            Some(input) => match find_declared(&input.record, path) {
+            Some(input) => match find_declared(&input.ty, path) {
                 Err(Lost::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
                     Ok(Found { ty: Ty::ANY, optional: true, private: false })
                 }
@@ -119,12 +118,7 @@ impl Fields {
             },
             None => {
                 for end in 1..path.len() {
-                    self.narrow(
-                        &path[..end],
-                        KindSet::DICT,
-                        span,
-                        &Reason::Fixed("a record, since a field of it is read"),
-                    );
+                    self.narrow(&path[..end], KindSet::DICT, span, &Reason::HAS_FIELD);
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.
@@ -137,14 +131,10 @@ impl Fields {
 
     /// The kinds an undeclared field may still have. `text` is a string by convention.
     fn kinds(&self, path: &[impl Name]) -> KindSet {
-        match self.uses.get(&Names(path)) {
-            Some(inferred) => inferred.kinds,
-            None => match self.known.as_ref().and_then(|known| known.kinds(path)) {
-                Some(kinds) => kinds,
-                None if is_text(path) => KindSet::STRING,
-                None => KindSet::ALL,
-            },
-        }
+        let inferred = self.uses.get(&Names(path)).map(|inferred| inferred.kinds);
+        let known = || self.known.as_ref().and_then(|known| known.kinds(path));
+        let unused = if is_text(path) { KindSet::STRING } else { KindSet::ALL };
+        inferred.or_else(known).unwrap_or(unused)
     }
 
     /// From here on, uses of fields are those of one route.
@@ -153,17 +143,14 @@ impl Fields {
         self.route = wanted.then(RouteUses::default);
     }
 
-    /// The end of a route.
     pub(super) fn end_route(&mut self) {
-        if let Some(route) = self.route.take() {
-            match &mut self.counted {
-                Some(counted) => counted.add(&route),
-                None => self.done = route,
-            }
+        match (self.route.take(), &mut self.counted) {
+            (Some(route), Some(counted)) => counted.add(&route),
+            (Some(route), None) => self.done = route,
+            (None, _) => {}
         }
     }
 
-    /// The types of the fields.
     pub(super) fn into_known(self) -> Known {
         match self.input {
             Some(input) => Known::Input(input),
@@ -225,9 +212,11 @@ impl Fields {
     }
 
     /// Ends the narrowing pass.
-    pub(super) fn end_inference(&mut self, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn end_inference(&mut self) {
         self.done_inferring = true;
-        diagnostics.append(&mut self.conflicts);
+        self.looked_at.clear();
+        self.slots.clear();
+        self.slot_ids.clear();
     }
 
     /// A use that fixed an undeclared field's type, to show beside an error.
@@ -265,45 +254,39 @@ impl Fields {
     pub(super) fn path(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }
-
-    pub(super) fn forget_slots(&mut self) {
-        self.looked_at.clear();
-        self.slots.clear();
-        self.slot_ids.clear();
-    }
 }
 
-/// The names of a path with dots between.
 fn dotted(path: &[impl Name]) -> String {
     let names: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
     names.join(".")
 }
 
-fn find_declared(record: &Record, path: &[impl Name]) -> Result<Found, Lost> {
-    // What the part at hand is looked up in: the input itself, then what was found before.
-    let any = Ty::ANY;
-    let (mut input, mut ty) = (Some(record), &any);
-    let (mut optional, mut private) = (false, false);
+fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Lost> {
+    let mut found = Found { ty: input.clone(), optional: false, private: false };
     for (at, name) in path.iter().enumerate() {
-        let record = match (input.take(), &ty.inner) {
-            (Some(record), _) => record,
-            (None, Inner::Fields(record)) => record,
-            (None, Inner::Element(element)) if ty.kinds.overlaps(KindSet::DICT) => {
-                (optional, ty) = (true, element);
-                continue;
+        found = match field_of(&found.ty, name.as_ref()) {
+            Ok(Found { ty, optional, private }) => {
+                Found { ty, optional: found.optional | optional, private: found.private | private }
             }
-            (None, Inner::Unknown) if ty.kinds.overlaps(KindSet::DICT) => {
-                (optional, ty) = (true, &any);
-                continue;
-            }
-            _ => return Err(Lost::NoFields { at, ty: ty.clone() }),
+            Err(Some(record)) => return Err(Lost::UnknownField { at, record }),
+            Err(None) => return Err(Lost::NoFields { at, ty: found.ty }),
         };
-        let Some(field) = record.get(name.as_ref()) else {
-            return Err(Lost::UnknownField { at, record: record.clone() });
-        };
-        optional |= field.optional;
-        private |= field.private;
-        ty = &field.ty;
     }
-    Ok(Found { ty: ty.clone(), optional, private })
+    Ok(found)
+}
+
+/// The field of that name of a value; for a record without it the record, for what has no fields nothing.
+pub(super) fn field_of(ty: &Ty, name: &str) -> Result<Found, Option<Arc<Record>>> {
+    let entry = |ty| Found { ty, optional: true, private: false };
+    match &ty.inner {
+        Inner::Fields(record) => match record.get(name) {
+            Some(Field { ty, optional, private, .. }) => {
+                Ok(Found { ty: ty.clone(), optional: *optional, private: *private })
+            }
+            None => Err(Some(record.clone())),
+        },
+        _ if !ty.kinds.overlaps(KindSet::DICT) => Err(None),
+        Inner::Element(element) => Ok(entry((**element).clone())),
+        Inner::Unknown => Ok(entry(Ty::ANY)),
+    }
 }

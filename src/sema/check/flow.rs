@@ -22,11 +22,8 @@ use std::sync::Arc;
 /// The way a keyword pattern is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Matching {
-    /// The message is the pattern.
     Exact,
-    /// The message holds the pattern.
     Contains,
-    /// The expression is found in the message.
     Regex,
 }
 
@@ -179,15 +176,9 @@ impl<'a> Checker<'a> {
         for (at, pattern) in patterns.iter().enumerate() {
             let literal = pattern.matching != Matching::Regex;
             // An exact pattern hides only exact ones; the `contains` among them are found below.
-            let key = (literal, pattern.text.as_str());
-            match same.get(&key) {
-                Some(first) if patterns[*first].matching == pattern.matching => {
-                    self.hidden(&patterns[*first], pattern);
-                }
-                Some(_) => {}
-                None => {
-                    same.insert(key, at);
-                }
+            let first = *same.entry((literal, pattern.text.as_str())).or_insert(at);
+            if first != at && patterns[first].matching == pattern.matching {
+                self.hidden(&patterns[first], pattern);
             }
         }
         let holds: Vec<usize> =

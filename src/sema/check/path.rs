@@ -1,14 +1,17 @@
 //! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
-use super::fields::{Found, Lost, Reason};
+use super::constant::as_json;
+use super::fields::{Found, Lost, Reason, field_of};
+use super::operator::union;
 use super::read::{accepted, read};
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
-use crate::sema::hir::{Const, Expr, ExprKind, SlotId};
+use crate::sema::hir::{Expr, ExprKind, SlotId};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
 use crate::ty::{Inner, Kind, KindSet, Record, Ty};
+use serde_json::Value as Json;
 use smallvec::SmallVec;
 
 /// The names of a way into the message.
@@ -38,18 +41,16 @@ impl<'a> Checker<'a> {
         let mut path = Path::default();
         let mut at = expr;
         loop {
-            match &at.kind {
+            at = match &at.kind {
                 ast::ExprKind::Field(base, name) => {
                     path.push(&name.node, name.span, true);
-                    at = base;
+                    base
                 }
-                ast::ExprKind::Index(base, index) => match &index.kind {
-                    ast::ExprKind::Literal(Literal::String(key)) => {
-                        path.push(key, index.span, false);
-                        at = base;
-                    }
-                    _ => return None,
-                },
+                ast::ExprKind::Index(base, index) => {
+                    let ast::ExprKind::Literal(Literal::String(key)) = &index.kind else { return None };
+                    path.push(key, index.span, false);
+                    base
+                }
                 ast::ExprKind::Name(name) => {
                     let bound = self.scope.iter().any(|binding| *binding.name == **name);
                     if bound || self.symbols.definition(at.span.file, name).is_some() {
@@ -62,7 +63,7 @@ impl<'a> Checker<'a> {
                     return Some(path);
                 }
                 _ => return None,
-            }
+            };
         }
     }
 
@@ -177,28 +178,29 @@ impl<'a> Checker<'a> {
 
     /// A field of a value that is no message path: an element's, say.
     pub(super) fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
-        let (ty, optional) = match &base.ty.inner {
-            Inner::Fields(record) => match record.get(&name.node) {
-                Some(field) => (field.ty.clone(), base.optional || field.optional),
-                None => {
-                    let record = record.clone();
-                    let message = format!("there is no field `{}` here", name.node);
-                    return self.unknown_field(message, &name.node, &record, None, (name.span, true));
-                }
-            },
-            Inner::Element(element) if base.ty.kinds.overlaps(KindSet::DICT) => ((**element).clone(), true),
-            Inner::Unknown if base.ty.kinds.overlaps(KindSet::DICT) => (Ty::ANY, true),
-            _ => {
+        let Found { ty, optional, .. } = match field_of(&base.ty, &name.node) {
+            Ok(found) => found,
+            Err(Some(record)) => {
+                let message = format!("there is no field `{}` here", name.node);
+                return self.unknown_field(message, &name.node, &record, None, (name.span, true));
+            }
+            Err(None) => {
                 let message = format!("{} has no field `{}`", base.ty.with_article(), name.node);
                 return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
-        self.constrain(&base, KindSet::DICT, &Reason::Fixed("a record, since a field of it is read"));
-        if let Some(slot) = self.slot_inside(&base, &name.node, &ty) {
-            return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span });
+        self.constrain(&base, KindSet::DICT, &Reason::HAS_FIELD);
+        let optional = base.optional || optional;
+        Ok(Expr { optional, ..self.field_at(&base, &name.node, ty, span) })
+    }
+
+    /// A field of a value, read at a type.
+    pub(super) fn field_at(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
+        if let Some(slot) = self.slot_inside(base, name, &ty) {
+            return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
         }
-        let kind = ExprKind::Field(Box::new(base), name.node.as_str().into());
-        Ok(checked_at(Expr { kind, ty: Ty::ANY, optional, span }, ty))
+        let kind = ExprKind::Field(Box::new(base.clone()), name.into());
+        checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
     /// The field that a slot reads, read at another type.
@@ -210,7 +212,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The slot of a field of what is itself read from a binding: one look instead of two.
-    pub(super) fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
+    fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.path(id);
         let root = slot.root.clone()?;
@@ -221,29 +223,26 @@ impl<'a> Checker<'a> {
 
     /// `list[i]`, `dict[key]`
     fn index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
-        let by_number = base.ty.kinds.overlaps(KindSet::LIST) && index.ty.kinds.overlaps(KindSet::INT);
-        let by_key = base.ty.kinds.overlaps(KindSet::DICT) && index.ty.kinds.overlaps(KindSet::STRING);
-        let (container, key) = match (by_number, by_key) {
-            (true, true) => (KindSet::LIST.union(KindSet::DICT), KindSet::INT.union(KindSet::STRING)),
-            (true, false) => (KindSet::LIST, KindSet::INT),
-            (false, true) => (KindSet::DICT, KindSet::STRING),
-            (false, false) => {
-                let message =
-                    format!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
-                let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
-                    .label(index.span, index.ty.to_string())
-                    .help("a list is indexed by an int, a dict by a string");
-                return self.report_type(diagnostic, &base);
-            }
-        };
-        self.constrain(&base, container, &Reason::Fixed("something that is indexed"));
-        self.constrain(&index, key, &Reason::Fixed("an index"));
+        let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
+        let fitting = forms
+            .into_iter()
+            .filter(|(container, key)| base.ty.kinds.overlaps(*container) && index.ty.kinds.overlaps(*key));
+        let (containers, keys): (Vec<_>, Vec<_>) = fitting.unzip();
+        if containers.is_empty() {
+            let message =
+                format!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
+            let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
+                .label(index.span, index.ty.to_string())
+                .help("a list is indexed by an int, a dict by a string");
+            return self.report_type(diagnostic, &base);
+        }
+        self.constrain(&base, union(containers.into_iter()), &Reason::Fixed("something that is indexed"));
+        self.constrain(&index, union(keys.into_iter()), &Reason::Fixed("an index"));
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
             Inner::Fields(_) | Inner::Unknown => Ty::ANY,
         };
-        if let Some(Const::Json(key)) = index.as_const()
-            && let Some(key) = key.as_str()
+        if let Some(key) = as_json(&index).and_then(Json::as_str)
             && let Some(slot) = self.slot_inside(&base, key, &ty)
         {
             return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional: true, span });
@@ -305,8 +304,8 @@ impl<'a> Checker<'a> {
 /// A way into the message: each part's name, and where it stands with whether it is a plain name.
 #[derive(Default)]
 pub(super) struct Path<'p> {
-    names: Names<'p>,
-    places: SmallVec<[(Span, bool); 4]>,
+    pub(super) names: Names<'p>,
+    pub(super) places: SmallVec<[(Span, bool); 4]>,
 }
 
 impl<'p> Path<'p> {
@@ -314,16 +313,6 @@ impl<'p> Path<'p> {
         let mut path = Path::default();
         path.push(name, span, true);
         path
-    }
-
-    /// The first name.
-    pub(super) fn root(&self) -> &str {
-        self.names.first().copied().unwrap_or("")
-    }
-
-    /// The place of the first name.
-    pub(super) fn start(&self) -> Span {
-        self.places[0].0
     }
 
     /// The name at an index and where it stands.

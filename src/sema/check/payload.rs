@@ -26,9 +26,7 @@ use std::sync::Arc;
 struct Site {
     /// Stands before the names of fields in rule ids.
     owner: Arc<str>,
-    /// The object.
     object: Expr,
-    /// Its place.
     place: Place,
     /// True when the object may be something else, which is reported by a rule of its own.
     may_differ: bool,
@@ -214,8 +212,9 @@ impl<'a> Checker<'a> {
 
     /// Reports a rule of a name and place that another rule before it has.
     fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut Vec<(&'a str, Span)>) {
-        let place = rule.place.as_ref().map_or("", |place| self.text(place.path.span));
-        let same = |(id, span): &&(&str, Span)| *id == rule.id.node && self.text(*span) == place;
+        let sources = &self.loaded.sources;
+        let place = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
+        let same = |(id, span): &&(&str, Span)| *id == rule.id.node && sources.slice(*span) == place;
         if let Some((_, first)) = rules.iter().find(same) {
             let message = format!("the rule `{}` stands here twice for one place", rule.id.node);
             let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
@@ -229,21 +228,13 @@ impl<'a> Checker<'a> {
         rules.push((&rule.id.node, rule.place.as_ref().map_or(none, |place| place.path.span)));
     }
 
-    fn text(&self, span: Span) -> &'a str {
-        let file = self.loaded.sources.file(span.file);
-        file.text.get(span.range()).unwrap_or("")
-    }
-
     /// `require "id" at PATH when COND: COND`
     fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site) -> Checked<()> {
         self.noted.clear();
         let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
         let condition = self.cond(&rule.condition);
         let mut parts = std::mem::take(&mut self.noted);
-        let place = match &rule.place {
-            Some(place) => self.place(place),
-            None => Ok(site.place.clone()),
-        };
+        let place = rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.place(place));
         let correction = self.correction(&rule.notice);
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
         parts.extend(guard);
@@ -262,7 +253,7 @@ impl<'a> Checker<'a> {
     }
 
     fn one_line(&self, span: Span) -> String {
-        self.text(span).split_whitespace().collect::<Vec<_>>().join(" ")
+        self.loaded.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {

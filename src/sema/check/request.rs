@@ -4,6 +4,7 @@
 
 mod fields;
 
+use super::constant::as_json;
 use super::path::Path;
 use super::pattern::regex_too_large;
 use super::{Checked, Checker};
@@ -27,9 +28,6 @@ const TEXT: &str = "text";
 /// The `let` behind `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
-/// The settings of the analysis.
-const SETTINGS: [&str; 3] = ["intent_threshold", "intent_margin", "stop_words"];
-
 /// The result of one pass of the checker.
 #[derive(Default)]
 pub(super) struct Analysed<'a> {
@@ -47,16 +45,6 @@ impl<'a> Checker<'a> {
     /// Declares what expressions may ask for. Runs before definitions are checked.
     pub(super) fn declare_analysis(&mut self) {
         self.request_is_free();
-        for symbol in self.symbols.intents.iter() {
-            let intent = Intent {
-                name: symbol.name.node.as_str().into(),
-                description: symbol.node.description.as_ref().map_or("", |text| &text.node).into(),
-                keywords: Vec::new(),
-                examples: Vec::new(),
-                span: symbol.name.span,
-            };
-            self.program.analysis.intents.push(intent);
-        }
         for symbol in self.symbols.entities.iter() {
             // One with a fault keeps its place and finds nothing.
             let entity = self.entity(symbol.node);
@@ -76,9 +64,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Puts in the words of intents, which may stand in lists. Runs after definitions are checked.
+    /// Adds the intents, whose words may stand in lists. Runs after definitions are checked.
     pub(super) fn fill_analysis(&mut self) {
-        for (at, symbol) in self.symbols.intents.iter().enumerate() {
+        for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;
             let keywords = self.all_words(&intent.name, "keywords", &intent.keywords);
             let examples = self.all_words(&intent.name, "examples", &intent.examples);
@@ -88,8 +76,9 @@ impl<'a> Checker<'a> {
                 let help = "say how messages with it look: `examples [\"I want my money back\"]`";
                 self.emit(Code::NothingToFind, intent.name.span, message, help);
             }
-            let filled = &mut self.program.analysis.intents[at];
-            (filled.keywords, filled.examples) = (keywords, examples);
+            let description = intent.description.as_ref().map_or("", |text| &text.node).into();
+            let (name, span) = (intent.name.node.as_str().into(), intent.name.span);
+            self.program.analysis.intents.push(Intent { name, description, keywords, examples, span });
         }
         if let Some(list) = self.analysed.stop_words
             && let Ok(words) = self.words("settings", "stop_words", list)
@@ -105,7 +94,7 @@ impl<'a> Checker<'a> {
         let entity = symbols.entities.iter().next().map(|symbol| symbol.name.span);
         let lexicon = symbols.lexicons.iter().next().map(|symbol| symbol.name.span);
         let Some(first) = intent.or(entity).or(lexicon) else { return };
-        let input = if self.analyses() { None } else { self.fields.declared_at(&[REQUEST]) };
+        let input = self.fields.declared_at(&[REQUEST]);
         let definition = symbols.definitions.get(REQUEST).map(|symbol| symbol.name.span);
         if let Some(place) = input.or(definition) {
             self.diagnostics.push(
@@ -214,7 +203,7 @@ impl<'a> Checker<'a> {
             return Ok(Vec::new());
         }
         let value = self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
-        let Some(Const::Json(json)) = value.as_const() else {
+        let Some(json) = as_json(&value) else {
             let help = "write them in place or in a `list`; they are read once, when the rules are loaded";
             return self.fail(Code::ConstantWanted, list.span, "these words must be constants", help);
         };
@@ -229,7 +218,10 @@ impl<'a> Checker<'a> {
     /// Reads a setting of the analysis; `false` when it is none. The analysis looks at all files
     /// together, so each is given once.
     pub(super) fn analysis_setting(&mut self, name: &'a Ident, value: &'a ast::Expr) -> bool {
-        let Some(setting) = SETTINGS.into_iter().find(|setting| *setting == name.node) else { return false };
+        let setting = name.node.as_str();
+        if !matches!(setting, "intent_threshold" | "intent_margin" | "stop_words") {
+            return false;
+        }
         if let Some(first) = self.analysed.settings.get(setting) {
             let diagnostic = duplicate("setting", setting, *first, name.span);
             self.diagnostics
@@ -253,14 +245,9 @@ impl<'a> Checker<'a> {
         true
     }
 
-    /// True when `request` is the analysis: unless `input` declares a field of that name.
-    fn analyses(&self) -> bool {
-        self.fields.roots().is_none_or(|roots| roots.get(REQUEST).is_none())
-    }
-
-    /// True when the path leads into the analysis rather than into the message.
+    /// True when the path leads into the analysis: unless `input` declares a field `request`.
     pub(super) fn is_request(&self, path: &Path<'_>) -> bool {
-        path.root() == REQUEST && self.analyses()
+        path.names[0] == REQUEST && self.fields.declared_at(&[REQUEST]).is_none()
     }
 
     /// Warns when an intent is compared with a name that no intent has.

@@ -2,13 +2,12 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, Part, ROUTES, RuleId, TableId, TableKind};
+use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use crate::ty::Record;
 use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
@@ -17,13 +16,13 @@ impl<'a> Checker<'a> {
         let symbols = self.symbols;
         self.push_table(TableKind::Routes, ROUTES, None, "");
         for symbol in symbols.tables.iter() {
-            if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
-                let message = format!("a table cannot be named `{}`", symbol.name.node);
+            let name = symbol.name;
+            if matches!(name.node.as_str(), ROUTES | "none" | "default") {
+                let message = format!("a table cannot be named `{}`", name.node);
                 let help =
                     "`routes` is the entry that holds the routes outside any table; choose another name";
-                self.emit(Code::ReservedTableName, symbol.name.span, message, help);
+                self.emit(Code::ReservedTableName, name.span, message, help);
             }
-            let name = symbol.name;
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
         }
         self.table(TableId(0), self.main_statements());
@@ -42,19 +41,15 @@ impl<'a> Checker<'a> {
         for statement in statements {
             match &statement.kind {
                 StatementKind::Route(route) => {
-                    match names.entry(route.name.node.as_str()) {
-                        Entry::Occupied(first) => {
-                            let found = duplicate("route", &route.name.node, *first.get(), route.name.span);
-                            self.diagnostics.push(found);
-                        }
-                        Entry::Vacant(free) => {
-                            free.insert(route.name.span);
-                        }
+                    let Ident { node: name, span } = &route.name;
+                    let first = *names.entry(name).or_insert(*span);
+                    if first != *span {
+                        self.diagnostics.push(duplicate("route", name, first, *span));
                     }
-                    if route.name.node == "default" || route.name.node == "none" {
-                        let message = format!("a route cannot be named `{}`", route.name.node);
+                    if name == "default" || name == "none" {
+                        let message = format!("a route cannot be named `{name}`");
                         let help = "decisions and tests use the word for their own; choose another name";
-                        self.emit(Code::ReservedTableName, route.name.span, message, help);
+                        self.emit(Code::ReservedTableName, *span, message, help);
                     }
                     match self.route(route, statement, table) {
                         Ok(route) => {
@@ -80,7 +75,7 @@ impl<'a> Checker<'a> {
                         );
                     }
                     default.get_or_insert(statement.span);
-                    if let Ok(outcome) = self.target(target) {
+                    if let Ok(outcome) = self.target(target, table) {
                         self.program.tables[table.index()].default.get_or_insert(outcome);
                     }
                 }
@@ -94,11 +89,10 @@ impl<'a> Checker<'a> {
 
     fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
         self.fields.begin_route();
-        let condition = self.cond(&route.condition);
-        let outcome = self.target(&route.target);
+        let condition = self.whole_cond(&route.condition);
+        let outcome = self.target(&route.target, table);
         self.fields.end_route();
         let (condition, outcome) = (condition?, outcome?);
-        self.measured(Part::Cond(&condition), route.condition.span)?;
         Ok(hir::Rule {
             name: route.name.node.as_str().into(),
             table,
@@ -111,10 +105,12 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn target(&mut self, target: &'a Target) -> Checked<Outcome> {
+    fn target(&mut self, target: &'a Target, from: TableId) -> Checked<Outcome> {
         match target {
-            Target::Goto { table, .. } => {
-                let known = self.program.table_named(&table.node).filter(|id| {
+            Target::Goto { table, span } => {
+                let named = self.program.table_named(&table.node).filter(|id| *id != TableId(0));
+                self.jumps.extend(named.map(|to| (from.index(), to.index(), *span)));
+                let known = named.filter(|id| {
                     let place = self.program.tables[id.index()].span;
                     place.is_some_and(|place| self.symbols.sees(table.span.file, place))
                 });
@@ -215,14 +211,15 @@ impl<'a> Checker<'a> {
         };
         let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.inferred() {
-            let message = format!("`{}` needs `{}`, and this value may be missing", handler.node, name.node);
+            let (name, ty) = (&param.name, &param.ty);
+            let message = format!("`{}` needs `{name}`, and this value may be missing", handler.node);
+            let help = format!(
+                "say with `??` what to give in that case, or declare the argument optional: `{name}?: {ty}`"
+            );
             let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
                 .here("may be missing")
                 .label(*declared, "declared here as required")
-                .help(format!(
-                    "say with `??` what to give in that case, or declare the argument optional: `{}?: {}`",
-                    param.name, param.ty
-                ));
+                .help(help);
             return self.report_type(diagnostic, &value);
         }
         let value = self.computed(value);
@@ -231,48 +228,28 @@ impl<'a> Checker<'a> {
 
     /// Jumps must end, and not too deep.
     fn jumps_end(&mut self) {
-        let tables = &self.program.tables;
-        let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); tables.len()];
-        let mut places: HashMap<(usize, usize), Span> = HashMap::new();
-        for (at, statements) in std::iter::once(self.main_statements())
-            .chain(self.symbols.tables.iter().map(|symbol| symbol.node.statements))
-            .enumerate()
-        {
-            for statement in statements {
-                let target = match &statement.kind {
-                    StatementKind::Route(route) => &route.target,
-                    StatementKind::Default { target } => target,
-                    _ => continue,
-                };
-                if let Target::Goto { table, span } = target
-                    && let Some(to) = self.program.table_named(&table.node).filter(|to| *to != TableId(0))
-                {
-                    jumps[at].push(to.index());
-                    places.entry((at, to.index())).or_insert(*span);
-                }
-            }
-        }
-        if places.is_empty() {
+        if self.jumps.is_empty() {
             return;
+        }
+        let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); self.program.tables.len()];
+        let mut places: HashMap<(usize, usize), Span> = HashMap::new();
+        for (from, to, span) in self.jumps.drain(..) {
+            jumps[from].push(to);
+            places.entry((from, to)).or_insert(span);
         }
         let (order, circles) = sorted(&jumps);
         for circle in &circles {
-            let name = |index: usize| self.program.tables[index].name.to_string();
-            let chain: Vec<String> = circle.iter().chain(circle.first()).map(|index| name(*index)).collect();
-            let last = (circle[circle.len() - 1], circle[0]);
-            if let Some(place) = places.get(&last) {
-                let mut diagnostic =
-                    Diagnostic::new(Code::JumpCycle, *place, "these jumps go round in a circle")
-                        .here("closes the circle");
-                for pair in circle.windows(2) {
-                    if let Some(place) = places.get(&(pair[0], pair[1])) {
-                        diagnostic = diagnostic.label(*place, "a jump of the circle");
-                    }
-                }
-                self.diagnostics.push(
-                    diagnostic.help(format!("the chain is {}; remove one of the jumps", chain.join(" → "))),
-                );
-            }
+            let round: Vec<usize> = circle.iter().chain(circle.first()).copied().collect();
+            let names: Vec<&str> = round.iter().map(|table| &*self.program.tables[*table].name).collect();
+            let help = format!("the chain is {}; remove one of the jumps", names.join(" → "));
+            let mut steps: Vec<Span> =
+                round.windows(2).filter_map(|pair| places.get(&(pair[0], pair[1])).copied()).collect();
+            let Some(last) = steps.pop() else { continue };
+            let circle = Diagnostic::new(Code::JumpCycle, last, "these jumps go round in a circle")
+                .here("closes the circle")
+                .help(help);
+            let labelled = |circle: Diagnostic, step| circle.label(step, "a jump of the circle");
+            self.diagnostics.push(steps.into_iter().fold(circle, labelled));
         }
         if !circles.is_empty() {
             return;

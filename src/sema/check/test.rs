@@ -22,17 +22,20 @@ impl<'a> Checker<'a> {
     }
 
     fn test(&mut self, test: &'a ast::Test) -> Checked<hir::Test> {
+        let kind = self.judged_kind(test);
         let mut message = Map::new();
         for (path, value) in &test.given {
             let json = self.constant_json(value)?;
             let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
             let Some(first) = path.first() else { continue };
             let place = path.iter().fold(first.span, |span, part| span.to(part.span));
-            let judged = self.judged_kind(test).is_some() && *names[0] == *"payload";
-            if !self.fields.inferred() && !judged {
-                match self.fields.find(&names, place) {
-                    Ok(found) => self.value_fits(&json, &found.ty, &names.join("."), value.span)?,
-                    Err(_) => self.unknown_input(&names, place)?,
+            if !self.fields.inferred() && !(kind.is_some() && *names[0] == *"payload") {
+                let Ok(found) = self.fields.find(&names, place) else {
+                    return self.unknown_input(&names, place);
+                };
+                if let Some(message) = mismatch(&json, &found.ty, &names.join(".")) {
+                    let help = "give a value of the declared type; `null` stands for a missing one";
+                    return self.fail(Code::TestInput, value.span, message, help);
                 }
             }
             if !put(&mut message, &names, json) {
@@ -40,19 +43,13 @@ impl<'a> Checker<'a> {
                 return self.fail(Code::TestInput, place, message, "give each field once");
             }
         }
-        let (entry, expect) = match self.judged_kind(test) {
-            Some(kind) => (TableId(0), self.judgement(test, kind)?),
-            None => {
-                if let Some(rule) = test.breaks.first() {
-                    let help = "write which kind it is of: `expect KIND.reject \"RULE\"`";
-                    return self.fail(
-                        Code::UnknownExpectation,
-                        rule.span,
-                        "only a payload breaks rules",
-                        help,
-                    );
-                }
-                self.expectation(&test.expect)?
+        let (entry, expect) = match (kind, test.breaks.first()) {
+            (Some(kind), _) => (TableId(0), self.judgement(test, kind)?),
+            (None, None) => self.expectation(&test.expect)?,
+            (None, Some(rule)) => {
+                let message = "only a payload breaks rules";
+                let help = "write which kind it is of: `expect KIND.reject \"RULE\"`";
+                return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
         let name = test.name.node.as_str().into();
@@ -99,7 +96,6 @@ impl<'a> Checker<'a> {
         Ok(Expect::Judgement { kind: payload.name.clone(), outcome: outcome.into(), breaks })
     }
 
-    /// Reports an unknown path as any other expression would.
     fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
         let names: Vec<&str> = self.fields.roots().into_iter().flat_map(Record::names).collect();
         let help = format!("the inputs are {}", names.join(", "));
@@ -112,12 +108,6 @@ impl<'a> Checker<'a> {
             Diagnostic::new(Code::TestInput, span, message).nearest_or(span, first, names, help)
         };
         self.report(diagnostic)
-    }
-
-    fn value_fits(&mut self, json: &Json, ty: &Ty, name: &str, span: Span) -> Checked<()> {
-        let Some(message) = mismatch(json, ty, name) else { return Ok(()) };
-        let help = "give a value of the declared type; `null` stands for a missing one";
-        self.fail(Code::TestInput, span, message, help)
     }
 
     fn expectation(&mut self, expect: &[Ident]) -> Checked<(TableId, Expect)> {

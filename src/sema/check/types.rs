@@ -51,7 +51,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A type as written.
     pub(super) fn ty(&mut self, written: &TypeExpr) -> Checked<Ty> {
         match &written.kind {
             TypeKind::Name(name) => {
@@ -114,23 +113,23 @@ impl<'a> Checker<'a> {
         if !self.fields.inferred() {
             return;
         }
-        let mut input = DeclaredInput::default();
-        let mut any = false;
+        let mut input = None;
+        let mut places = Places::new();
         for statement in self.statements() {
             let StatementKind::Input { fields } = &statement.kind else { continue };
-            any = true;
-            let mut places = HashMap::new();
-            field_places(fields, &mut Vec::new(), &mut places);
+            let mut further = Places::new();
+            field_places(fields, &mut Vec::new(), &mut further);
             let record = self.record(fields);
-            self.merge(&mut input.record, &record, &mut Vec::new(), [&input.places, &places]);
-            for (path, place) in places {
-                input.places.entry(path).or_insert(place);
+            let all = input.get_or_insert_with(Record::default);
+            self.merge(all, &record, &mut Vec::new(), [&places, &further]);
+            for (path, place) in further {
+                places.entry(path).or_insert(place);
             }
         }
-        if any {
-            self.program.input = Some(input.record.clone());
-            self.fields.input = Some(Arc::new(input));
+        if let Some(record) = &input {
+            self.fields.input = Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), places }));
         }
+        self.program.input = input;
     }
 
     fn merge(&mut self, first: &mut Record, second: &Record, path: &mut Path, places: [&Places; 2]) {
@@ -164,7 +163,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reads the manifest.
     pub(super) fn declare_handlers(&mut self) {
         if self.symbols.handlers.is_empty() {
             return;
@@ -178,7 +176,6 @@ impl<'a> Checker<'a> {
         self.program.handlers = Some(handlers);
     }
 
-    /// Reads each file's `settings`.
     pub(super) fn read_settings(&mut self) {
         for statement in self.statements() {
             let StatementKind::Settings { entries } = &statement.kind else { continue };
@@ -221,7 +218,6 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Every setting.
 const SETTINGS: [&str; 5] = ["case", "normalize", "intent_threshold", "intent_margin", "stop_words"];
 
 /// Collects the names in a type, and counts its parts.

@@ -1,11 +1,12 @@
 //! Rules for elements: `each`, and `closed`, which asks for each key that nothing declares.
 
 use super::super::constant::constant;
+use super::super::decide::always;
 use super::super::{Binding, Checked, Checker};
 use super::{Body, Site, Violation};
 use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{BindingId, Cond, CondKind, Each, Expr, Place, Step};
+use crate::sema::hir::{BindingId, Cond, Each, Expr, Place, Step};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, Notice};
 use crate::ty::{KindSet, Ty};
@@ -37,9 +38,10 @@ impl<'a> Checker<'a> {
             notice,
         };
         let id = id.map_or_else(|| format!("{}.unsupported", site.owner), |id| id.node.clone());
-        let always = Cond { kind: CondKind::Const(true), span };
         let elements = Elements { list, place: None, key: None, element };
-        self.for_each(elements, &site.owner, span, |this| this.require(&id, vec![always], violation, site))
+        self.for_each(elements, &site.owner, span, |this| {
+            this.require(&id, vec![always(span)], violation, site)
+        })
     }
 
     /// Puts the rules that `fill` adds into a block of their own, which is asked of each element.

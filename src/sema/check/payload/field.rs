@@ -9,7 +9,7 @@ use super::{Site, Violation, missing, not, present, test};
 use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
-use crate::sema::hir::{Cond, CondKind, Correction, Expr, ExprKind, Operand, Place, Shape, Step, Var, VarId};
+use crate::sema::hir::{Cond, CondKind, Correction, Expr, ExprKind, Operand, Place, Shape, Step};
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
 use crate::syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
@@ -51,19 +51,6 @@ impl<'a> Declared<'a, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// A field of an object, read at a type.
-    fn inside(&mut self, object: &Expr, name: &str, ty: &Ty, span: Span) -> Expr {
-        let kind = match self.slot_inside(object, name, ty) {
-            Some(slot) => ExprKind::Slot(slot),
-            None => {
-                let kind = ExprKind::Field(Box::new(object.clone()), name.into());
-                let field = Expr { kind, ty: Ty::ANY, optional: true, span };
-                ExprKind::Read(Box::new(field), ty.kinds)
-            }
-        };
-        Expr { kind, ty: ty.clone(), optional: true, span }
-    }
-
     /// Brings the fields that a body declares into scope.
     pub(super) fn bring_fields(&mut self, items: &'a [Item], site: &Site) {
         let before = self.diagnostics.len();
@@ -79,7 +66,7 @@ impl<'a> Checker<'a> {
             }
             seen.push(&field.name);
             let ty = self.shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
-            let expr = self.inside(&site.object, name, &ty, span);
+            let expr = self.field_at(&site.object, name, ty.clone(), span);
             let guard = self.elements_fit(&expr, &ty, span);
             let place = Some(site.place.then(Step::Key(name.as_str().into())));
             self.scope.push(Binding { place, guard, ..Binding::new(name, expr, span) });
@@ -102,10 +89,8 @@ impl<'a> Checker<'a> {
             }
             _ => return None,
         };
-        let id = VarId(self.vars);
-        self.vars += 1;
-        let var = Var { id, name: "element".into(), kinds: element.kinds };
-        let read = Expr { kind: ExprKind::Var(id), ty: (**element).clone(), optional: true, span };
+        let var = self.new_var("element", element.kinds);
+        let read = Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), optional: true, span };
         let body = Box::new(present(&read, span));
         let kind = CondKind::Quantifier { all: true, list: Box::new(list), var, body };
         Some(Cond { kind, span })
@@ -116,8 +101,8 @@ impl<'a> Checker<'a> {
         let shape = self.shape(&field.ty, &mut self.payload.groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
         let ty = shape.ty();
-        let any = self.inside(&site.object, name, &Ty::ANY, span);
-        let typed = self.inside(&site.object, name, &ty, span);
+        let any = self.field_at(&site.object, name, Ty::ANY, span);
+        let typed = self.field_at(&site.object, name, ty.clone(), span);
         let limits = self.limits(field, &typed)?;
         let shown = limits.as_ref().and_then(|_| self.constant_limits(field.limits.as_ref()?));
         let wants = wants(field, &shape, shown.as_ref());
@@ -250,17 +235,13 @@ impl<'a> Checker<'a> {
         let Some(Correction::Default(id)) = correction else { return Ok(None) };
         let value = self.program.value(id);
         if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
-            let message = format!(
-                "the default of `{}` is {}, and the field is {}",
-                field.name.node,
-                value.ty.with_article(),
-                ty.with_article()
-            );
-            return self.report(
-                Diagnostic::new(Code::DefaultType, value.span, message)
-                    .label(field.ty.span, "declared here")
-                    .help("give a value of the field's type"),
-            );
+            let (given, wanted) = (value.ty.with_article(), ty.with_article());
+            let message =
+                format!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
+            let diagnostic = Diagnostic::new(Code::DefaultType, value.span, message)
+                .label(field.ty.span, "declared here")
+                .help("give a value of the field's type");
+            return self.report(diagnostic);
         }
         // A default that would break the next rule is none.
         if field.not_blank.is_some() && value.as_const().is_none() {

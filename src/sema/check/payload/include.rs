@@ -30,7 +30,6 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// The group of that name.
     pub(super) fn group(&mut self, name: &Ident) -> Checked<&'a ast::Group> {
         let symbols = self.symbols;
         match symbols.groups.get(&name.node).filter(|symbol| symbols.sees(name.span.file, symbol.name.span)) {

@@ -20,7 +20,7 @@ impl<'a> Checker<'a> {
             let help = format!("its fields are {}", self.request_fields(span).join(", "));
             return self.fail(Code::UnknownField, span, "`request` is no value of its own", help);
         };
-        let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.start().to(place));
+        let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.places[0].0.to(place));
         let (mut value, read_parts) = match name {
             "intent" => (self.intent_field(INTENT, upto(1))?, 2),
             "intent_score" => (self.intent_field(SCORE, upto(1))?, 2),
@@ -58,7 +58,6 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, optional, span })
     }
 
-    /// The message's text.
     fn analysed_text(&mut self, span: Span) -> Checked<Expr> {
         let path = [Arc::from(TEXT)];
         let found = self.fields.find(&path, span).ok();
