@@ -10,6 +10,9 @@ use crate::value::{Value, parse_datetime};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
+/// The help where `null` is used as a value.
+pub(super) const NULL_HELP: &str = "write `x is missing` or `x is present`; a null field counts as missing";
+
 impl<'a> Checker<'a> {
     /// A constant as JSON: literals, lists and records of them, names of constants.
     pub(super) fn constant_json(&mut self, expr: &'a ast::Expr) -> Checked<Json> {

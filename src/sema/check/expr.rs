@@ -1,6 +1,6 @@
 //! Expressions: names, paths into the message, literals, logic and quantifiers.
 
-use super::constant::{as_json, constant, list, literal_json, nested_size};
+use super::constant::{NULL_HELP, as_json, constant, list, literal_json, nested_size};
 use super::fields::Reason;
 use super::names::is_text;
 use super::path::Path;
@@ -12,8 +12,6 @@ use crate::span::Span;
 use crate::syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};
 use crate::ty::{KindSet, Ty};
 use serde_json::Value as Json;
-
-pub(super) const NULL_HELP: &str = "write `x is missing` or `x is present`; a null field counts as missing";
 
 impl<'a> Checker<'a> {
     /// An expression in a place where a condition and a value may stand alike.

@@ -2,7 +2,7 @@
 //! from, and what was probably meant.
 
 use super::Checker;
-use super::operator::union;
+use super::read::union;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, OpInfo, Quantity, Search};
 use crate::sema::hir::Expr;

@@ -1,9 +1,9 @@
 //! Operators: which form of a row of [`crate::ops::TABLE`] a use takes, and what to say when none
 //! fits.
 
-use super::expr::NULL_HELP;
+use super::constant::NULL_HELP;
 use super::fields::Reason;
-use super::read::read;
+use super::read::{read, union};
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
@@ -254,11 +254,6 @@ impl<'a> Checker<'a> {
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
         Ok(Expr { kind, ty, optional, span })
     }
-}
-
-/// All kinds of some sets.
-pub(super) fn union(kinds: impl Iterator<Item = KindSet>) -> KindSet {
-    kinds.fold(KindSet::EMPTY, KindSet::union)
 }
 
 fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {

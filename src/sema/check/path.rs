@@ -2,8 +2,7 @@
 
 use super::constant::as_json;
 use super::fields::{Found, Lost, Reason, field_of};
-use super::operator::union;
-use super::read::{accepted, read};
+use super::read::{accepted, read, union};
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
