@@ -89,6 +89,15 @@ impl Diagnostic {
         self
     }
 
+    /// Adds the place of a declaration, where there is one.
+    #[must_use]
+    pub(crate) fn declared(self, place: Option<Span>) -> Self {
+        match place {
+            Some(place) => self.label(place, "declared here"),
+            None => self,
+        }
+    }
+
     /// Says what to do about it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {

@@ -142,6 +142,10 @@ impl Record {
     pub fn get(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| &*field.name == name)
     }
+    /// The names of the fields.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|field| &*field.name)
+    }
 }
 
 impl Ty {

@@ -25,15 +25,15 @@ mod uses;
 pub(crate) use pattern::regex_too_large;
 pub(crate) use uses::{FieldUses, RouteUses};
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Label};
 use crate::loader::Loaded;
 use crate::ops::Case;
 use crate::sema::hir::{self, Program, Term};
-use crate::sema::resolve::{Definition, Symbols};
+use crate::sema::resolve::{Definition, Symbols, duplicate};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Statement, StatementKind};
 use crate::text::Form;
-use crate::ty::{Record, Ty};
+use crate::ty::Ty;
 use fields::Fields;
 use hashbrown::{HashMap, HashSet};
 use serde_json::{Map, Value as Json};
@@ -53,13 +53,11 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
 /// The message's fields as a program has them: declared, or as they are used.
 #[derive(Clone)]
 pub(crate) enum Known {
-    /// Declared.
     Input(Arc<DeclaredInput>),
-    /// Used by so many routes as so many things.
     Uses(Arc<FieldUses>),
 }
 
-/// The same, and what is known of the fields of the message.
+/// Checks all files, and returns what is known of the fields of the message as well.
 pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Known) {
     let (program, diagnostics, fields) =
         check_fields(loaded, |fields| fields.counted = Some(FieldUses::default()));
@@ -69,11 +67,11 @@ pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Know
 /// Checks a program that holds one route, given the fields of a program that it is to join: it must
 /// leave them as they are. Also returned is how the route uses them, where they are not declared.
 pub(crate) fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, RouteUses) {
-    let (program, diagnostics, mut fields) = check_fields(loaded, |fields| match known {
+    let (program, diagnostics, fields) = check_fields(loaded, |fields| match known {
         Known::Input(input) => fields.input = Some(input),
         Known::Uses(uses) => fields.known = Some(uses),
     });
-    (program, diagnostics, fields.take_route())
+    (program, diagnostics, fields.done)
 }
 
 fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, Vec<Diagnostic>, Fields) {
@@ -88,46 +86,30 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     let (declared, input) = (std::mem::take(&mut checker.diagnostics), checker.program.clone());
     if checker.fields.inferred() {
         checker.pass(&order);
-        checker.fields.end_inference(&mut checker.diagnostics);
-        checker.diagnostics.retain(|diagnostic| diagnostic.code == Code::ConflictingUses);
-        let conflicts = std::mem::take(&mut checker.diagnostics);
         let patterns = std::mem::take(&mut checker.program.patterns);
         checker.program = Program { patterns, ..input };
         checker.forget_pass();
-        checker.pass(&order);
-        // A contradiction was reported with both of its uses; what follows from it was not meant.
-        checker.diagnostics.retain(|diagnostic| {
-            !conflicts.iter().any(|conflict| {
-                conflict
-                    .labels
-                    .iter()
-                    .any(|label| diagnostic.labels.iter().any(|other| other.span == label.span))
-            })
-        });
-        checker.diagnostics.extend(conflicts);
-    } else {
-        checker.pass(&order);
     }
-    let mut diagnostics = declared;
-    diagnostics.append(&mut checker.diagnostics);
-    checker.unused(&mut diagnostics);
-    checker.program.slots = checker.fields.take_slots();
-    (checker.program, diagnostics, checker.fields)
+    checker.pass(&order);
+    // A contradiction is reported with both of its uses; what follows from it was not meant.
+    let conflicts = std::mem::take(&mut checker.fields.conflicts);
+    let conflicting = || conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
+    let follows = |label: &Label| conflicting().any(|span| span == label.span);
+    checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
+    checker.diagnostics.extend(conflicts);
+    checker.diagnostics.splice(0..0, declared);
+    checker.unused();
+    checker.program.slots = std::mem::take(&mut checker.fields.slots);
+    (checker.program, checker.diagnostics, checker.fields)
 }
 
 /// The meaning of a checked definition.
 #[derive(Clone)]
 enum Declared {
-    Let(hir::LetId, Arc<Shape>),
+    Let(hir::LetId),
     Def(Arc<Def>),
     List(hir::Expr),
     Extern(hir::ExternId),
-}
-
-/// The outside of a `let`.
-enum Shape {
-    Cond,
-    Expr { ty: Ty, optional: bool, constant: Option<hir::Const> },
 }
 
 /// A `def` with its parameters still in place.
@@ -148,7 +130,6 @@ const MAX_NODES: u64 = 100_000;
 /// The most levels one expanded condition may have: evaluators walk it recursively.
 const MAX_DEPTH: u32 = 256;
 
-/// A file's settings.
 #[derive(Clone, Copy)]
 struct Settings {
     case: Case,
@@ -170,6 +151,8 @@ struct Checker<'a> {
     vars: u32,
     /// Routes with a fault in them, which tests may still expect.
     failed_routes: HashSet<&'a str>,
+    /// The jumps from table to table, by their numbers.
+    jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Inside a choice: operands of different types are a warning, since the condition can be used
     /// and never holds.
@@ -179,8 +162,9 @@ struct Checker<'a> {
     analysed: request::Analysed<'a>,
     /// The conditions under which the names met in the rule at hand are of their declared types.
     noted: Vec<hir::Cond>,
-    /// The fields of the message met so far, by the names that lead there.
-    reads: HashMap<path::Parts<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
+    payload: payload::State,
+    /// The fields of the message met so far: the slot, its type and whether it may be missing.
+    reads: HashMap<path::Names<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
     /// The names of handlers met so far, and what is said of one without any metadata.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
     no_metadata: Arc<Map<String, Json>>,
@@ -190,8 +174,8 @@ struct Checker<'a> {
 #[derive(Clone)]
 struct Binding {
     name: Arc<str>,
+    /// Its value, at the place of its declaration.
     expr: hir::Expr,
-    declared: Span,
     /// The place of the value in the judged object.
     place: Option<hir::Place>,
     /// The test that it is of its type, where that says more than its kind.
@@ -199,8 +183,9 @@ struct Binding {
 }
 
 impl Binding {
-    fn new(name: Arc<str>, expr: hir::Expr, declared: Span) -> Binding {
-        Binding { name, expr, declared, place: None, guard: None }
+    fn new(name: &str, expr: hir::Expr, declared: Span) -> Binding {
+        let expr = hir::Expr { span: declared, ..expr };
+        Binding { name: name.into(), expr, place: None, guard: None }
     }
 }
 
@@ -219,15 +204,34 @@ impl<'a> Checker<'a> {
             scope: Vec::new(),
             vars: 0,
             failed_routes: HashSet::new(),
+            jumps: Vec::new(),
             let_measures: Vec::new(),
             lenient: false,
             alias: None,
             analysed: request::Analysed::default(),
             noted: Vec::new(),
+            payload: payload::State::default(),
             reads: HashMap::default(),
             handler_names: HashSet::default(),
             no_metadata: Arc::default(),
         }
+    }
+
+    /// Emits a finding with its remedy.
+    fn emit(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
+    }
+
+    /// The same, where nobody can go on.
+    fn fail<T>(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Checked<T> {
+        self.emit(code, span, message, help);
+        Err(Reported)
     }
 
     fn report<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
@@ -235,11 +239,10 @@ impl<'a> Checker<'a> {
         Err(Reported)
     }
 
-    /// Keeps a value that is computed beside conditions.
-    fn computed(&mut self, value: hir::Expr) -> hir::ValueId {
-        let id = hir::ValueId(self.program.values.len() as u32);
-        self.program.values.push(value);
-        id
+    /// Reports with where the type of a value comes from.
+    fn report_type<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
+        let diagnostic = self.with_origin(diagnostic, value);
+        self.report(diagnostic)
     }
 
     /// Reports that a name is unknown, unless the statement that declares it has a fault of its own.
@@ -260,6 +263,31 @@ impl<'a> Checker<'a> {
         self.report_unknown(&name.node, diagnostic.nearest_or(name.span, &name.node, candidates, help))
     }
 
+    /// The items without those whose name an earlier one has, which are reported.
+    fn each_once<'n, T>(
+        &mut self,
+        what: &str,
+        items: &'n [T],
+        name: impl Fn(&'n T) -> &'n ast::Ident,
+    ) -> Vec<&'n T> {
+        let mut once: Vec<&'n T> = Vec::with_capacity(items.len());
+        for item in items {
+            let again = name(item);
+            match once.iter().map(|first| name(first)).find(|first| first.node == again.node) {
+                None => once.push(item),
+                Some(first) => self.diagnostics.push(duplicate(what, &again.node, first.span, again.span)),
+            }
+        }
+        once
+    }
+
+    /// Keeps a value that is computed beside conditions.
+    fn computed(&mut self, value: hir::Expr) -> hir::ValueId {
+        let id = hir::ValueId(self.program.values.len() as u32);
+        self.program.values.push(value);
+        id
+    }
+
     fn forget_pass(&mut self) {
         self.definitions.clear();
         self.scope.clear();
@@ -267,7 +295,8 @@ impl<'a> Checker<'a> {
         self.let_measures.clear();
         self.analysed = request::Analysed::default();
         self.reads.clear();
-        self.fields.forget_slots();
+        self.diagnostics.clear();
+        self.fields.end_inference();
     }
 
     /// Checks every definition, route, default and test once.
@@ -306,19 +335,11 @@ impl<'a> Checker<'a> {
         match *definition {
             Definition::Let { value } => {
                 let body = self.term(value)?;
-                let measure = self.measured(&body, value.span)?;
-                let shape = match &body {
-                    Term::Cond(_) => Shape::Cond,
-                    Term::Expr(expr) => Shape::Expr {
-                        ty: expr.ty.clone(),
-                        optional: expr.optional,
-                        constant: expr.as_const().cloned(),
-                    },
-                };
+                let measure = self.measured(body.part(), value.span)?;
                 let id = hir::LetId(self.program.lets.len() as u32);
                 self.let_measures.push(measure);
                 self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
-                Ok(Declared::Let(id, Arc::new(shape)))
+                Ok(Declared::Let(id))
             }
             Definition::Def { params, body } => self.def(params, body),
             Definition::List { source } => self.list_definition(name, source).map(Declared::List),
@@ -332,10 +353,8 @@ impl<'a> Checker<'a> {
                 let expr = self.value(elements)?;
                 if expr.as_const().is_none() {
                     let message = format!("the elements of the list `{}` must be constants", name.node);
-                    return self.report(
-                        Diagnostic::new(Code::ConstantWanted, elements.span, message)
-                            .help("a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`"),
-                    );
+                    let help = "a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`";
+                    return self.fail(Code::ConstantWanted, elements.span, message, help);
                 }
                 Ok(hir::Expr { span: name.span, ..expr })
             }
@@ -356,20 +375,16 @@ impl<'a> Checker<'a> {
 
     /// Warns of definitions of the main file that nothing uses. A file without any route is meant
     /// to be imported, so its definitions are for others.
-    fn unused(&self, diagnostics: &mut Vec<Diagnostic>) {
+    fn unused(&mut self) {
+        use StatementKind as Kind;
         let decides = |statement: &Statement| {
-            matches!(
-                statement.kind,
-                StatementKind::Route(_)
-                    | StatementKind::Default { .. }
-                    | StatementKind::Table { .. }
-                    | StatementKind::Choice(_)
-                    | StatementKind::Flow(_)
-                    | StatementKind::Router(_)
-                    | StatementKind::Payload(_)
-            )
+            matches!(statement.kind, Kind::Route(_) | Kind::Default { .. } | Kind::Table { .. })
+                || matches!(
+                    statement.kind,
+                    Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Payload(_)
+                )
         };
-        let mut found = self.loaded.diagnostics.iter().chain(diagnostics.iter());
+        let mut found = self.loaded.diagnostics.iter().chain(&self.diagnostics);
         if !self.main_statements().iter().any(decides) || found.any(Diagnostic::is_error) {
             return;
         }
@@ -377,23 +392,15 @@ impl<'a> Checker<'a> {
             let name = symbol.name;
             if Some(name.span.file) == self.main_file() && !self.used.contains(name.node.as_str()) {
                 let message = format!("the {} `{}` is not used", symbol.node.keyword(), name.node);
-                diagnostics
-                    .push(Diagnostic::new(Code::Unused, name.span, message).help("remove it, or use it"));
+                self.emit(Code::Unused, name.span, message, "remove it, or use it");
             }
         }
-        self.unused_analysis(diagnostics);
+        self.unused_analysis();
     }
 
     /// The size of a term with every `let` put in; an error when it is too much.
-    fn measured(&mut self, term: &Term, span: Span) -> Checked<Measure> {
-        self.within_limits(measure::measure(term, &self.let_measures), span)
-    }
-
-    fn measured_cond(&mut self, cond: &hir::Cond, span: Span) -> Checked<Measure> {
-        self.within_limits(measure::measure_condition(cond, &self.let_measures), span)
-    }
-
-    fn within_limits(&mut self, measure: Measure, span: Span) -> Checked<Measure> {
+    fn measured(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
+        let measure = measure::measure(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
             return self.too_large(span, measure.nodes > MAX_NODES);
         }
@@ -406,18 +413,15 @@ impl<'a> Checker<'a> {
         } else {
             format!("with its definitions put in, this is nested more than {MAX_DEPTH} deep")
         };
-        self.report(
-            Diagnostic::new(Code::ExpansionTooLarge, span, message)
-                .help("definitions that use each other several times grow quickly; split the condition over several routes"),
-        )
+        let help = "definitions that use each other several times grow quickly; split the condition over several routes";
+        self.fail(Code::ExpansionTooLarge, span, message, help)
     }
 }
 
-/// The declared input, and where each of its fields is declared.
-#[derive(Default)]
+/// The type of the declared input, and where each of its fields is declared.
 pub(crate) struct DeclaredInput {
-    record: Record,
-    places: HashMap<Vec<Arc<str>>, Span>,
+    ty: Ty,
+    places: types::Places,
 }
 
 /// The `# rulec: allow` comments of all files, each with the statement it is about.
@@ -426,12 +430,17 @@ pub struct Allows(Vec<(ast::Allow, Span)>);
 impl Allows {
     /// Collects them.
     pub fn of(loaded: &Loaded) -> Allows {
-        let statements = loaded.units.iter().flat_map(|unit| with_inner(&unit.statements));
-        Allows(
-            statements
-                .flat_map(|statement| statement.allows.iter().map(|allow| (allow.clone(), statement.span)))
-                .collect(),
-        )
+        let mut allows = Vec::new();
+        for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
+            let inner = match &outer.kind {
+                StatementKind::Table { statements, .. } => statements.as_slice(),
+                _ => &[],
+            };
+            for statement in std::iter::once(outer).chain(inner) {
+                allows.extend(statement.allows.iter().map(|allow| (allow.clone(), statement.span)));
+            }
+        }
+        Allows(allows)
     }
 
     /// Applies them: silences what they name, and warns of those that silence nothing.
@@ -440,35 +449,19 @@ impl Allows {
         for (allow, statement) in &self.0 {
             let before = diagnostics.len();
             diagnostics.retain(|diagnostic| {
-                !(Some(diagnostic.code) == allow.code
-                    && !diagnostic.is_error()
-                    && diagnostic.span().is_some_and(|span| {
-                        span.file == statement.file
-                            && statement.start <= span.start
-                            && span.end <= statement.end
-                    }))
+                Some(diagnostic.code) != allow.code
+                    || diagnostic.is_error()
+                    || !diagnostic.span().is_some_and(|span| statement.contains(span))
             });
             if diagnostics.len() == before {
                 let message = match allow.code {
                     Some(code) => format!("nothing here is reported as {code}"),
                     None => "this names no warning".to_owned(),
                 };
-                unused.push(
-                    Diagnostic::new(Code::UnusedAllow, allow.span, message)
-                        .help("remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`"),
-                );
+                let help = "remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`";
+                unused.push(Diagnostic::new(Code::UnusedAllow, allow.span, message).help(help));
             }
         }
         diagnostics.extend(unused);
     }
-}
-
-fn with_inner(statements: &[Statement]) -> impl Iterator<Item = &Statement> {
-    statements.iter().flat_map(|statement| {
-        let inner: &[Statement] = match &statement.kind {
-            StatementKind::Table { statements, .. } => statements,
-            _ => &[],
-        };
-        std::iter::once(statement).chain(inner)
-    })
 }

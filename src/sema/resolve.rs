@@ -17,6 +17,11 @@ pub enum Definition<'a> {
 }
 
 impl Definition<'_> {
+    /// True when it is used without arguments.
+    pub fn is_value(&self) -> bool {
+        matches!(self, Definition::Let { .. } | Definition::List { .. })
+    }
+
     pub fn keyword(&self) -> &'static str {
         match self {
             Definition::Let { .. } => "let",
@@ -67,6 +72,10 @@ impl<'a, T> Names<'a, T> {
 
     pub fn iter(&self) -> impl Iterator<Item = &Symbol<'a, T>> {
         self.symbols.iter()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.symbols.iter().map(|symbol| symbol.name.node.as_str())
     }
 
     pub fn is_empty(&self) -> bool {

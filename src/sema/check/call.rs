@@ -1,13 +1,14 @@
 //! Calls: built-in functions, host functions, and `def`s, whose body is put in place of the call.
 
+use super::constant::list;
 use super::fields::Reason;
 use super::measure::measure;
 use super::read::{accepted, read};
-use super::{Checked, Checker, Declared, Def, MAX_NODES, Reported};
+use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
-use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Predicate, Term, Var};
+use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Term};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident};
 use crate::ty::{Inner, KindSet, Ty};
@@ -18,20 +19,16 @@ impl<'a> Checker<'a> {
         let record = self.record(params);
         let mut bound = Vec::new();
         for (at, (field, written)) in record.fields.into_iter().zip(params).enumerate() {
-            let expr = Expr {
-                kind: ExprKind::Param(at as u32),
-                ty: field.ty.clone(),
-                optional: field.optional,
-                span: written.name.span,
-            };
-            self.scope.push(super::Binding::new(field.name.clone(), expr, written.name.span));
+            let (kind, ty) = (ExprKind::Param(at as u32), field.ty.clone());
+            let expr = Expr { kind, ty, optional: field.optional, span: written.name.span };
+            self.scope.push(Binding::new(&field.name, expr, written.name.span));
             bound.push((field.name, field.ty));
         }
-        let body_term = self.term(body);
+        let checked = self.term(body);
         self.scope.truncate(self.scope.len() - bound.len());
-        let body_term = body_term?;
-        self.measured(&body_term, body.span)?;
-        Ok(Declared::Def(Arc::new(Def { params: bound, body: body_term })))
+        let checked = checked?;
+        self.measured(checked.part(), body.span)?;
+        Ok(Declared::Def(Arc::new(Def { params: bound, body: checked })))
     }
 
     pub(super) fn extern_fn(
@@ -46,10 +43,8 @@ impl<'a> Checker<'a> {
         let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
         if composite(ty.kinds) || composite(element) {
             let message = format!("a host function cannot return {ty}");
-            return self.report(
-                Diagnostic::new(Code::ArgumentType, result.span, message)
-                    .help("it may return a bool, number, string, datetime or a list of these"),
-            );
+            let help = "it may return a bool, number, string, datetime or a list of these";
+            return self.fail(Code::ArgumentType, result.span, message, help);
         }
         let id = hir::ExternId(self.program.externs.len() as u32);
         let params = record.fields.into_iter().map(|field| (field.name, field.ty)).collect();
@@ -77,27 +72,28 @@ impl<'a> Checker<'a> {
             None => Err(Reported),
             Some(Declared::Def(def)) => {
                 let args = self.arguments(name, args, &def.params, declared, span)?;
-                let sizes =
-                    args.iter().map(|arg| measure(&Term::Expr(arg.clone()), &self.let_measures).nodes);
+                let sizes = args.iter().map(|arg| measure(Part::Expr(arg), &self.let_measures).nodes);
                 let mut replaced =
                     Substitution { sizes: sizes.collect(), args: &args, made: 0, filled: Vec::new() };
-                let term = match &def.body {
+                let mut term = def.body.clone();
+                match &mut term {
                     Term::Cond(cond) => {
-                        let cond = replaced.cond(cond);
-                        Term::Cond(Cond {
-                            kind: CondKind::Call(name.node.as_str().into(), Box::new(cond)),
-                            span,
-                        })
+                        replaced.cond(cond);
+                        let kind = CondKind::Call(name.node.as_str().into(), Box::new(cond.clone()));
+                        *cond = Cond { kind, span };
                     }
-                    Term::Expr(expr) => Term::Expr(Expr { span, ..replaced.expr(expr) }),
-                };
+                    Term::Expr(expr) => {
+                        replaced.expr(expr);
+                        expr.span = span;
+                    }
+                }
                 if replaced.made > MAX_NODES {
                     return self.too_large(span, true);
                 }
-                for (op, mode, right) in std::mem::take(&mut replaced.filled) {
+                for (op, mode, right) in replaced.filled {
                     self.keywords_fit(op, mode, &right)?;
                 }
-                self.measured(&term, span)?;
+                self.measured(term.part(), span)?;
                 Ok(term)
             }
             Some(Declared::Extern(id)) => {
@@ -121,38 +117,23 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
-        let defined = self.symbols.definitions.iter().map(|symbol| symbol.name.node.as_str());
-        let near =
-            nearest(&name.node, builtins::TABLE.iter().map(|row| row.name).chain(defined)).map(str::to_owned);
-        let diagnostic = Diagnostic::new(
-            Code::UnknownFunction,
-            name.span,
-            format!("there is no function `{}`", name.node),
-        );
-        let known_elsewhere = match name.node.to_lowercase().as_str() {
+        let message = format!("there is no function `{}`", name.node);
+        if let Some(op) = Op::infix(&name.node) {
+            let spelling = op.info().spelling;
+            let help = format!("`{spelling}` stands between its operands: `x {spelling} y`");
+            return self.fail(Code::UnknownFunction, name.span, message, help);
+        }
+        let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
+        let meant = match name.node.to_lowercase().as_str() {
             "length" | "size" | "strlen" | "lenght" => Some("len"),
             "lowercase" | "to_lower" | "tolower" => Some("lower"),
             "uppercase" | "to_upper" | "toupper" => Some("upper"),
             "strip" => Some("trim"),
-            _ => None,
+            _ => nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names())),
         };
-        if let Some(op) = Op::infix(&name.node) {
-            let spelling = op.info().spelling;
-            return self.report(
-                diagnostic.help(format!("`{spelling}` stands between its operands: `x {spelling} y`")),
-            );
-        }
-        let diagnostic = match known_elsewhere.or(near.as_deref()) {
-            Some(near) => diagnostic.did_you_mean(name.span, Some(near)),
-            None => {
-                let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
-                diagnostic.help(format!(
-                    "the functions are {}; `def` and `extern fn` declare others",
-                    names.join(", ")
-                ))
-            }
-        };
-        self.report_unknown(&name.node, diagnostic)
+        let help = format!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
+        let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
+        self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
     }
 
     fn builtin_call(&mut self, function: Function, written: &'a [ast::Expr], span: Span) -> Checked<Expr> {
@@ -160,16 +141,9 @@ impl<'a> Checker<'a> {
         let fits =
             if row.variadic { written.len() >= row.params.len() } else { written.len() == row.params.len() };
         if !fits {
-            let message = format!(
-                "`{}` takes {}, not {}",
-                row.name,
-                count(row.params.len(), row.variadic),
-                written.len()
-            );
-            return self.report(
-                Diagnostic::new(Code::ArgumentCount, span, message)
-                    .help(format!("write `{}`", row.signature())),
-            );
+            let count = count(row.params.len(), row.variadic);
+            let message = format!("`{}` takes {count}, not {}", row.name, written.len());
+            return self.fail(Code::ArgumentCount, span, message, format!("write `{}`", row.signature()));
         }
         let mut args = Vec::new();
         for (at, written) in written.iter().enumerate() {
@@ -192,11 +166,10 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Vec<Expr>> {
         if written.len() != params.len() {
-            let message =
-                format!("`{}` takes {}, not {}", name.node, count(params.len(), false), written.len());
-            return self.report(
-                Diagnostic::new(Code::ArgumentCount, span, message).label(declared, "declared here"),
-            );
+            let count = count(params.len(), false);
+            let message = format!("`{}` takes {count}, not {}", name.node, written.len());
+            let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
+            return self.report(diagnostic.label(declared, "declared here"));
         }
         let mut args = Vec::new();
         for (written, (param, ty)) in written.iter().zip(params) {
@@ -225,12 +198,8 @@ impl<'a> Checker<'a> {
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
             let (wants, found) = (wanted.with_article(), arg.ty.with_article());
             let message = format!("`{function}` wants {wants} for `{param}`, and this is {found}");
-            let mut diagnostic =
-                Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_string());
-            if let Some(declared) = declared {
-                diagnostic = diagnostic.label(declared, "declared here");
-            }
-            let diagnostic = self.with_origin(diagnostic, &arg);
+            let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_string());
+            let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
             // In a choice it is read at its own type, so that it counts, and the call gives nothing.
             if self.lenient && declared.is_none() {
                 self.never_holds(diagnostic);
@@ -266,89 +235,71 @@ struct Substitution<'s> {
 }
 
 impl Substitution<'_> {
-    fn cond(&mut self, cond: &Cond) -> Cond {
-        let kind = match &cond.kind {
-            CondKind::Const(value) => CondKind::Const(*value),
-            CondKind::Not(inner) => CondKind::Not(Box::new(self.cond(inner))),
-            CondKind::And(parts) => CondKind::And(parts.iter().map(|part| self.cond(part)).collect()),
-            CondKind::Or(parts) => CondKind::Or(parts.iter().map(|part| self.cond(part)).collect()),
+    fn cond(&mut self, cond: &mut Cond) {
+        match &mut cond.kind {
+            // A choice's branch stands in no `def`.
+            CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
+            CondKind::Not(inner) | CondKind::Call(_, inner) => self.cond(inner),
+            CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
             CondKind::Test(test) => {
-                let left = self.expr(&test.left);
-                // A condition given for a bool parameter is that condition again.
-                if let (None, ExprKind::Cond(inner)) = (test.op, &left.kind) {
-                    return (**inner).clone();
-                }
-                let right = match &test.right {
-                    Operand::Nothing => Operand::Nothing,
+                self.expr(&mut test.left);
+                match &mut test.right {
+                    Operand::Nothing => {}
                     Operand::Value(value) => {
-                        let made = self.expr(value);
-                        if let (Some(op), true) = (test.op, value.as_const().is_none()) {
-                            self.filled.push((op, test.mode, made.clone()));
+                        let open = value.as_const().is_none();
+                        self.expr(value);
+                        if let Some(op) = test.op.filter(|_| open) {
+                            self.filled.push((op, test.mode, value.clone()));
                         }
-                        Operand::Value(made)
                     }
-                    Operand::Range { start, end, inclusive } => {
-                        Operand::Range { start: self.expr(start), end: self.expr(end), inclusive: *inclusive }
+                    Operand::Range { start, end, .. } => {
+                        self.expr(start);
+                        self.expr(end);
                     }
-                };
-                CondKind::Test(Box::new(Predicate { left, right, ..(**test).clone() }))
+                }
+                // A condition given for a bool parameter is that condition again.
+                if let (None, ExprKind::Cond(inner)) = (test.op, &test.left.kind) {
+                    *cond = (**inner).clone();
+                }
             }
-            CondKind::Quantifier { all, list, var, body } => CondKind::Quantifier {
-                all: *all,
-                list: Box::new(self.expr(list)),
-                var: Var::clone(var),
-                body: Box::new(self.cond(body)),
-            },
-            CondKind::Let(id) => CondKind::Let(*id),
-            CondKind::Call(name, body) => CondKind::Call(name.clone(), Box::new(self.cond(body))),
-            CondKind::Branch { all, conditions } => CondKind::Branch {
-                all: *all,
-                conditions: conditions
-                    .iter()
-                    .map(|condition| hir::Guarded {
-                        usable: self.cond(&condition.usable),
-                        cond: self.cond(&condition.cond),
-                    })
-                    .collect(),
-            },
-        };
-        Cond { kind, span: cond.span }
+            CondKind::Quantifier { list, body, .. } => {
+                self.expr(list);
+                self.cond(body);
+            }
+        }
     }
 
-    fn expr(&mut self, expr: &Expr) -> Expr {
-        let all =
-            |this: &mut Self, items: &[Expr]| items.iter().map(|item| this.expr(item)).collect::<Vec<_>>();
-        let kind = match &expr.kind {
-            ExprKind::Param(at) => match self.args.get(*at as usize) {
-                Some(arg) if self.made <= MAX_NODES => {
-                    self.made = self.made.saturating_add(self.sizes[*at as usize]);
-                    return arg.clone();
+    fn expr(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Param(at) => {
+                let at = *at as usize;
+                if let Some(arg) = self.args.get(at).filter(|_| self.made <= MAX_NODES) {
+                    self.made = self.made.saturating_add(self.sizes[at]);
+                    *expr = arg.clone();
                 }
-                _ => ExprKind::Param(*at),
-            },
-            ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Let(_) => expr.kind.clone(),
-            ExprKind::Field(base, name) => ExprKind::Field(Box::new(self.expr(base)), name.clone()),
+            }
+            ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Let(_) => {}
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.expr(inner),
             ExprKind::Index(base, index) => {
-                ExprKind::Index(Box::new(self.expr(base)), Box::new(self.expr(index)))
+                self.expr(base);
+                self.expr(index);
+            }
+            ExprKind::Op(_, left, right) => {
+                self.expr(left);
+                right.iter_mut().for_each(|right| self.expr(right));
             }
             ExprKind::List(items) => {
-                let items = all(self, items);
-                return super::constant::list(items, expr.span);
+                items.iter_mut().for_each(|item| self.expr(item));
+                *expr = list(std::mem::take(items), expr.span);
             }
-            ExprKind::Op(op, left, right) => {
-                let right = right.as_ref().map(|right| Box::new(self.expr(right)));
-                ExprKind::Op(*op, Box::new(self.expr(left)), right)
+            ExprKind::Call(_, args) | ExprKind::Extern(_, args) => {
+                args.iter_mut().for_each(|arg| self.expr(arg));
             }
-            ExprKind::Read(inner, kinds) => ExprKind::Read(Box::new(self.expr(inner)), *kinds),
-            ExprKind::Call(function, args) => ExprKind::Call(*function, all(self, args)),
-            ExprKind::Extern(id, args) => ExprKind::Extern(*id, all(self, args)),
-            ExprKind::Count { list, var, body } => ExprKind::Count {
-                list: Box::new(self.expr(list)),
-                var: Var::clone(var),
-                body: Box::new(self.cond(body)),
-            },
-            ExprKind::Cond(cond) => ExprKind::Cond(Box::new(self.cond(cond))),
-        };
-        Expr { kind, ty: expr.ty.clone(), optional: expr.optional, span: expr.span }
+            ExprKind::Count { list, body, .. } => {
+                self.expr(list);
+                self.cond(body);
+            }
+            ExprKind::Cond(cond) => self.cond(cond),
+        }
     }
 }

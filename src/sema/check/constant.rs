@@ -1,15 +1,17 @@
 //! Constants: literals, lists and records of them, and the types they have.
 
-use super::{Checked, Checker};
-use crate::diag::{Code, Diagnostic};
+use super::{Checked, Checker, Reported};
+use crate::diag::Code;
 use crate::sema::hir::{Const, Expr, ExprKind};
-use crate::sema::resolve::duplicate;
 use crate::span::Span;
-use crate::syntax::ast::{self, Literal};
-use crate::ty::{Kind, KindSet, Ty};
+use crate::syntax::ast::{self, Ident, Literal};
+use crate::ty::{Field, Kind, KindSet, Record, Ty};
 use crate::value::{Value, parse_datetime};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::sync::Arc;
+
+/// The help where `null` is used as a value.
+pub(super) const NULL_HELP: &str = "write `x is missing` or `x is present`; a null field counts as missing";
 
 impl<'a> Checker<'a> {
     /// A constant as JSON: literals, lists and records of them, names of constants.
@@ -20,28 +22,23 @@ impl<'a> Checker<'a> {
                 let items: Checked<Vec<Json>> = items.iter().map(|item| self.constant_json(item)).collect();
                 items.map(Json::Array)
             }
-            ast::ExprKind::Record(entries) => {
-                let mut map = serde_json::Map::new();
-                for (at, (key, value)) in entries.iter().enumerate() {
-                    if let Some((first, _)) = entries[..at].iter().find(|(other, _)| other.node == key.node) {
-                        return self.report(duplicate("key", &key.node, first.span, key.span));
-                    }
-                    let value = self.constant_json(value)?;
-                    map.insert(key.node.clone(), value);
-                }
-                Ok(Json::Object(map))
-            }
+            ast::ExprKind::Record(entries) => self.constant_map(entries).map(Json::Object),
             _ => {
                 let value = self.value(expr)?;
-                match value.as_const() {
-                    Some(Const::Json(json)) => Ok((**json).clone()),
-                    _ => self.report(
-                        Diagnostic::new(Code::ConstantWanted, expr.span, "a constant is wanted here")
-                            .help("metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`"),
-                    ),
-                }
+                let Some(json) = as_json(&value) else {
+                    let help = "metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`";
+                    return self.fail(Code::ConstantWanted, expr.span, "a constant is wanted here", help);
+                };
+                Ok(json.clone())
             }
         }
+    }
+
+    pub(super) fn constant_map(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
+        let once = self.each_once("key", entries, |(key, _)| key);
+        let map = once.iter().map(|(key, value)| Ok((key.node.clone(), self.constant_json(value)?)));
+        let map = map.collect::<Checked<Map<String, Json>>>()?;
+        if once.len() == entries.len() { Ok(map) } else { Err(Reported) }
     }
 
     /// Turns a constant text into a time where only a time is wanted.
@@ -51,21 +48,25 @@ impl<'a> Checker<'a> {
         }
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         match parse_datetime(text) {
-            Some(at) => Ok(Expr {
-                kind: ExprKind::Const(Const::DateTime(at)),
-                ty: Ty::DATETIME,
-                optional: false,
-                span: expr.span,
-            }),
+            Some(at) => {
+                let kind = ExprKind::Const(Const::DateTime(at));
+                Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span })
+            }
             None if wanted == KindSet::DATETIME => {
                 let message = format!("\"{text}\" is not a date and time");
-                self.report(
-                    Diagnostic::new(Code::BadDatetime, expr.span, message)
-                        .help("write RFC 3339, such as \"2026-11-22T09:30:00+08:00\""),
-                )
+                let help = "write RFC 3339, such as \"2026-11-22T09:30:00+08:00\"";
+                self.fail(Code::BadDatetime, expr.span, message, help)
             }
             None => Ok(expr),
         }
+    }
+}
+
+/// The JSON of a constant; a time has none.
+pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
+    match expr.as_const()? {
+        Const::Json(json) => Some(json),
+        Const::DateTime(_) => None,
     }
 }
 
@@ -78,17 +79,13 @@ pub(super) fn constant(json: Json, span: Span) -> Expr {
 fn json_ty(json: &Json) -> Ty {
     match json {
         Json::Array(items) => Ty::list(joined(items.iter().map(json_ty))),
-        Json::Object(map) => Ty::record(crate::ty::Record {
-            fields: map
-                .iter()
-                .map(|(name, value)| crate::ty::Field {
-                    name: name.as_str().into(),
-                    ty: json_ty(value),
-                    optional: false,
-                    private: false,
-                })
-                .collect(),
-        }),
+        Json::Object(map) => {
+            let field = |(name, value): (&String, &Json)| {
+                let (name, ty) = (name.as_str().into(), json_ty(value));
+                Field { name, ty, optional: false, private: false }
+            };
+            Ty::record(Record { fields: map.iter().map(field).collect() })
+        }
         scalar => Value::from_json(scalar).kind().map_or(Ty::ANY, |kind| Ty::plain(KindSet::of(kind))),
     }
 }
@@ -102,13 +99,7 @@ fn joined(mut types: impl Iterator<Item = Ty>) -> Ty {
 /// A list of values: a constant when all of them are.
 pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
     let ty = Ty::list(joined(elements.iter().map(|element| element.ty.clone())));
-    let constants: Option<Vec<Json>> = elements
-        .iter()
-        .map(|element| match element.as_const() {
-            Some(Const::Json(json)) => Some((**json).clone()),
-            _ => None,
-        })
-        .collect();
+    let constants: Option<Vec<Json>> = elements.iter().map(|element| as_json(element).cloned()).collect();
     let kind = match constants {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
         None => ExprKind::List(elements),

@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part, Predicate,
-    Question, Rule, RuleId, STEPS, Table, TableId, TableKind, Term, ValueId,
+    Question, Rule, RuleId, STEPS, Table, TableId, TableKind,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
@@ -32,15 +32,12 @@ impl<'a> Checker<'a> {
             self.diagnostics.push(duplicate("entry", name, first, span));
         } else if matches!(name, crate::sema::hir::ROUTES | "none" | "default") {
             let message = format!("nothing that decides can be named `{name}`");
-            self.diagnostics.push(
-                Diagnostic::new(Code::ReservedTableName, span, message)
-                    .help("the word has a meaning of its own for decisions and tests; choose another name"),
-            );
+            let help = "the word has a meaning of its own for decisions and tests; choose another name";
+            self.emit(Code::ReservedTableName, span, message, help);
         }
         self.push_table(kind, name, Some(span), docs)
     }
 
-    /// Adds a table without rules.
     pub(super) fn push_table(
         &mut self,
         kind: TableKind,
@@ -54,7 +51,6 @@ impl<'a> Checker<'a> {
         id
     }
 
-    /// Adds a rule at the end of a table.
     pub(super) fn add_rule(
         &mut self,
         table: TableId,
@@ -79,11 +75,7 @@ impl<'a> Checker<'a> {
     }
 
     fn choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
-        for (at, branch) in choice.branches.iter().enumerate() {
-            if let Some(first) = choice.branches[..at].iter().find(|other| other.id.node == branch.id.node) {
-                self.diagnostics.push(duplicate("branch", &branch.id.node, first.id.span, branch.id.span));
-            }
-        }
+        self.each_once("branch", &choice.branches, |branch| &branch.id);
         if let Some(question) = &choice.question {
             return self.question(choice, question);
         }
@@ -111,43 +103,31 @@ impl<'a> Checker<'a> {
     /// The condition under which a branch is chosen, and true for the default; `None` when it never is.
     fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
-            return self.report(
-                Diagnostic::new(Code::BranchForm, meaning.span, "this branch has a meaning in place of conditions")
-                    .help("meanings are for a model that is asked: `choice NAME ask \"question\" { … }`; otherwise write conditions in braces"),
-            );
+            let message = "this branch has a meaning in place of conditions";
+            let help = "meanings are for a model that is asked: `choice NAME ask \"question\" { … }`; otherwise write conditions in braces";
+            return self.fail(Code::BranchForm, meaning.span, message, help);
         }
         let conditions = branch.conditions.as_deref().unwrap_or(&[]);
         if branch.default.is_some() {
             if let [first, .., last] | [first @ last] = conditions {
+                let help =
+                    "it answers at its own place whatever they say; remove them, or the word `default`";
                 let place = first.span.to(last.span);
-                return self.report(
-                    Diagnostic::new(Code::BranchForm, place, "a default branch has no conditions").help(
-                        "it answers at its own place whatever they say; remove them, or the word `default`",
-                    ),
-                );
+                return self.fail(Code::BranchForm, place, "a default branch has no conditions", help);
             }
-            return Ok(Some((Cond { kind: CondKind::Const(true), span: branch.span }, true)));
+            return Ok(Some((always(branch.span), true)));
         }
         if conditions.is_empty() {
             let message = format!("the branch `{}` has no condition and is never chosen", branch.id.node);
-            self.diagnostics.push(
-                Diagnostic::new(Code::BranchNeverChosen, branch.span, message)
-                    .help("give it a condition in braces, or make it the default: `default branch …`"),
-            );
+            let help = "give it a condition in braces, or make it the default: `default branch …`";
+            self.emit(Code::BranchNeverChosen, branch.span, message, help);
             return Ok(None);
         }
-        let mut guarded = Vec::new();
-        let mut result = Ok(());
-        for condition in conditions {
-            match self.cond(condition) {
-                Ok(cond) => guarded.push(Guarded { usable: usable(&cond), cond }),
-                Err(Reported) => result = Err(Reported),
-            }
-        }
-        result?;
-        let kind = CondKind::Branch { all: !branch.any, conditions: guarded };
+        let conditions = self.conds(conditions)?.into_iter();
+        let conditions = conditions.map(|cond| Guarded { usable: usable(&cond), cond }).collect();
+        let kind = CondKind::Branch { all: !branch.any, conditions };
         let condition = Cond { kind, span: branch.span };
-        self.measured_cond(&condition, branch.span)?;
+        self.measured(Part::Cond(&condition), branch.span)?;
         Ok(Some((condition, false)))
     }
 
@@ -178,9 +158,9 @@ impl<'a> Checker<'a> {
             if let Some(conditions) = &branch.conditions {
                 let place = conditions.first().map_or(branch.span, |first| first.span);
                 let message = "a choice that a model makes has no conditions";
-                self.diagnostics.push(Diagnostic::new(Code::BranchForm, place, message).help(
-                    "say what the branch means instead: `branch refund \"the customer wants money back\"`",
-                ));
+                let help =
+                    "say what the branch means instead: `branch refund \"the customer wants money back\"`";
+                self.emit(Code::BranchForm, place, message, help);
             }
             if let Some(word) = branch.default {
                 if let Some(first) = default {
@@ -197,15 +177,9 @@ impl<'a> Checker<'a> {
         }
         let name = &choice.name;
         let Some(default) = default else {
-            self.diagnostics.push(
-                Diagnostic::new(
-                    Code::BranchForm,
-                    name.span,
-                    "a choice that a model makes needs a default branch",
-                )
-                .help("add `default branch ID`: it is taken when the model gives no answer of use"),
-            );
-            return;
+            let message = "a choice that a model makes needs a default branch";
+            let help = "add `default branch ID`: it is taken when the model gives no answer of use";
+            return self.emit(Code::BranchForm, name.span, message, help);
         };
         if let Some(first) = self.program.questions.iter().find(|other| *other.name == *name.node) {
             self.diagnostics.push(duplicate("choice", &name.node, first.span, name.span));
@@ -224,14 +198,13 @@ impl<'a> Checker<'a> {
         let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
         self.alias = Some((router.param.node.as_str(), OUTPUT));
         self.fields.implicit = Some(OUTPUT);
-        let next = self.next_nodes(name.span);
+        let slot = self.fields.rooted_slot(None, &[NEXT], KindSet::LIST, false);
+        let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
+        let next = self.computed(Expr { kind, ty, optional: true, span: name.span });
         for (at, case) in router.cases.iter().enumerate() {
             let condition = match &case.condition {
-                Some(condition) => self.cond(condition).and_then(|cond| {
-                    self.measured_cond(&cond, condition.span)?;
-                    Ok(cond)
-                }),
-                None => Ok(Cond { kind: CondKind::Const(true), span: case.span }),
+                Some(condition) => self.whole_cond(condition),
+                None => Ok(always(case.span)),
             };
             let destinations: Checked<Vec<Destination>> = case
                 .destinations
@@ -239,36 +212,29 @@ impl<'a> Checker<'a> {
                 .map(|destination| self.destination(destination, &router.param))
                 .collect();
             if let (Ok(condition), Ok(destinations)) = (condition, destinations) {
-                let rule = if case.condition.is_some() {
-                    format!("when {}", at + 1)
-                } else {
-                    "otherwise".to_owned()
+                let rule = match case.condition {
+                    Some(_) => format!("when {}", at + 1),
+                    None => "otherwise".to_owned(),
                 };
                 let outcome = Outcome::Next { destinations, next, loopback: case.loopback.is_some() };
                 self.add_rule(table, rule, condition, outcome, case.span);
             }
         }
         if router.cases.iter().all(|case| case.condition.is_some()) {
-            let condition = Cond { kind: CondKind::Const(true), span: name.span };
             let outcome = Outcome::Next { destinations: vec![Destination::All], next, loopback: false };
-            self.add_rule(table, "otherwise", condition, outcome, name.span);
+            self.add_rule(table, "otherwise", always(name.span), outcome, name.span);
         }
         self.alias = None;
         self.fields.implicit = None;
     }
 
-    /// The message's field that holds the ids of the next nodes.
-    fn next_nodes(&mut self, span: Span) -> ValueId {
-        let slot = self.fields.slot(&[NEXT], KindSet::LIST, false);
-        self.computed(Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::STRING), optional: true, span })
-    }
-
     fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
-        let wrong = |this: &mut Self, message: String| {
-            this.report(Diagnostic::new(Code::BadDestination, expr.span, message).help(format!(
+        let wrong = |this: &mut Self, message: &str| {
+            let help = format!(
                 "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` where the output names the nodes",
                 param.node
-            )))
+            );
+            this.fail(Code::BadDestination, expr.span, message, help)
         };
         match &expr.kind {
             ast::ExprKind::Name(name) if name == NEXT => Ok(Destination::All),
@@ -276,26 +242,32 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Literal(Literal::String(id)) if !id.trim().is_empty() => {
                 Ok(Destination::Node(id.as_str().into()))
             }
-            ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT) => {
-                match &index.kind {
-                    ast::ExprKind::Literal(Literal::Int(index))
-                        if (0..=i64::from(u32::MAX)).contains(index) =>
-                    {
-                        Ok(Destination::At(*index as u32))
-                    }
-                    _ => wrong(self, "the number of a next node is a whole number, from 0".to_owned()),
+            ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT) =>
+            {
+                let index = match &index.kind {
+                    ast::ExprKind::Literal(Literal::Int(index)) => u32::try_from(*index).ok(),
+                    _ => None,
+                };
+                match index {
+                    Some(index) => Ok(Destination::At(index)),
+                    None => wrong(self, "the number of a next node is a whole number, from 0"),
                 }
             }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
                 let value = self.value(expr)?;
                 if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
-                    return wrong(self, format!("{} names no node", value.ty.with_article()));
+                    return wrong(self, &format!("{} names no node", value.ty.with_article()));
                 }
                 Ok(Destination::Named(self.computed(value)))
             }
-            _ => wrong(self, "this is no next node".to_owned()),
+            _ => wrong(self, "this is no next node"),
         }
     }
+}
+
+/// A condition that always holds.
+pub(super) fn always(span: Span) -> Cond {
+    Cond { kind: CondKind::Const(true), span }
 }
 
 /// The test that a condition can be used: every value it reads is present. What a presence test or `??`
@@ -332,11 +304,4 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
         Part::Let(_) => {}
     }
     part.parts().into_iter().for_each(|part| values_read(part, reads));
-}
-
-/// The term of a list of constants, for statements that hold them: each text with its place.
-pub(super) fn texts(term: &Term) -> Option<Vec<Arc<str>>> {
-    let Term::Expr(expr) = term else { return None };
-    let value = expr.as_const()?.value();
-    value.elements()?.map(|element| element.as_str().map(Arc::from)).collect()
 }

@@ -1,39 +1,28 @@
 //! Expressions: names, paths into the message, literals, logic and quantifiers.
 
-use super::constant::{constant, list, literal_json, nested_size};
+use super::constant::{NULL_HELP, as_json, constant, list, literal_json, nested_size};
 use super::fields::Reason;
+use super::names::is_text;
 use super::path::Path;
-use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported, Shape};
+use super::{Binding, Checked, Checker, Declared, MAX_NODES, Reported};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
-use crate::sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId};
+use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId};
 use crate::span::Span;
 use crate::syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};
 use crate::ty::{KindSet, Ty};
 use serde_json::Value as Json;
-use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// An expression in a place where a condition and a value may stand alike.
     pub(super) fn term(&mut self, expr: &'a ast::Expr) -> Checked<Term> {
         let span = expr.span;
         match &expr.kind {
-            ast::ExprKind::Literal(Literal::Null) => self.report(
-                Diagnostic::new(Code::OperatorType, span, "null is no value to work with")
-                    .help("write `x is missing` or `x is present`; a null field counts as missing"),
-            ),
-            ast::ExprKind::Literal(literal) => Ok(Term::Expr(constant(literal_json(literal), span))),
-            ast::ExprKind::Name(name) => {
-                let parts = self.plain_parts(expr);
-                if let Some(known) = self.known_read(parts.as_ref(), span) {
-                    return Ok(Term::Expr(known));
-                }
-                let named = self.name(name, span)?;
-                if let Term::Expr(read) = &named {
-                    self.remember_read(parts, read);
-                }
-                Ok(named)
+            ast::ExprKind::Literal(Literal::Null) => {
+                self.fail(Code::OperatorType, span, "null is no value to work with", NULL_HELP)
             }
+            ast::ExprKind::Literal(literal) => Ok(Term::Expr(constant(literal_json(literal), span))),
+            ast::ExprKind::Name(name) => self.name(name, span),
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.path(expr).map(Term::Expr),
             ast::ExprKind::List(items) => {
                 let mut elements = Vec::new();
@@ -75,10 +64,10 @@ impl<'a> Checker<'a> {
                 Ok(Term::Cond(Predicate::plain(op.node, left, Operand::Nothing).at(span)))
             }
             ast::ExprKind::As(operand, ty) => self.typed_read(operand, ty, span).map(Term::Expr),
-            ast::ExprKind::Range { .. } => self.report(
-                Diagnostic::new(Code::OperatorType, span, "a range is no value of its own")
-                    .help("a range stands on the right of `in`: `ctx.n in 3..=10`"),
-            ),
+            ast::ExprKind::Range { .. } => {
+                let help = "a range stands on the right of `in`: `ctx.n in 3..=10`";
+                self.fail(Code::OperatorType, span, "a range is no value of its own", help)
+            }
             ast::ExprKind::Quantifier { kind, var, list, body } => {
                 self.quantifier(*kind, var, list, body, span)
             }
@@ -87,12 +76,10 @@ impl<'a> Checker<'a> {
 
     /// A constant, unless constants inside constants made it too large.
     fn sized(&mut self, expr: Expr) -> Checked<Expr> {
-        match expr.as_const() {
-            Some(Const::Json(json)) if nested_size(json, MAX_NODES) > MAX_NODES => {
-                self.too_large(expr.span, true)
-            }
-            _ => Ok(expr),
+        if as_json(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
+            return self.too_large(expr.span, true);
         }
+        Ok(expr)
     }
 
     /// An expression that must be a condition.
@@ -107,10 +94,8 @@ impl<'a> Checker<'a> {
             Term::Expr(value) => value,
         };
         let span = value.span;
-        if let ExprKind::Const(Const::Json(json)) = &value.kind
-            && let Json::Bool(known) = **json
-        {
-            return Ok(Cond { kind: CondKind::Const(known), span });
+        if let Some(Json::Bool(known)) = as_json(&value) {
+            return Ok(Cond { kind: CondKind::Const(*known), span });
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
             let message = format!("a condition is wanted here, and this is {}", value.ty.with_article());
@@ -127,17 +112,22 @@ impl<'a> Checker<'a> {
                 }
                 _ => "compare it with a value, or write `x is present`",
             };
-            let diagnostic =
-                Diagnostic::new(Code::ConditionWanted, span, message).here(value.ty.to_string()).help(help);
-            let diagnostic = self.with_origin(diagnostic, &value);
-            return self.report(diagnostic);
+            let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
+            return self.report_type(diagnostic.here(value.ty.to_string()).help(help), &value);
         }
         self.constrain(&value, KindSet::BOOL, &Reason::Fixed("a condition"));
         Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
     }
 
+    /// A condition that is asked as a whole, which must not be too large.
+    pub(super) fn whole_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
+        let cond = self.cond(expr)?;
+        self.measured(Part::Cond(&cond), expr.span)?;
+        Ok(cond)
+    }
+
     /// Every part is looked at, so that one run reports the faults of all.
-    fn conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
+    pub(super) fn conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
         let mut checked = Vec::with_capacity(parts.len());
         let mut all = true;
         for part in parts {
@@ -175,7 +165,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn name(&mut self, name: &str, span: Span) -> Checked<Term> {
+    pub(super) fn name(&mut self, name: &'a str, span: Span) -> Checked<Term> {
         if let Some(binding) = self.scope.iter().rev().find(|binding| &*binding.name == name) {
             let expr = Expr { span, ..binding.expr.clone() };
             self.noted.extend(binding.guard.clone());
@@ -186,14 +176,12 @@ impl<'a> Checker<'a> {
             let declared = symbol.name.span;
             return match self.definitions.get(name).cloned().flatten() {
                 None => Err(Reported),
-                Some(Declared::Let(id, shape)) => Ok(match &*shape {
-                    Shape::Cond => Term::Cond(Cond { kind: CondKind::Let(id), span }),
-                    Shape::Expr { ty, optional, constant } => Term::Expr(Expr {
-                        kind: constant.clone().map_or(ExprKind::Let(id), ExprKind::Const),
-                        ty: ty.clone(),
-                        optional: *optional,
-                        span,
-                    }),
+                Some(Declared::Let(id)) => Ok(match self.program.let_body(id) {
+                    Term::Cond(_) => Term::Cond(Cond { kind: CondKind::Let(id), span }),
+                    Term::Expr(body) => {
+                        let kind = body.as_const().cloned().map_or(ExprKind::Let(id), ExprKind::Const);
+                        Term::Expr(Expr { kind, ty: body.ty.clone(), optional: body.optional, span })
+                    }
                 }),
                 Some(Declared::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
                 Some(Declared::Def(_) | Declared::Extern(_)) => {
@@ -220,18 +208,14 @@ impl<'a> Checker<'a> {
         let list = self.value(list)?;
         if !list.ty.kinds.overlaps(KindSet::LIST) {
             let message = format!("a list is wanted here, and this is {}", list.ty.with_article());
-            let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message).here(list.ty.to_string());
-            let diagnostic = self.with_origin(diagnostic, &list);
-            return self.report(diagnostic);
+            let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
+            return self.report_type(diagnostic.here(list.ty.to_string()), &list);
         }
         self.constrain(&list, KindSet::LIST, &Reason::Fixed("a list, since its elements are looked at"));
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
-        let id = VarId(self.vars);
-        self.vars += 1;
-        let name: Arc<str> = var.node.as_str().into();
-        let bound = Var { id, name: name.clone(), kinds: element.kinds };
-        let expr = Expr { kind: ExprKind::Var(id), ty: element, optional: false, span: var.span };
-        self.scope.push(Binding::new(name, expr, var.span));
+        let bound = self.new_var(&var.node, element.kinds);
+        let expr = Expr { kind: ExprKind::Var(bound.id), ty: element, optional: false, span: var.span };
+        self.scope.push(Binding::new(&var.node, expr, var.span));
         let body = self.cond(body);
         self.scope.pop();
         let (list, body) = (Box::new(list), Box::new(body?));
@@ -246,6 +230,12 @@ impl<'a> Checker<'a> {
                 Term::Cond(Cond { kind: CondKind::Quantifier { all, list, var: bound, body }, span })
             }
         })
+    }
+
+    pub(super) fn new_var(&mut self, name: &str, kinds: KindSet) -> Var {
+        let id = VarId(self.vars);
+        self.vars += 1;
+        Var { id, name: name.into(), kinds }
     }
 
     /// Lets a use narrow the undeclared field an expression reads.
@@ -285,36 +275,33 @@ impl<'a> Checker<'a> {
                 if slot.root.is_some() {
                     return diagnostic;
                 }
+                let name = path.join(".");
                 if let Some(place) = self.fields.declared_at(path) {
-                    return diagnostic.label(place, format!("`{}` is declared here", path.join(".")));
+                    return diagnostic.label(place, format!("`{name}` is declared here"));
                 }
                 match self.fields.first_use(path) {
                     Some((place, reason)) if diagnostic.span() != Some(place) => {
-                        diagnostic.label(place, format!("`{}` is used here as {reason}", path.join(".")))
+                        diagnostic.label(place, format!("`{name}` is used here as {reason}"))
                     }
-                    _ if path.len() == 1 && &*path[0] == "text" && diagnostic.help.is_none() => {
+                    _ if is_text(path) && diagnostic.help.is_none() => {
                         diagnostic.help("`text` is a string unless an `input` block says otherwise")
                     }
                     _ => diagnostic,
                 }
             }
             ExprKind::Let(id) => {
-                let definition = &self.program.lets[id.index()];
-                diagnostic.label(
-                    definition.span,
-                    format!("`{}` is {} by this definition", definition.name, expr.ty),
-                )
+                let hir::Let { name, span, .. } = &self.program.lets[id.index()];
+                diagnostic.label(*span, format!("`{name}` is {} by this definition", expr.ty))
             }
             ExprKind::Var(_) | ExprKind::Param(_) => {
-                let binding =
-                    self.scope.iter().rev().find(|binding| match (&binding.expr.kind, &expr.kind) {
-                        (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
-                        (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
-                        _ => false,
-                    });
-                match binding {
-                    Some(binding) => {
-                        diagnostic.label(binding.declared, format!("`{}` is {} here", binding.name, expr.ty))
+                let same = |binding: &&Binding| match (&binding.expr.kind, &expr.kind) {
+                    (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
+                    (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
+                    _ => false,
+                };
+                match self.scope.iter().rev().find(same) {
+                    Some(Binding { name, expr: bound, .. }) => {
+                        diagnostic.label(bound.span, format!("`{name}` is {} here", expr.ty))
                     }
                     None => diagnostic,
                 }

@@ -7,13 +7,12 @@ use super::{DeclaredInput, Known};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
-use crate::ty::{Inner, KindSet, Record, Ty};
+use crate::ty::{Field, Inner, KindSet, Record, Ty};
 use hashbrown::{HashMap, HashSet, HashTable};
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// A field as found by its path.
 pub(super) struct Found {
     pub ty: Ty,
     pub optional: bool,
@@ -23,7 +22,7 @@ pub(super) struct Found {
 /// The reason why a path leads nowhere.
 pub(super) enum Lost {
     /// The path's part at this index is no field of the record before it.
-    UnknownField { at: usize, record: Record },
+    UnknownField { at: usize, record: Arc<Record> },
     /// The path's part before this index has a type without fields.
     NoFields { at: usize, ty: Ty },
 }
@@ -35,18 +34,19 @@ pub(super) struct Fields {
     done_inferring: bool,
     /// Undeclared names that were held against the definitions, so that each is once.
     looked_at: HashSet<Arc<str>>,
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     /// The slots by what they read.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
-    conflicts: Vec<Diagnostic>,
+    pub(super) conflicts: Vec<Diagnostic>,
     /// The uses of the fields in other rules, which are not checked now.
     pub(super) known: Option<Arc<FieldUses>>,
     /// The uses of each field by type and statement, where they are wanted.
     pub(super) counted: Option<FieldUses>,
     /// The uses in the route at hand.
     route: Option<RouteUses>,
-    done: RouteUses,
+    /// The uses in the last route, where other rules are known.
+    pub(super) done: RouteUses,
     /// The field that the statement at hand brings along, though no `input` declares it.
     pub(super) implicit: Option<&'static str>,
 }
@@ -55,11 +55,13 @@ pub(super) struct Fields {
 #[derive(Clone)]
 pub(super) enum Reason {
     Fixed(&'static str),
-    /// A side of an operator.
     Side(KindSet, &'static str, &'static str),
     Operand(KindSet, &'static str),
-    /// An argument of a function.
     Argument(Ty, Arc<str>, Arc<str>),
+}
+
+impl Reason {
+    pub(super) const HAS_FIELD: Reason = Reason::Fixed("a record, since a field of it is read");
 }
 
 impl fmt::Display for Reason {
@@ -82,10 +84,6 @@ struct Inferred {
 }
 
 impl Fields {
-    pub(super) fn declare(&mut self, input: DeclaredInput) {
-        self.input = Some(Arc::new(input));
-    }
-
     /// True when types come from uses.
     pub(super) fn inferred(&self) -> bool {
         self.input.is_none()
@@ -98,27 +96,21 @@ impl Fields {
 
     /// The names a message's fields may have, when they are declared.
     pub(super) fn roots(&self) -> Option<&Record> {
-        self.input.as_ref().map(|input| &input.record)
+        self.input.as_ref()?.ty.fields()
     }
 
     /// True when an undeclared name is met for the first time.
     pub(super) fn first_look(&mut self, name: &str) -> bool {
-        let known = self.looked_at.contains(name);
-        if !known {
-            self.looked_at.insert(name.into());
-        }
-        !known
+        !self.looked_at.contains(name) && self.looked_at.insert(name.into())
     }
 
-    /// The place of a declared field.
     pub(super) fn declared_at(&self, path: &[impl Name]) -> Option<Span> {
         self.input.as_ref()?.places.get(&Names(path)).copied()
     }
 
-    /// The type of the field at a path.
     pub(super) fn find(&mut self, path: &[impl Name], span: Span) -> Result<Found, Lost> {
         match &self.input {
-            Some(input) => match find_declared(&input.record, path) {
+            Some(input) => match find_declared(&input.ty, path) {
                 Err(Lost::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
                     Ok(Found { ty: Ty::ANY, optional: true, private: false })
                 }
@@ -126,12 +118,7 @@ impl Fields {
             },
             None => {
                 for end in 1..path.len() {
-                    self.narrow(
-                        &path[..end],
-                        KindSet::DICT,
-                        span,
-                        &Reason::Fixed("a record, since a field of it is read"),
-                    );
+                    self.narrow(&path[..end], KindSet::DICT, span, &Reason::HAS_FIELD);
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.
@@ -144,33 +131,26 @@ impl Fields {
 
     /// The kinds an undeclared field may still have. `text` is a string by convention.
     fn kinds(&self, path: &[impl Name]) -> KindSet {
-        match self.uses.get(&Names(path)) {
-            Some(inferred) => inferred.kinds,
-            None => match self.known.as_ref().and_then(|known| known.kinds(path)) {
-                Some(kinds) => kinds,
-                None if is_text(path) => KindSet::STRING,
-                None => KindSet::ALL,
-            },
-        }
+        let inferred = self.uses.get(&Names(path)).map(|inferred| inferred.kinds);
+        let known = || self.known.as_ref().and_then(|known| known.kinds(path));
+        let unused = if is_text(path) { KindSet::STRING } else { KindSet::ALL };
+        inferred.or_else(known).unwrap_or(unused)
     }
 
     /// From here on, uses of fields are those of one route.
     pub(super) fn begin_route(&mut self) {
-        let wanted = self.input.is_none() && !self.done_inferring;
-        self.route = (wanted && (self.counted.is_some() || self.known.is_some())).then(RouteUses::default);
+        let wanted = self.narrows() && (self.counted.is_some() || self.known.is_some());
+        self.route = wanted.then(RouteUses::default);
     }
 
-    /// The end of a route.
     pub(super) fn end_route(&mut self) {
-        if let Some(route) = self.route.take() {
-            match &mut self.counted {
-                Some(counted) => counted.add(&route),
-                None => self.done = route,
-            }
+        match (self.route.take(), &mut self.counted) {
+            (Some(route), Some(counted)) => counted.add(&route),
+            (Some(route), None) => self.done = route,
+            (None, _) => {}
         }
     }
 
-    /// The types of the fields.
     pub(super) fn into_known(self) -> Known {
         match self.input {
             Some(input) => Known::Input(input),
@@ -178,17 +158,8 @@ impl Fields {
         }
     }
 
-    /// The uses of fields in the last route, where other rules are known.
-    pub(super) fn take_route(&mut self) -> RouteUses {
-        std::mem::take(&mut self.done)
-    }
-
-    /// An undeclared field is read, at whatever kinds all uses leave over.
-    pub(super) fn read(&mut self, path: &[impl Name]) {
-        self.note(path, KindSet::ALL);
-    }
-
-    fn note(&mut self, path: &[impl Name], kinds: KindSet) {
+    /// Notes a use of an undeclared field that works for these kinds.
+    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
         if !self.narrows() {
             return;
         }
@@ -213,69 +184,44 @@ impl Fields {
                 .entry((&Names(path)).into())
                 .or_insert_with(|| Inferred { kinds: before, uses: Vec::new() }),
         };
+        let conflict = |message| {
+            Diagnostic::new(Code::ConflictingUses, span, message).here(format!("used here as {reason}"))
+        };
+        let words = |kinds| Ty::plain(kinds).with_article();
         let left = inferred.kinds.intersect(kinds);
-        if left.is_empty() {
-            let name = dotted(path);
-            let earlier = inferred.uses.iter().find(|(other, ..)| !other.overlaps(kinds));
-            let mut diagnostic = Diagnostic::new(
-                Code::ConflictingUses,
-                span,
-                format!(
-                    "`{name}` cannot be both {} and {}",
-                    Ty::plain(inferred.kinds).with_article(),
-                    Ty::plain(kinds).with_article()
-                ),
-            )
-            .here(format!("used here as {reason}"));
-            match earlier {
-                Some((_, place, earlier_reason)) => {
-                    diagnostic = diagnostic.label(*place, format!("used here as {earlier_reason}"));
-                }
-                None => {
-                    diagnostic = diagnostic
-                        .help(format!("`{name}` is a string unless an `input` block says otherwise"))
-                }
-            }
-            self.conflicts.push(diagnostic);
-            return;
-        }
         let known = self.known.as_ref().and_then(|known| known.kinds(path));
-        if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
-            let name = dotted(path);
-            let message = format!(
-                "the other rules read `{name}` as {}, and this works for {} only",
-                Ty::plain(known).with_article(),
-                Ty::plain(kinds).with_article()
-            );
-            self.conflicts.push(
-                Diagnostic::new(Code::ConflictingUses, span, message)
-                    .here(format!("used here as {reason}"))
-                    .help(format!(
-                        "declare `{name}` in an `input` block, or read it at a type: `{name} as …`"
-                    )),
-            );
-            return;
-        }
-        inferred.kinds = left;
-        if inferred.uses.len() < 8 {
-            inferred.uses.push((kinds, span, reason.clone()));
+        if left.is_empty() {
+            let (name, other, this) = (dotted(path), words(inferred.kinds), words(kinds));
+            let conflict = conflict(format!("`{name}` cannot be both {other} and {this}"));
+            let earlier = inferred.uses.iter().find(|(other, ..)| !other.overlaps(kinds));
+            self.conflicts.push(match earlier {
+                Some((_, place, reason)) => conflict.label(*place, format!("used here as {reason}")),
+                None => conflict.help(format!("`{name}` is a string unless an `input` block says otherwise")),
+            });
+        } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
+            let (name, other, this) = (dotted(path), words(known), words(kinds));
+            let message = format!("the other rules read `{name}` as {other}, and this works for {this} only");
+            let help = format!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`");
+            self.conflicts.push(conflict(message).help(help));
+        } else {
+            inferred.kinds = left;
+            if inferred.uses.len() < 8 {
+                inferred.uses.push((kinds, span, reason.clone()));
+            }
         }
     }
 
     /// Ends the narrowing pass.
-    pub(super) fn end_inference(&mut self, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn end_inference(&mut self) {
         self.done_inferring = true;
-        diagnostics.append(&mut self.conflicts);
+        self.looked_at.clear();
+        self.slots.clear();
+        self.slot_ids.clear();
     }
 
     /// A use that fixed an undeclared field's type, to show beside an error.
     pub(super) fn first_use(&self, path: &[impl Name]) -> Option<(Span, &Reason)> {
         self.uses.get(&Names(path))?.uses.first().map(|(_, span, reason)| (*span, reason))
-    }
-
-    /// The slot that reads a path at these kinds.
-    pub(super) fn slot(&mut self, path: &[impl Name], kinds: KindSet, private: bool) -> SlotId {
-        self.rooted_slot(None, path, kinds, private)
     }
 
     /// The slot that reads a path from a binding, or from the message, at these kinds.
@@ -287,22 +233,19 @@ impl Fields {
         private: bool,
     ) -> SlotId {
         let Fields { slots, slot_ids, hasher, .. } = self;
-        fn hash(hasher: &impl BuildHasher, root: Option<&Root>, path: &[impl Name], kinds: KindSet) -> u64 {
-            hasher.hash_one((root, path, kinds))
-        }
         let same = |id: &SlotId| {
             let slot = &slots[id.index()];
             slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
         };
-        let key = hash(hasher, root, path, kinds);
+        let key = hasher.hash_one((root, path, kinds));
         if let Some(id) = slot_ids.find(key, same) {
             return *id;
         }
         let id = SlotId(slots.len() as u32);
         slots.push(Slot { root: root.cloned(), path: (&Names(path)).into(), kinds, private });
         slot_ids.insert_unique(key, id, |id| {
-            let slot = &slots[id.index()];
-            hash(hasher, slot.root.as_ref(), &slot.path, slot.kinds)
+            let Slot { root, path, kinds, .. } = &slots[id.index()];
+            hasher.hash_one((root.as_ref(), path.as_slice(), kinds))
         });
         id
     }
@@ -311,49 +254,39 @@ impl Fields {
     pub(super) fn path(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }
-
-    pub(super) fn forget_slots(&mut self) {
-        self.looked_at.clear();
-        self.slots.clear();
-        self.slot_ids.clear();
-    }
-
-    pub(super) fn take_slots(&mut self) -> Vec<Slot> {
-        std::mem::take(&mut self.slots)
-    }
 }
 
-/// The names of a path with dots between.
 fn dotted(path: &[impl Name]) -> String {
     let names: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
     names.join(".")
 }
 
-fn find_declared(record: &Record, path: &[impl Name]) -> Result<Found, Lost> {
-    // What the part at hand is looked up in: the input itself, then what was found before.
-    let any = Ty::ANY;
-    let (mut input, mut ty) = (Some(record), &any);
-    let (mut optional, mut private) = (false, false);
+fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Lost> {
+    let mut found = Found { ty: input.clone(), optional: false, private: false };
     for (at, name) in path.iter().enumerate() {
-        let record = match (input.take(), &ty.inner) {
-            (Some(record), _) => record,
-            (None, Inner::Fields(record)) => record,
-            (None, Inner::Element(element)) if ty.kinds.overlaps(KindSet::DICT) => {
-                (optional, ty) = (true, element);
-                continue;
+        found = match field_of(&found.ty, name.as_ref()) {
+            Ok(Found { ty, optional, private }) => {
+                Found { ty, optional: found.optional | optional, private: found.private | private }
             }
-            (None, Inner::Unknown) if ty.kinds.overlaps(KindSet::DICT) => {
-                (optional, ty) = (true, &any);
-                continue;
-            }
-            _ => return Err(Lost::NoFields { at, ty: ty.clone() }),
+            Err(Some(record)) => return Err(Lost::UnknownField { at, record }),
+            Err(None) => return Err(Lost::NoFields { at, ty: found.ty }),
         };
-        let Some(field) = record.get(name.as_ref()) else {
-            return Err(Lost::UnknownField { at, record: record.clone() });
-        };
-        optional |= field.optional;
-        private |= field.private;
-        ty = &field.ty;
     }
-    Ok(Found { ty: ty.clone(), optional, private })
+    Ok(found)
+}
+
+/// The field of that name of a value; for a record without it the record, for what has no fields nothing.
+pub(super) fn field_of(ty: &Ty, name: &str) -> Result<Found, Option<Arc<Record>>> {
+    let entry = |ty| Found { ty, optional: true, private: false };
+    match &ty.inner {
+        Inner::Fields(record) => match record.get(name) {
+            Some(Field { ty, optional, private, .. }) => {
+                Ok(Found { ty: ty.clone(), optional: *optional, private: *private })
+            }
+            None => Err(Some(record.clone())),
+        },
+        _ if !ty.kinds.overlaps(KindSet::DICT) => Err(None),
+        Inner::Element(element) => Ok(entry((**element).clone())),
+        Inner::Unknown => Ok(entry(Ty::ANY)),
+    }
 }

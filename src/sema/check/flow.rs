@@ -1,14 +1,13 @@
 //! Flows: each keyword pattern becomes a rule of one table, in the order they are written.
 
 use super::constant::constant;
-use super::decide::texts;
 use super::{Checked, Checker, Reported};
 use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
 use crate::sema::check::path::Path;
 use crate::sema::hir::{
-    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, Operand, Outcome, Predicate, TableId, TableKind, Trigger,
+    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, Operand, Outcome, Predicate, TableId, TableKind, Term, Trigger,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
@@ -23,11 +22,8 @@ use std::sync::Arc;
 /// The way a keyword pattern is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Matching {
-    /// The message is the pattern.
     Exact,
-    /// The message holds the pattern.
     Contains,
-    /// The expression is found in the message.
     Regex,
 }
 
@@ -63,8 +59,10 @@ impl<'a> Checker<'a> {
                     self.keyword_flow(table, flow, (matching, list), &mut patterns).map(|()| Trigger::Keyword)
                 }
                 ast::Trigger::Intent { examples, keywords } => {
-                    let examples = self.flow_texts(examples.as_ref());
-                    let keywords = self.flow_texts(keywords.as_ref());
+                    let mut texts = |list: &'a Option<_>| {
+                        list.as_ref().map_or(Ok(Vec::new()), |list| self.flow_texts(list))
+                    };
+                    let (examples, keywords) = (texts(examples), texts(keywords));
                     examples.and_then(|examples| Ok(Trigger::Intent { examples, keywords: keywords? }))
                 }
             };
@@ -86,17 +84,19 @@ impl<'a> Checker<'a> {
         self.caught_examples(&patterns);
     }
 
-    fn flow_texts(&mut self, list: Option<&'a ast::Expr>) -> Checked<Vec<Arc<str>>> {
-        let Some(list) = list else { return Ok(Vec::new()) };
+    fn flow_texts(&mut self, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
         let term = self.term(list)?;
-        texts(&term).map_or_else(|| self.not_texts(list.span), Ok)
-    }
-
-    fn not_texts<T>(&mut self, span: Span) -> Checked<T> {
-        self.report(
-            Diagnostic::new(Code::ConstantWanted, span, "a list of texts is wanted here")
-                .help("write the texts in place, `[\"a\", \"b\"]`, or name a `list`"),
-        )
+        let texts = match &term {
+            Term::Expr(expr) => expr.as_const().and_then(|list| list.value().elements()),
+            Term::Cond(_) => None,
+        };
+        match texts.and_then(|texts| texts.map(|text| text.as_str().map(Arc::from)).collect()) {
+            Some(texts) => Ok(texts),
+            None => {
+                let help = "write the texts in place, `[\"a\", \"b\"]`, or name a `list`";
+                self.fail(Code::ConstantWanted, list.span, "a list of texts is wanted here", help)
+            }
+        }
     }
 
     fn keyword_flow(
@@ -111,27 +111,20 @@ impl<'a> Checker<'a> {
             let words = MATCHINGS.iter().map(|(word, _)| *word);
             let message = format!("`{}` is no way of matching a pattern", matching.node);
             let help = "write `exact`, `contains` or `regex`";
-            return self.report(Diagnostic::new(Code::UnknownMatching, matching.span, message).nearest_or(
-                matching.span,
-                &matching.node,
-                words,
-                help,
-            ));
+            let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
+            return self.report(diagnostic.nearest_or(matching.span, &matching.node, words, help));
         };
         let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
         let text = super::read::read(text, &Ty::STRING);
-        let term = self.term(list)?;
-        let Some(patterns) = texts(&term) else { return self.not_texts(list.span) };
+        let patterns = self.flow_texts(list)?;
         // Each pattern's own place, where the list is written here.
         let place = |at: usize| match &list.kind {
             ast::ExprKind::List(items) => items.get(at).map_or(list.span, |item| item.span),
             _ => list.span,
         };
         if patterns.is_empty() {
-            self.diagnostics.push(
-                Diagnostic::new(Code::EmptyList, list.span, "nothing is in an empty list")
-                    .help("give the flow a pattern, or remove it: it is never found"),
-            );
+            let help = "give the flow a pattern, or remove it: it is never found";
+            self.emit(Code::EmptyList, list.span, "nothing is in an empty list", help);
         }
         let mut result = Ok(());
         for (at, pattern) in patterns.iter().enumerate() {
@@ -143,13 +136,8 @@ impl<'a> Checker<'a> {
                         Matching::Regex => shown.to_owned(),
                         _ => crate::text::fold::fold(shown),
                     };
-                    seen.push(Pattern {
-                        matching: *way,
-                        text: folded,
-                        shown: pattern.clone(),
-                        flow: id,
-                        span,
-                    });
+                    let shown = pattern.clone();
+                    seen.push(Pattern { matching: *way, text: folded, shown, flow: id, span });
                     let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
                     self.add_rule(table, flow.name.node.as_str(), condition, outcome, span);
                 }
@@ -164,9 +152,9 @@ impl<'a> Checker<'a> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {
             let message = if pattern.is_empty() { "this pattern is empty" } else { "this pattern is blank" };
-            return self.report(Diagnostic::new(Code::BlankPattern, span, message).help(
-                "white space around a pattern is not looked at, so nothing is left to look for; remove it",
-            ));
+            let help =
+                "white space around a pattern is not looked at, so nothing is left to look for; remove it";
+            return self.fail(Code::BlankPattern, span, message, help);
         }
         let mode = TestMode { text: TextMode { fold: true, form: Form::None }, ..TestMode::default() };
         let (op, left, right) = match way {
@@ -188,15 +176,9 @@ impl<'a> Checker<'a> {
         for (at, pattern) in patterns.iter().enumerate() {
             let literal = pattern.matching != Matching::Regex;
             // An exact pattern hides only exact ones; the `contains` among them are found below.
-            let key = (literal, pattern.text.as_str());
-            match same.get(&key) {
-                Some(first) if patterns[*first].matching == pattern.matching => {
-                    self.hidden(&patterns[*first], pattern);
-                }
-                Some(_) => {}
-                None => {
-                    same.insert(key, at);
-                }
+            let first = *same.entry((literal, pattern.text.as_str())).or_insert(at);
+            if first != at && patterns[first].matching == pattern.matching {
+                self.hidden(&patterns[first], pattern);
             }
         }
         let holds: Vec<usize> =

@@ -2,19 +2,10 @@
 //! recursively, and definitions that use each other grow quickly.
 
 use super::Measure;
-use crate::sema::hir::{Cond, Part, Term};
+use crate::sema::hir::Part;
 
-/// The size of a term with every `let` put in.
-pub(super) fn measure(term: &Term, lets: &[Measure]) -> Measure {
-    whole(term.part(), lets)
-}
-
-/// The size of a condition with every `let` put in.
-pub(super) fn measure_condition(cond: &Cond, lets: &[Measure]) -> Measure {
-    whole(Part::Cond(cond), lets)
-}
-
-fn whole(part: Part<'_>, lets: &[Measure]) -> Measure {
+/// The size of a part with every `let` put in.
+pub(super) fn measure(part: Part<'_>, lets: &[Measure]) -> Measure {
     let mut whole = Measure::default();
     add(part, 1, lets, &mut whole);
     whole

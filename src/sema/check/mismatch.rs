@@ -2,6 +2,7 @@
 //! from, and what was probably meant.
 
 use super::Checker;
+use super::read::union;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, OpInfo, Quantity, Search};
 use crate::sema::hir::Expr;
@@ -18,41 +19,35 @@ impl<'a> Checker<'a> {
         right: &Expr,
     ) -> Diagnostic {
         let quantity = binary.modifiers.quantity;
-        let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
+        let lefts = union(row.forms.iter().map(|form| form.left));
         // The author's own word: the ends of a range are compared by another row than `in`.
         let spelling = binary.op.node.info().spelling;
         let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
-        let mut code = Code::OperatorType;
-        let (message, help) = if !left.ty.kinds.overlaps(lefts) {
-            let message = format!(
-                "`{written}` works on {}, and its left side is {}",
-                expected(lefts),
-                left.ty.with_article()
-            );
-            (message, left_help(row, &left.ty))
+        let (this, other) = (left.ty.with_article(), right.ty.with_article());
+        let no_list = !right.ty.kinds.overlaps(KindSet::LIST);
+        let diagnostic = |code, message, help: Option<String>| {
+            let diagnostic = Diagnostic::new(code, binary.op.span, message)
+                .label(left.span, left.ty.to_string())
+                .label(right.span, right.ty.to_string());
+            Diagnostic { help, ..diagnostic }
+        };
+        let diagnostic = if !left.ty.kinds.overlaps(lefts) {
+            let message = format!("`{written}` works on {}, and its left side is {this}", expected(lefts));
+            diagnostic(Code::OperatorType, message, left_help(row, &left.ty).map(str::to_owned))
         } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
-            code = Code::ListWanted;
             let message = format!("`{written}` looks for one value, and its right side is a list");
-            (
-                message,
-                Some(format!(
-                    "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
-                )),
-            )
-        } else if let (Some(quantity), false) = (quantity, right.ty.kinds.overlaps(KindSet::LIST)) {
-            code = Code::ListWanted;
-            let message = format!(
-                "`{}` wants a list on its right side, and this is {}",
-                quantity.spelling(),
-                right.ty.with_article()
+            let help = format!(
+                "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
             );
-            (message, Some(format!("leave `{}` out, or write a list: `[…]`", quantity.spelling())))
-        } else if row.op == Op::In && !right.ty.kinds.overlaps(KindSet::LIST) {
-            code = Code::ListWanted;
-            let message = format!(
-                "`{written}` wants a list or a range on its right side, and this is {}",
-                right.ty.with_article()
-            );
+            diagnostic(Code::ListWanted, message, Some(help))
+        } else if let Some(quantity) = quantity.filter(|_| no_list) {
+            let of = quantity.spelling();
+            let message = format!("`{of}` wants a list on its right side, and this is {other}");
+            let help = format!("leave `{of}` out, or write a list: `[…]`");
+            diagnostic(Code::ListWanted, message, Some(help))
+        } else if row.op == Op::In && no_list {
+            let message =
+                format!("`{written}` wants a list or a range on its right side, and this is {other}");
             let help = match (right.ty.kinds, left.ty.kinds) {
                 (KindSet::STRING, KindSet::STRING) => {
                     "to look for a text in another, write `long contains short`"
@@ -60,16 +55,11 @@ impl<'a> Checker<'a> {
                 (KindSet::DICT, _) => "to look for a key, write `dict has_key key`",
                 _ => "write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`",
             };
-            (message, Some(help.to_owned()))
+            diagnostic(Code::ListWanted, message, Some(help.to_owned()))
         } else {
-            (pair_message(row, &written, quantity, left, right), pair_help(left, right))
+            let message = pair_message(row, &written, quantity, left, right);
+            diagnostic(Code::OperatorType, message, pair_help(left, right).map(str::to_owned))
         };
-        let mut diagnostic = Diagnostic::new(code, binary.op.span, message)
-            .label(left.span, left.ty.to_string())
-            .label(right.span, right.ty.to_string());
-        if let Some(help) = help {
-            diagnostic = diagnostic.help(help);
-        }
         let diagnostic = self.with_origin(diagnostic, left);
         self.with_origin(diagnostic, right)
     }
@@ -119,28 +109,22 @@ fn expected(kinds: KindSet) -> String {
     words.join(" and ")
 }
 
-fn left_help(row: &OpInfo, left: &Ty) -> Option<String> {
-    let text = row.forms.iter().any(|form| form.left.overlaps(KindSet::STRING));
+fn left_help(row: &OpInfo, left: &Ty) -> Option<&'static str> {
+    let takes = |kinds| row.forms.iter().any(|form| form.left.overlaps(kinds));
     match left.kinds {
-        KindSet::LIST if text => Some("look at its elements: `any x in list: x …`".to_owned()),
-        KindSet::DICT if finds_elements(row) => Some("to look for a key, write `has_key`".to_owned()),
-        kinds
-            if kinds == KindSet::STRING
-                && row.forms.iter().any(|form| form.left.overlaps(KindSet::NUMBER)) =>
-        {
-            Some(
-                "compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"
-                    .to_owned(),
-            )
+        KindSet::LIST if takes(KindSet::STRING) => Some("look at its elements: `any x in list: x …`"),
+        KindSet::DICT if finds_elements(row) => Some("to look for a key, write `has_key`"),
+        KindSet::STRING if takes(KindSet::NUMBER) => {
+            Some("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime")
         }
-        kinds if kinds.is_subset(KindSet::NUMBER) && text => {
-            Some("compare the number, as in `x > 3` or `x in 1..=9`".to_owned())
+        kinds if kinds.is_subset(KindSet::NUMBER) && takes(KindSet::STRING) => {
+            Some("compare the number, as in `x > 3` or `x in 1..=9`")
         }
         _ => None,
     }
 }
 
-fn pair_help(left: &Expr, right: &Expr) -> Option<String> {
+fn pair_help(left: &Expr, right: &Expr) -> Option<&'static str> {
     let pair = left.ty.kinds.union(right.ty.kinds);
     let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
     let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
@@ -152,11 +136,13 @@ fn pair_help(left: &Expr, right: &Expr) -> Option<String> {
         })
     });
     if number_and_text && constant(&Ty::STRING) && !date {
-        Some("a number is written without quotes".to_owned())
+        Some("a number is written without quotes")
     } else if number_and_text && constant(&Ty::INT) {
-        Some("a text is written in quotes".to_owned())
+        Some("a text is written in quotes")
     } else if time_and_text || date {
-        Some("a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`".to_owned())
+        Some(
+            "a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`",
+        )
     } else {
         None
     }

@@ -1,8 +1,9 @@
 //! Operators: which form of a row of [`crate::ops::TABLE`] a use takes, and what to say when none
 //! fits.
 
+use super::constant::NULL_HELP;
 use super::fields::Reason;
-use super::read::read;
+use super::read::{read, union};
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode};
@@ -10,7 +11,7 @@ use crate::sema::hir::{Expr, ExprKind, Operand, Predicate, Term};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast;
 use crate::text::TextMode;
-use crate::ty::{KindSet, Ty};
+use crate::ty::{Kind, KindSet, Ty};
 use smallvec::SmallVec;
 
 impl<'a> Checker<'a> {
@@ -38,14 +39,10 @@ impl<'a> Checker<'a> {
     /// An operand, which must be a value and no condition.
     fn operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
-            let message = format!(
-                "`{}` has no answer for null: what is missing is never equal to anything",
-                row.spelling
-            );
-            return self.report(
-                Diagnostic::new(Code::OperatorType, expr.span, message)
-                    .help("write `x is missing` or `x is present`; a null field counts as missing"),
-            );
+            let spelling = row.spelling;
+            let message =
+                format!("`{spelling}` has no answer for null: what is missing is never equal to anything");
+            return self.fail(Code::OperatorType, expr.span, message, NULL_HELP);
         }
         match self.term(expr)? {
             Term::Expr(value) => Ok(value),
@@ -60,20 +57,16 @@ impl<'a> Checker<'a> {
                     }
                     _ => "join conditions with `and` and `or`; parentheses tell what belongs together",
                 };
-                self.report(
-                    Diagnostic::new(Code::ConditionCompared, cond.span, message)
-                        .here("a condition")
-                        .help(help),
-                )
+                let diagnostic = Diagnostic::new(Code::ConditionCompared, cond.span, message);
+                self.report(diagnostic.here("a condition").help(help))
             }
         }
     }
 
     fn modifiers_fit(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
         let Accepts { word, quantity, case } = row.accepts;
-        let written = &binary.modifiers;
+        let (written, place) = (&binary.modifiers, binary.op.span);
         if let Some(given) = written.quantity.filter(|_| !quantity) {
-            let place = binary.op.span;
             if matches!(row.op, Op::Eq | Op::Ne) {
                 let better = match (row.op, given) {
                     (Op::Eq, Quantity::Any | Quantity::All) | (_, Quantity::None) => "in",
@@ -88,24 +81,18 @@ impl<'a> Checker<'a> {
                 );
             }
             let message = format!("`{}` does not take `{}`", row.spelling, given.spelling());
-            return self.report(Diagnostic::new(Code::ModifierMisplaced, place, message).help(format!(
-                "`any`, `all` and `none` stand after {}",
-                ops::taking(|accepts| accepts.quantity)
-            )));
+            let help =
+                format!("`any`, `all` and `none` stand after {}", ops::taking(|accepts| accepts.quantity));
+            return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.word && !word {
             let message = format!("`{}` does not take `word`", row.spelling);
-            return self.report(
-                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
-                    .help(format!("`word` stands after {}", ops::taking(|accepts| accepts.word))),
-            );
+            let help = format!("`word` stands after {}", ops::taking(|accepts| accepts.word));
+            return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.case.is_some() && !case {
             let message = format!("`{}` does not depend on upper and lower case", row.spelling);
-            return self.report(
-                Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
-                    .help("leave `ignoring case` out"),
-            );
+            return self.fail(Code::ModifierMisplaced, place, message, "leave `ignoring case` out");
         }
         Ok(())
     }
@@ -137,14 +124,8 @@ impl<'a> Checker<'a> {
     ) -> Checked<Term> {
         let less = Op::Lt.info();
         if binary.op.node != Op::In || binary.modifiers != Modifiers::default() {
-            return self.report(
-                Diagnostic::new(
-                    Code::OperatorType,
-                    binary.right.span,
-                    "a range stands only on the right of `in`",
-                )
-                .help("write `x in 3..=10`"),
-            );
+            let message = "a range stands only on the right of `in`";
+            return self.fail(Code::OperatorType, binary.right.span, message, "write `x in 3..=10`");
         }
         let (start, end) = (self.operand(start, less), self.operand(end, less));
         let (start, end) = (start?, end?);
@@ -159,25 +140,19 @@ impl<'a> Checker<'a> {
     /// fields to them.
     fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
-        let lefts = row.forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left));
+        let lefts = union(row.forms.iter().map(|form| form.left));
         let among_elements =
             row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
         // A constant text beside a time is a time.
         let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
             _ if among_elements => (left, right),
-            (_, l, _) if !lefts.has(crate::ty::Kind::String) => {
+            (_, l, _) if !lefts.has(Kind::String) => {
                 let right = self.as_datetime(right, l.intersect(lefts))?;
                 let wanted = right.ty.kinds.intersect(lefts);
                 (self.as_datetime(left, wanted)?, right)
             }
-            (Op::Eq | Op::Ne, l, _) if l == KindSet::DATETIME => {
-                let right = self.as_datetime(right, l)?;
-                (left, right)
-            }
-            (Op::Eq | Op::Ne, _, r) if r == KindSet::DATETIME => {
-                let left = self.as_datetime(left, r)?;
-                (left, right)
-            }
+            (Op::Eq | Op::Ne, l @ KindSet::DATETIME, _) => (left, self.as_datetime(right, l)?),
+            (Op::Eq | Op::Ne, _, r @ KindSet::DATETIME) => (self.as_datetime(left, r)?, right),
             _ => (left, right),
         };
         let fitting: SmallVec<[(KindSet, KindSet); 8]> = row
@@ -195,18 +170,14 @@ impl<'a> Checker<'a> {
             return Ok((left, right));
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
-            return self.report(
-                Diagnostic::new(
-                    Code::ModifierMisplaced,
-                    binary.op.span,
-                    "`word` asks for words of a text, and this is a list",
-                )
+            let message = "`word` asks for words of a text, and this is a list";
+            let diagnostic = Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
                 .label(left.span, left.ty.to_string())
-                .help("leave `word` out: a list contains an element or not"),
-            );
+                .help("leave `word` out: a list contains an element or not");
+            return self.report(diagnostic);
         }
-        let left_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (left, _)| all.union(*left));
-        let right_kinds = fitting.iter().fold(KindSet::EMPTY, |all, (_, right)| all.union(*right));
+        let left_kinds = union(fitting.iter().map(|(left, _)| *left));
+        let right_kinds = union(fitting.iter().map(|(_, right)| *right));
         if self.fields.narrows() {
             let operator = row.spelling;
             self.constrain(&left, left_kinds, &Reason::Side(left_kinds, "left", operator));
@@ -232,28 +203,27 @@ impl<'a> Checker<'a> {
         let left = operand(left);
         let right = right.map(operand).transpose();
         let (left, right) = (left?, right?);
-        let nothing = Ty::plain(KindSet::EMPTY);
-        let right_ty = right.as_ref().map_or(&nothing, |right| &right.ty);
+        let right_ty = right.as_ref().map(|right| &right.ty);
         let fitting: Vec<(&Form, KindSet, KindSet)> = row
             .forms
             .iter()
             .filter(|form| left.ty.kinds.overlaps(form.left))
-            .filter_map(|form| match form.right {
-                Right::Nothing => Some((form, form.left, KindSet::EMPTY)),
-                _ => right_kinds(form, &left.ty, right_ty, None).map(|(left, right)| (form, left, right)),
+            .filter_map(|form| match right_ty {
+                None => Some((form, form.left, KindSet::EMPTY)),
+                Some(right) => {
+                    right_kinds(form, &left.ty, right, None).map(|(left, right)| (form, left, right))
+                }
             })
             .collect();
         if fitting.is_empty() {
-            let mut message = format!("`{}` does not work on {}", row.spelling, left.ty.with_article());
+            let message = format!("`{}` does not work on {}", row.spelling, left.ty.with_article());
             let mut diagnostic =
-                Diagnostic::new(Code::OperatorType, op.span, "").label(left.span, left.ty.to_string());
+                Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.to_string());
             if let Some(right) = &right {
-                message = format!("{message} and {}", right.ty.with_article());
-                diagnostic = diagnostic.label(right.span, right.ty.to_string());
-                diagnostic = self.with_origin(diagnostic, right);
+                diagnostic.message += &format!(" and {}", right.ty.with_article());
+                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.to_string()), right);
             }
             diagnostic = self.with_origin(diagnostic, &left);
-            diagnostic.message = message;
             if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
                 diagnostic = diagnostic.help("texts are put together with `join([a, b], \"\")`");
             } else if op.node == Op::Coalesce {
@@ -261,31 +231,28 @@ impl<'a> Checker<'a> {
             }
             return self.report(diagnostic);
         }
-        let lefts = fitting.iter().fold(KindSet::EMPTY, |all, (_, left, _)| all.union(*left));
-        let rights = fitting.iter().fold(KindSet::EMPTY, |all, (.., right)| all.union(*right));
+        let lefts = union(fitting.iter().map(|(_, left, _)| *left));
+        let rights = union(fitting.iter().map(|(.., right)| *right));
         let operator = row.spelling;
         self.constrain(&left, lefts, &Reason::Operand(lefts, operator));
         if let Some(right) = &right {
             self.constrain(right, rights, &Reason::Operand(rights, operator));
         }
-        let mut ty: Option<Ty> = None;
-        for (form, ..) in &fitting {
-            let result = outcome(form.result, &left.ty, right.as_ref().map(|right| &right.ty));
-            ty = Some(ty.map_or(result.clone(), |ty| ty.join(&result)));
-        }
+        let results = fitting.iter().map(|(form, ..)| outcome(form.result, &left.ty, right_ty));
+        let ty = results.reduce(|all, ty| all.join(&ty)).unwrap_or(Ty::ANY);
+        let right_optional = right.as_ref().is_some_and(|right| right.optional);
         let optional = match op.node {
-            Op::Coalesce => right.as_ref().is_some_and(|right| right.optional),
+            Op::Coalesce => right_optional,
             // Division by a constant other than zero is always there.
             Op::Div | Op::Rem => {
-                let divisor =
-                    right.as_ref().and_then(Expr::as_const).map(|constant| constant.value().to_json());
-                left.optional
-                    || !divisor.is_some_and(|json| json.as_f64().is_some_and(|number| number != 0.0))
+                let divisor = right.as_ref().and_then(Expr::as_const);
+                let number = divisor.and_then(|constant| constant.value().to_json().as_f64());
+                left.optional || number.is_none_or(|number| number == 0.0)
             }
-            _ => left.optional || right.as_ref().is_some_and(|right| right.optional),
+            _ => left.optional || right_optional,
         };
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
-        Ok(Expr { kind, ty: ty.unwrap_or(Ty::ANY), optional, span })
+        Ok(Expr { kind, ty, optional, span })
     }
 }
 
@@ -310,7 +277,6 @@ fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
 
 /// The kinds both sides may have under a form; `None` when the right side does not fit.
 fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -> Option<(KindSet, KindSet)> {
-    let element_kinds = || if right.kinds == KindSet::LIST { right.element().kinds } else { KindSet::ALL };
     let pair =
         |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));
     match form.right {
@@ -322,29 +288,26 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
         }
         Right::Text | Right::Pattern => match quantity {
             None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
-            Some(_) => (right.kinds.overlaps(KindSet::LIST) && element_kinds().overlaps(KindSet::STRING))
+            Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(KindSet::STRING))
                 .then_some((form.left, KindSet::LIST)),
         },
         Right::Element => {
-            let elements =
-                if left.kinds == KindSet::LIST { left.element().kinds.families() } else { KindSet::ALL };
+            let wanted = elements(left).families();
             match quantity {
-                Some(_) => (right.kinds.overlaps(KindSet::LIST)
-                    && (element_kinds().overlaps(elements) || right.is_any_list()))
-                .then_some((form.left, KindSet::LIST)),
+                Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(wanted))
+                    .then_some((form.left, KindSet::LIST)),
                 // A list inside a list is looked for only where the left side is known to hold lists.
-                None if right.kinds == KindSet::LIST && elements == KindSet::ALL => None,
-                None => pair(form.left, elements.intersect(right.kinds)).map(|(left, _)| (left, elements)),
+                None if right.kinds == KindSet::LIST && wanted == KindSet::ALL => None,
+                None => pair(form.left, wanted.intersect(right.kinds)).map(|(left, _)| (left, wanted)),
             }
         }
         Right::Members => {
             if !right.kinds.overlaps(KindSet::LIST) {
                 return None;
             }
-            let members = match element_kinds().families() {
-                kinds if right.is_empty_or_mixed() => KindSet::ALL.union(kinds),
-                kinds => kinds,
-            };
+            let members = elements(right).families();
+            let mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
+            let members = if mixed { KindSet::ALL } else { members };
             // Times are looked for among texts, which is how JSON writes them.
             let times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
             let members = if times { KindSet::DATETIME } else { members };
@@ -353,22 +316,7 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
     }
 }
 
-impl Ty {
-    fn is_any_list(&self) -> bool {
-        self.element().kinds == KindSet::ALL
-    }
-
-    /// True when nothing is known of the elements, or they are of several families.
-    fn is_empty_or_mixed(&self) -> bool {
-        let element = if self.kinds == KindSet::LIST { self.element().kinds } else { KindSet::ALL };
-        let families = [
-            KindSet::NUMBER,
-            KindSet::BOOL,
-            KindSet::STRING,
-            KindSet::DATETIME,
-            KindSet::LIST,
-            KindSet::DICT,
-        ];
-        families.iter().filter(|family| family.overlaps(element)).count() > 1
-    }
+/// The kinds that elements of a value may have, should it be a list.
+fn elements(ty: &Ty) -> KindSet {
+    if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
 }

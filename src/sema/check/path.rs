@@ -1,32 +1,26 @@
 //! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
-use super::fields::{Lost, Reason};
-use super::read::{accepted, read};
+use super::constant::as_json;
+use super::fields::{Found, Lost, Reason, field_of};
+use super::read::{accepted, read, union};
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::reserved_words;
-use crate::sema::hir::{Const, Expr, ExprKind, SlotId};
-use crate::sema::request::REQUEST;
-use crate::sema::resolve::Definition;
+use crate::sema::hir::{Expr, ExprKind, SlotId};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
-use crate::ty::{Inner, Kind, KindSet, Ty};
+use crate::ty::{Inner, Kind, KindSet, Record, Ty};
+use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// The names of a way into the message, the last one first.
-pub(super) type Parts<'a> = SmallVec<[&'a str; 4]>;
+/// The names of a way into the message.
+pub(super) type Names<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
     /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
     pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
-        let parts = self.plain_parts(expr);
-        if let Some(known) = self.known_read(parts.as_ref(), expr.span) {
-            return Ok(known);
-        }
         if let Some(path) = self.constant_path(expr) {
-            let read = self.message_path(&path, expr.span)?;
-            self.remember_read(parts, &read);
-            return Ok(read);
+            return self.message_path(&path, expr.span);
         }
         match &expr.kind {
             ast::ExprKind::Field(base, name) => {
@@ -41,74 +35,24 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The names that lead to a field of the message, the last one first, when what is read there depends on
-    /// them alone.
-    pub(super) fn plain_parts(&self, expr: &'a ast::Expr) -> Option<Parts<'a>> {
-        if self.fields.narrows() || self.fields.implicit.is_some() || self.alias.is_some() {
-            return None;
-        }
-        let mut parts = Parts::new();
-        let mut at = expr;
-        loop {
-            match &at.kind {
-                ast::ExprKind::Field(base, name) => {
-                    parts.push(&name.node);
-                    at = base;
-                }
-                ast::ExprKind::Index(base, index) => match &index.kind {
-                    ast::ExprKind::Literal(Literal::String(key)) => {
-                        parts.push(key);
-                        at = base;
-                    }
-                    _ => return None,
-                },
-                ast::ExprKind::Name(name) => {
-                    parts.push(name);
-                    let other = name == REQUEST || self.is_bound(at.span, name);
-                    return (!other).then_some(parts);
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    fn is_bound(&self, span: Span, name: &str) -> bool {
-        self.scope.iter().any(|binding| *binding.name == *name)
-            || self.symbols.definition(span.file, name).is_some()
-    }
-
-    /// The type that was read there before.
-    pub(super) fn known_read(&self, parts: Option<&Parts<'a>>, span: Span) -> Option<Expr> {
-        let (slot, ty, optional) = self.reads.get(parts?)?;
-        Some(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span })
-    }
-
-    /// Keeps what is read there.
-    pub(super) fn remember_read(&mut self, parts: Option<Parts<'a>>, read: &Expr) {
-        if let (Some(parts), ExprKind::Slot(slot)) = (parts, &read.kind) {
-            self.reads.insert(parts, (*slot, read.ty.clone(), read.optional));
-        }
-    }
-
     /// The path, when the expression is a field of the message reached by constant names.
     fn constant_path(&self, expr: &'a ast::Expr) -> Option<Path<'a>> {
         let mut path = Path::default();
         let mut at = expr;
         loop {
-            match &at.kind {
+            at = match &at.kind {
                 ast::ExprKind::Field(base, name) => {
                     path.push(&name.node, name.span, true);
-                    at = base;
+                    base
                 }
-                ast::ExprKind::Index(base, index) => match &index.kind {
-                    ast::ExprKind::Literal(Literal::String(key)) => {
-                        path.push(key, index.span, false);
-                        at = base;
-                    }
-                    _ => return None,
-                },
+                ast::ExprKind::Index(base, index) => {
+                    let ast::ExprKind::Literal(Literal::String(key)) = &index.kind else { return None };
+                    path.push(key, index.span, false);
+                    base
+                }
                 ast::ExprKind::Name(name) => {
-                    if self.is_bound(at.span, name) {
+                    let bound = self.scope.iter().any(|binding| *binding.name == **name);
+                    if bound || self.symbols.definition(at.span.file, name).is_some() {
                         return None;
                     }
                     let alias = self.alias.filter(|(written, _)| written == name);
@@ -118,15 +62,20 @@ impl<'a> Checker<'a> {
                     return Some(path);
                 }
                 _ => return None,
-            }
+            };
         }
     }
 
-    pub(super) fn message_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
+    pub(super) fn message_path(&mut self, path: &Path<'a>, span: Span) -> Checked<Expr> {
         if self.is_request(path) {
             return self.request_path(path, span);
         }
         let names = path.names.as_slice();
+        // What is read there then depends on the names alone.
+        let lasting = !self.fields.narrows() && self.fields.implicit.is_none();
+        if let Some((slot, ty, optional)) = self.reads.get(names).filter(|_| lasting) {
+            return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
+        }
         let declared = self.fields.roots().is_some_and(|roots| roots.get(names[0]).is_some());
         if self.symbols.is_broken(names[0]) && !declared {
             return Err(Reported);
@@ -142,12 +91,16 @@ impl<'a> Checker<'a> {
         }
         match self.fields.find(names, span) {
             Ok(found) => {
-                self.fields.read(names);
+                self.fields.note(names, KindSet::ALL);
                 if names.len() == 1 && self.fields.inferred() {
                     self.warn_of_near_name(names[0], span);
                 }
-                let slot = self.fields.slot(names, found.ty.kinds, found.private);
-                Ok(Expr { kind: ExprKind::Slot(slot), ty: found.ty, optional: found.optional, span })
+                let Found { ty, optional, private } = found;
+                let slot = self.fields.rooted_slot(None, names, ty.kinds, private);
+                if lasting {
+                    self.reads.insert(path.names.clone(), (slot, ty.clone(), optional));
+                }
+                Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
             }
             Err(Lost::UnknownField { at: 0, record }) => {
                 self.unknown_root(names[0], path.places[0].0, &record)
@@ -160,10 +113,8 @@ impl<'a> Checker<'a> {
             Err(Lost::NoFields { at, ty }) => {
                 let parent = names[..at].join(".");
                 let message = format!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
-                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message);
-                if let Some(declared) = self.fields.declared_at(&names[..at]) {
-                    diagnostic = diagnostic.label(declared, "declared here");
-                }
+                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message)
+                    .declared(self.fields.declared_at(&names[..at]));
                 if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
                         Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
@@ -175,15 +126,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &crate::ty::Record) -> Checked<T> {
-        let definitions = self
-            .symbols
-            .definitions
-            .iter()
-            .filter(|symbol| self.symbols.sees(place.file, symbol.name.span))
-            .map(|symbol| symbol.name.node.as_str());
+    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &Record) -> Checked<T> {
+        let symbols = self.symbols;
+        let seen = symbols.definitions.iter().filter(|symbol| symbols.sees(place.file, symbol.name.span));
+        let definitions = seen.map(|symbol| symbol.name.node.as_str());
         let bound = self.scope.iter().map(|binding| &*binding.name);
-        let names = record.fields.iter().map(|field| &*field.name).chain(definitions).chain(bound);
+        let names = record.names().chain(definitions).chain(bound);
         let help = format!(
             "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
         );
@@ -196,21 +144,17 @@ impl<'a> Checker<'a> {
         &mut self,
         message: String,
         name: &str,
-        record: &crate::ty::Record,
+        record: &Record,
         declared: Option<Span>,
         (place, plain): (Span, bool),
     ) -> Checked<T> {
-        let mut diagnostic = Diagnostic::new(Code::UnknownField, place, message);
-        if let Some(declared) = declared {
-            diagnostic = diagnostic.label(declared, "declared here");
-        }
-        let names: Vec<&str> = record.fields.iter().map(|field| &*field.name).collect();
-        diagnostic = match nearest(name, names.iter().copied()) {
+        let diagnostic = Diagnostic::new(Code::UnknownField, place, message).declared(declared);
+        let names: Vec<&str> = record.names().collect();
+        self.report(match nearest(name, names.iter().copied()) {
             Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
             Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
             None => diagnostic.help(format!("its fields are {}", names.join(", "))),
-        };
-        self.report(diagnostic)
+        })
     }
 
     fn warn_of_near_name(&mut self, name: &str, span: Span) {
@@ -218,51 +162,44 @@ impl<'a> Checker<'a> {
         if !self.fields.first_look(name) {
             return;
         }
-        let near = nearest(
-            name,
-            self.symbols
-                .definitions
-                .iter()
-                .filter(|symbol| !matches!(symbol.node, Definition::Def { .. } | Definition::Extern { .. }))
-                .map(|symbol| symbol.name.node.as_str()),
-        );
+        let values = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
-        let (near, what) = match (word, near) {
-            (Some(word), _) => (word.to_owned(), "a word of the language"),
-            (None, Some(near)) => (near.to_owned(), "a definition"),
-            (None, None) => return,
+        let (near, what) = match word {
+            Some(word) => (Some(word), "a word of the language"),
+            None => (nearest(name, values.map(|symbol| symbol.name.node.as_str())), "a definition"),
         };
-        let message = format!("`{name}` is read from the message, and `{near}` is {what}");
-        self.diagnostics
-            .push(Diagnostic::new(Code::LooksLikeName, span, message).did_you_mean(span, Some(&near)));
+        if let Some(near) = near {
+            let message = format!("`{name}` is read from the message, and `{near}` is {what}");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+            self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
+        }
     }
 
     /// A field of a value that is no message path: an element's, say.
     pub(super) fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
-        let (ty, optional) = match &base.ty.inner {
-            Inner::Fields(record) => match record.get(&name.node) {
-                Some(field) => (field.ty.clone(), base.optional || field.optional),
-                None => {
-                    let record = record.clone();
-                    let message = format!("there is no field `{}` here", name.node);
-                    return self.unknown_field(message, &name.node, &record, None, (name.span, true));
-                }
-            },
-            Inner::Element(element) if base.ty.kinds.overlaps(KindSet::DICT) => ((**element).clone(), true),
-            Inner::Unknown if base.ty.kinds.overlaps(KindSet::DICT) => (Ty::ANY, true),
-            _ => {
+        let Found { ty, optional, .. } = match field_of(&base.ty, &name.node) {
+            Ok(found) => found,
+            Err(Some(record)) => {
+                let message = format!("there is no field `{}` here", name.node);
+                return self.unknown_field(message, &name.node, &record, None, (name.span, true));
+            }
+            Err(None) => {
                 let message = format!("{} has no field `{}`", base.ty.with_article(), name.node);
-                let diagnostic = Diagnostic::new(Code::UnknownField, span, message).here("");
-                let diagnostic = self.with_origin(diagnostic, &base);
-                return self.report(diagnostic);
+                return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
-        self.constrain(&base, KindSet::DICT, &Reason::Fixed("a record, since a field of it is read"));
-        if let Some(slot) = self.slot_inside(&base, &name.node, &ty) {
-            return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span });
+        self.constrain(&base, KindSet::DICT, &Reason::HAS_FIELD);
+        let optional = base.optional || optional;
+        Ok(Expr { optional, ..self.field_at(&base, &name.node, ty, span) })
+    }
+
+    /// A field of a value, read at a type.
+    pub(super) fn field_at(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
+        if let Some(slot) = self.slot_inside(base, name, &ty) {
+            return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
         }
-        let kind = ExprKind::Field(Box::new(base), name.node.as_str().into());
-        Ok(checked_at(Expr { kind, ty: Ty::ANY, optional, span }, ty))
+        let kind = ExprKind::Field(Box::new(base.clone()), name.into());
+        checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
     /// The field that a slot reads, read at another type.
@@ -274,7 +211,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The slot of a field of what is itself read from a binding: one look instead of two.
-    pub(super) fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
+    fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.path(id);
         let root = slot.root.clone()?;
@@ -285,30 +222,26 @@ impl<'a> Checker<'a> {
 
     /// `list[i]`, `dict[key]`
     fn index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
-        let by_number = base.ty.kinds.overlaps(KindSet::LIST) && index.ty.kinds.overlaps(KindSet::INT);
-        let by_key = base.ty.kinds.overlaps(KindSet::DICT) && index.ty.kinds.overlaps(KindSet::STRING);
-        let (container, key) = match (by_number, by_key) {
-            (true, true) => (KindSet::LIST.union(KindSet::DICT), KindSet::INT.union(KindSet::STRING)),
-            (true, false) => (KindSet::LIST, KindSet::INT),
-            (false, true) => (KindSet::DICT, KindSet::STRING),
-            (false, false) => {
-                let message =
-                    format!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
-                let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
-                    .label(index.span, index.ty.to_string())
-                    .help("a list is indexed by an int, a dict by a string");
-                let diagnostic = self.with_origin(diagnostic, &base);
-                return self.report(diagnostic);
-            }
-        };
-        self.constrain(&base, container, &Reason::Fixed("something that is indexed"));
-        self.constrain(&index, key, &Reason::Fixed("an index"));
+        let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
+        let fitting = forms
+            .into_iter()
+            .filter(|(container, key)| base.ty.kinds.overlaps(*container) && index.ty.kinds.overlaps(*key));
+        let (containers, keys): (Vec<_>, Vec<_>) = fitting.unzip();
+        if containers.is_empty() {
+            let message =
+                format!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
+            let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
+                .label(index.span, index.ty.to_string())
+                .help("a list is indexed by an int, a dict by a string");
+            return self.report_type(diagnostic, &base);
+        }
+        self.constrain(&base, union(containers.into_iter()), &Reason::Fixed("something that is indexed"));
+        self.constrain(&index, union(keys.into_iter()), &Reason::Fixed("an index"));
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
             Inner::Fields(_) | Inner::Unknown => Ty::ANY,
         };
-        if let Some(Const::Json(key)) = index.as_const()
-            && let Some(key) = key.as_str()
+        if let Some(key) = as_json(&index).and_then(Json::as_str)
             && let Some(slot) = self.slot_inside(&base, key, &ty)
         {
             return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional: true, span });
@@ -327,47 +260,42 @@ impl<'a> Checker<'a> {
         let wanted = self.ty(ty)?;
         let undeclared =
             self.constant_path(operand).filter(|path| self.fields.inferred() && !self.is_request(path));
+        let typed = |value: Expr, ty: Ty| Expr {
+            kind: ExprKind::Read(Box::new(value), ty.kinds),
+            ty,
+            optional: true,
+            span,
+        };
         if let Some(path) = undeclared {
             // Finding the path notes that what is above it is a record.
             let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
-            let slot = self.fields.slot(&path.names, wanted.kinds, private);
+            let slot = self.fields.rooted_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
             // Inside the read, the slot is out of reach for what other uses narrow.
-            return Ok(Expr {
-                kind: ExprKind::Read(Box::new(value), wanted.kinds),
-                ty: wanted,
-                optional: true,
-                span,
-            });
+            return Ok(typed(value, wanted));
         }
         let value = self.value(operand)?;
-        let readable = accepted(wanted.kinds).union(if wanted.kinds.has(Kind::DateTime) {
-            KindSet::STRING
-        } else {
-            KindSet::EMPTY
-        });
+        let mut readable = accepted(wanted.kinds);
+        if wanted.kinds.has(Kind::DateTime) {
+            readable = readable.union(KindSet::STRING);
+        }
         if !value.ty.kinds.overlaps(readable) {
             let message = format!("{} can never be read as {wanted}", value.ty.with_article());
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message).label(ty.span, "this type");
-            let diagnostic = self.with_origin(diagnostic, &value);
-            return self.report(diagnostic);
+            return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
-            // One slot that reads at the wanted type, rather than a read of a read.
+            // One slot that reads at the wanted type, rather than a read of a read. What a payload declares
+            // may be looked at as what it is instead.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
-                    || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME) =>
+                    || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
+                    || self.fields.path(id).root.is_some() =>
             {
                 self.read_anew(id, wanted, &value, span)
             }
-            // What a payload declares may be looked at as what it is instead.
-            ExprKind::Slot(id) if self.fields.path(id).root.is_some() => {
-                self.read_anew(id, wanted, &value, span)
-            }
             _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
-            _ => {
-                Expr { kind: ExprKind::Read(Box::new(value), wanted.kinds), ty: wanted, optional: true, span }
-            }
+            _ => typed(value, wanted),
         })
     }
 }
@@ -375,8 +303,8 @@ impl<'a> Checker<'a> {
 /// A way into the message: each part's name, and where it stands with whether it is a plain name.
 #[derive(Default)]
 pub(super) struct Path<'p> {
-    names: SmallVec<[&'p str; 4]>,
-    places: SmallVec<[(Span, bool); 4]>,
+    pub(super) names: Names<'p>,
+    pub(super) places: SmallVec<[(Span, bool); 4]>,
 }
 
 impl<'p> Path<'p> {
@@ -384,16 +312,6 @@ impl<'p> Path<'p> {
         let mut path = Path::default();
         path.push(name, span, true);
         path
-    }
-
-    /// The first name.
-    pub(super) fn root(&self) -> &str {
-        self.names.first().copied().unwrap_or("")
-    }
-
-    /// The place of the first name.
-    pub(super) fn start(&self) -> Span {
-        self.places[0].0
     }
 
     /// The name at an index and where it stands.

@@ -26,22 +26,14 @@ impl<'a> Checker<'a> {
             _ => return Ok(()),
         };
         if value.list_len() == Some(0) {
-            let message = "nothing is in an empty list";
-            self.diagnostics.push(
-                Diagnostic::new(Code::EmptyList, right.span, message)
-                    .help("add an element, or remove the condition"),
-            );
+            let help = "add an element, or remove the condition";
+            self.emit(Code::EmptyList, right.span, "nothing is in an empty list", help);
         }
         for keyword in keywords {
             if mode.word && keyword.is_empty() {
-                return self.report(
-                    Diagnostic::new(
-                        Code::KeywordNeverMatches,
-                        right.span,
-                        "an empty keyword is no word and never matches",
-                    )
-                    .help("write the word to look for, or leave `word` out"),
-                );
+                let message = "an empty keyword is no word and never matches";
+                let help = "write the word to look for, or leave `word` out";
+                return self.fail(Code::KeywordNeverMatches, right.span, message, help);
             }
             if op.info().search == Some(Search::Regex) {
                 self.pattern_fits(keyword, mode.text.fold, right.span)?;
@@ -63,35 +55,31 @@ impl<'a> Checker<'a> {
             }
             Err(error) => error,
         };
-        let (kind, at) = match &*error {
-            regex_syntax::Error::Parse(error) => {
-                use regex_syntax::ast::ErrorKind;
-                let unsupported = matches!(
-                    error.kind(),
-                    ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference
-                );
-                if unsupported {
-                    let what = match error.kind() {
-                        ErrorKind::UnsupportedLookAround => "look-around",
-                        _ => "a back-reference",
-                    };
-                    let message = format!("`{}` uses {what}, which is not supported", shown(pattern));
-                    return self.report(
-                        Diagnostic::new(Code::RegexLookAround, span, message)
-                            .here(format!("at character {} of the expression", error.span().start.column))
-                            .help("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`"),
-                    );
-                }
-                (error.kind().to_string(), error.span().start.column)
+        use regex_syntax::Error::{Parse, Translate};
+        use regex_syntax::ast::ErrorKind;
+        let (kind, at, unsupported) = match &*error {
+            Parse(error) => {
+                let unsupported = match error.kind() {
+                    ErrorKind::UnsupportedLookAround => Some("look-around"),
+                    ErrorKind::UnsupportedBackreference => Some("a back-reference"),
+                    _ => None,
+                };
+                (error.kind().to_string(), error.span().start.column, unsupported)
             }
-            regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span().start.column),
-            _ => (error.to_string(), 1),
+            Translate(error) => (error.kind().to_string(), error.span().start.column, None),
+            _ => (error.to_string(), 1, None),
         };
-        self.report(
-            Diagnostic::new(Code::BadRegex, span, format!("`{}` is no regular expression: {kind}", shown(pattern)))
-                .here(format!("at character {at} of the expression"))
+        let pattern = shown(pattern);
+        let diagnostic = match unsupported {
+            Some(what) => {
+                let message = format!("`{pattern}` uses {what}, which is not supported");
+                Diagnostic::new(Code::RegexLookAround, span, message)
+                    .help("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`")
+            }
+            None => Diagnostic::new(Code::BadRegex, span, format!("`{pattern}` is no regular expression: {kind}"))
                 .help("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
-        )
+        };
+        self.report(diagnostic.here(format!("at character {at} of the expression")))
     }
 }
 

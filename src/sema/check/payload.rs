@@ -11,8 +11,8 @@ use super::{Binding, Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
 use crate::sema::hir::{
-    self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Place, Predicate, Requirement, Root,
-    TableKind,
+    self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Part, Place, Predicate, Requirement,
+    Root, TableKind,
 };
 use crate::span::Span;
 use crate::syntax::ast::{self, Item, ItemKind, Notice};
@@ -26,9 +26,7 @@ use std::sync::Arc;
 struct Site {
     /// Stands before the names of fields in rule ids.
     owner: Arc<str>,
-    /// The object.
     object: Expr,
-    /// Its place.
     place: Place,
     /// True when the object may be something else, which is reported by a rule of its own.
     may_differ: bool,
@@ -39,7 +37,8 @@ struct Site {
 }
 
 /// The state of the way through a payload.
-struct Builder {
+#[derive(Default)]
+pub(super) struct State {
     bindings: u32,
     /// The rules at hand: of the payload, or of the innermost `each`.
     block: Block,
@@ -81,18 +80,20 @@ impl<'a> Checker<'a> {
             if let Some(rank) = &payload.rank
                 && let Some(first) = ranks.insert(rank.node, rank.span)
             {
+                let message = format!("another payload kind has the rank {}", rank.node);
                 self.diagnostics.push(
-                    Diagnostic::new(
-                        Code::EqualRank,
-                        rank.span,
-                        format!("another payload kind has the rank {}", rank.node),
-                    )
-                    .label(first, "the first one")
-                    .help("of several decisions the one of least rank runs first, so give each its own"),
+                    Diagnostic::new(Code::EqualRank, rank.span, message)
+                        .label(first, "the first one")
+                        .help("of several decisions the one of least rank runs first, so give each its own"),
                 );
             }
-            if let Some(fallback) = &payload.fallback {
-                self.fallback(fallback);
+            if let Some(name) = &payload.fallback
+                && symbols.payloads.get(&name.node).is_none()
+            {
+                let message = format!("there is no payload kind `{}`", name.node);
+                let help = format!("declare it: `payload {} rank 10 {{ … }}`", name.node);
+                let kinds = symbols.payloads.names();
+                let _: Checked<()> = self.unknown(Code::UnknownPayload, name, message, kinds, help);
             }
             self.payload(payload, docs);
         }
@@ -103,25 +104,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports a fallback that is no payload kind.
-    fn fallback(&mut self, fallback: &ast::Ident) {
-        let payloads = &self.symbols.payloads;
-        if payloads.get(&fallback.node).is_some() {
-            return;
-        }
-        let names = payloads.iter().map(|symbol| symbol.name.node.as_str());
-        let message = format!("there is no payload kind `{}`", fallback.node);
-        let help = format!("declare it: `payload {} rank 10 {{ … }}`", fallback.node);
-        let _: Checked<()> = self.unknown(Code::UnknownPayload, fallback, message, names, help);
-    }
-
     fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {
-        let object = self.object(&payload.body, &mut Vec::new());
-        let mut builder = Builder::new(self.block(&payload.name.node, payload.name.span));
-        let outer = std::mem::take(&mut self.scope);
-        let site = self.judged(&payload.name, &object, false, &mut builder);
-        self.items(&payload.body, Body::Object, &site, &mut builder);
-        self.scope = outer;
+        let object = self.judged(&payload.name, &payload.body, None);
         self.program.payloads.push(hir::Payload {
             name: payload.name.node.as_str().into(),
             rank: payload.rank.as_ref().map(|rank| rank.node),
@@ -130,8 +114,8 @@ impl<'a> Checker<'a> {
             internal: payload.internal,
             fallback: payload.fallback.as_ref().map(|name| name.node.as_str().into()),
             object,
-            bindings: builder.bindings,
-            block: builder.block,
+            bindings: self.payload.bindings,
+            block: std::mem::take(&mut self.payload.block),
             span: payload.name.span,
             docs: docs.into(),
         });
@@ -140,55 +124,52 @@ impl<'a> Checker<'a> {
     /// Checks a group that nothing includes, for its faults only.
     fn lone_group(&mut self, group: &'a ast::Group) {
         let kept = (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
-        let object = self.object(&group.body, &mut vec![group.name.node.as_str().into()]);
-        let mut builder = Builder::new(self.block(&group.name.node, group.name.span));
-        let outer = std::mem::take(&mut self.scope);
-        let site = self.judged(&group.name, &object, true, &mut builder);
-        for (field, param) in self.record(&group.params).fields.into_iter().zip(&group.params) {
-            let id = builder.binding();
-            let expr = self.bound(id, &field.name, field.ty, param.name.span);
-            let mut binding = Binding::new(field.name, expr, param.name.span);
-            binding.place = Some(Place::of(id));
-            self.scope.push(binding);
-        }
-        builder.groups.push(group.name.node.as_str().into());
-        self.items(&group.body, Body::Object, &site, &mut builder);
-        self.scope = outer;
+        self.judged(&group.name, &group.body, Some(group));
         self.program.rules.truncate(kept.0);
         self.program.requirements.truncate(kept.1);
         self.program.tables.truncate(kept.2);
     }
 
-    /// Brings `payload` and `decision` into scope, as the surroundings of a body's items.
-    fn judged(
-        &mut self,
-        name: &ast::Ident,
-        object: &hir::Object,
-        may_differ: bool,
-        builder: &mut Builder,
-    ) -> Site {
-        let root = builder.binding();
-        let payload = self.bound(root, "payload", object.record(), name.span);
+    /// Checks the body of a payload or of a group alone, with `payload` and `decision` in scope.
+    fn judged(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
+        let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
+        let object = self.object(body, &mut groups.clone());
+        let block = self.block(&name.node, name.span);
+        self.payload = State { block, groups, ..State::default() };
+        let (root, payload) = self.binding("payload", object.record(), name.span);
         let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
-        let mut binding = Binding::new("payload".into(), payload.clone(), name.span);
-        binding.place = Some(Place::of(root));
-        self.scope.push(binding);
-        self.scope.push(Binding::new("decision".into(), decision, name.span));
-        Site {
+        self.bind_at(Place::of(root), Binding::new("payload", payload.clone(), name.span));
+        self.scope.push(Binding::new("decision", decision, name.span));
+        let site = Site {
             owner: name.node.as_str().into(),
             object: payload,
             place: Place::of(root),
-            may_differ,
+            may_differ: group.is_some(),
             renamed: None,
             known: object.fields.iter().map(|field| field.name.clone()).collect(),
+        };
+        let params = group.map_or(&[][..], |group| &group.params);
+        for (field, param) in self.record(params).fields.into_iter().zip(params) {
+            let (id, expr) = self.binding(&field.name, field.ty, param.name.span);
+            self.bind_at(Place::of(id), Binding::new(&field.name, expr, param.name.span));
         }
+        self.items(body, Body::Object, &site);
+        self.scope.clear();
+        object
     }
 
-    /// The expression that reads a binding.
-    fn bound(&mut self, id: BindingId, name: &str, ty: Ty, span: Span) -> Expr {
+    /// Brings a name into scope whose value stands at a place.
+    fn bind_at(&mut self, place: Place, binding: Binding) {
+        self.scope.push(Binding { place: Some(place), ..binding });
+    }
+
+    /// A new binding, and the expression that reads it.
+    fn binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
+        let id = BindingId(self.payload.bindings);
+        self.payload.bindings += 1;
         let root = Root { id, name: name.into() };
         let slot = self.fields.rooted_slot(Some(&root), &[""; 0], ty.kinds, false);
-        Expr { kind: ExprKind::Slot(slot), ty, optional: true, span }
+        (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
     }
 
     /// A block with an empty table.
@@ -198,7 +179,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The items of a payload, a group or an `each`, in their order.
-    fn items(&mut self, items: &'a [Item], body: Body, site: &Site, builder: &mut Builder) {
+    fn items(&mut self, items: &'a [Item], body: Body, site: &Site) {
         let scope = self.scope.len();
         if body == Body::Object {
             self.bring_fields(items, site);
@@ -207,22 +188,23 @@ impl<'a> Checker<'a> {
         for item in items {
             // A fault in one item is no reason to say nothing of the others.
             let _: Checked<()> = match &item.kind {
-                ItemKind::Field(field) if body == Body::Each => self.report(
-                    Diagnostic::new(Code::Unexpected, field.name.span, "an `each` block declares no fields").help(
-                        "declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`",
-                    ),
+                ItemKind::Field(field) if body == Body::Each => self.fail(
+                    Code::Unexpected,
+                    field.name.span,
+                    "an `each` block declares no fields",
+                    "declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`",
                 ),
-                ItemKind::Field(field) => self.field_rules(field, site, builder),
+                ItemKind::Field(field) => self.field_rules(field, site),
                 ItemKind::Rule(rule) => {
                     if body == Body::Object {
                         self.rule_twice(rule, &mut rules);
                     }
-                    self.rule(rule, site, builder)
+                    self.rule(rule, site)
                 }
-                ItemKind::Closed { id, notice } => self.closed(id.as_ref(), notice, item.span, site, builder),
-                ItemKind::Let { name, value } => self.local(name, value, builder),
-                ItemKind::Include(include) => self.include(include, site, builder),
-                ItemKind::Each(each) => self.each(each, site, builder),
+                ItemKind::Closed { id, notice } => self.closed(id.as_ref(), notice, item.span, site),
+                ItemKind::Let { name, value } => self.local(name, value),
+                ItemKind::Include(include) => self.include(include, site),
+                ItemKind::Each(each) => self.each(each, site),
             };
         }
         self.scope.truncate(scope);
@@ -230,8 +212,9 @@ impl<'a> Checker<'a> {
 
     /// Reports a rule of a name and place that another rule before it has.
     fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut Vec<(&'a str, Span)>) {
-        let place = rule.place.as_ref().map_or("", |place| self.text(place.path.span));
-        let same = |(id, span): &&(&str, Span)| *id == rule.id.node && self.text(*span) == place;
+        let sources = &self.loaded.sources;
+        let place = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
+        let same = |(id, span): &&(&str, Span)| *id == rule.id.node && sources.slice(*span) == place;
         if let Some((_, first)) = rules.iter().find(same) {
             let message = format!("the rule `{}` stands here twice for one place", rule.id.node);
             let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
@@ -245,42 +228,32 @@ impl<'a> Checker<'a> {
         rules.push((&rule.id.node, rule.place.as_ref().map_or(none, |place| place.path.span)));
     }
 
-    fn text(&self, span: Span) -> &'a str {
-        let file = self.loaded.sources.file(span.file);
-        file.text.get(span.range()).unwrap_or("")
-    }
-
     /// `require "id" at PATH when COND: COND`
-    fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site, builder: &mut Builder) -> Checked<()> {
+    fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site) -> Checked<()> {
         self.noted.clear();
         let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
         let condition = self.cond(&rule.condition);
         let mut parts = std::mem::take(&mut self.noted);
-        let place = match &rule.place {
-            Some(place) => self.place(place),
-            None => Ok(site.place.clone()),
-        };
+        let place = rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.place(place));
         let correction = self.correction(&rule.notice);
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
         parts.extend(guard);
         parts.push(if rule.forbid { condition } else { not(condition) });
+        let must = if rule.forbid { "must not be" } else { "must hold" };
         let violation = Violation {
             place,
             span: rule.condition.span,
-            message: match rule.forbid {
-                true => format!("this must not be: {}", self.one_line(rule.condition.span)),
-                false => format!("this must hold: {}", self.one_line(rule.condition.span)),
-            },
+            message: format!("this {must}: {}", self.one_line(rule.condition.span)),
             repair: String::new(),
             shows_value: false,
             correction,
             notice: &rule.notice,
         };
-        self.require(&rule.id.node, parts, violation, site, builder)
+        self.require(&rule.id.node, parts, violation, site)
     }
 
     fn one_line(&self, span: Span) -> String {
-        self.text(span).split_whitespace().collect::<Vec<_>>().join(" ")
+        self.loaded.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
@@ -300,17 +273,15 @@ impl<'a> Checker<'a> {
         mut parts: Vec<Cond>,
         violation: Violation<'a>,
         site: &Site,
-        builder: &mut Builder,
     ) -> Checked<()> {
         let Violation { place, span, message, repair, shows_value, correction, notice } = violation;
-        parts.splice(0..0, builder.guards.iter().cloned());
+        parts.splice(0..0, self.payload.guards.iter().cloned());
         let condition = and(parts, span);
-        self.measured_cond(&condition, span)?;
+        self.measured(Part::Cond(&condition), span)?;
         let name: Arc<str> = site.renamed.clone().unwrap_or_else(|| id.into());
-        let handler = name.clone();
-        let outcome =
-            hir::Outcome::Handler { name: handler, args: Vec::new(), metadata: self.no_metadata.clone() };
-        let rule = self.add_rule(builder.block.table, name, condition, outcome, span);
+        let (handler, metadata) = (name.clone(), self.no_metadata.clone());
+        let outcome = hir::Outcome::Handler { name: handler, args: Vec::new(), metadata };
+        let rule = self.add_rule(self.payload.block.table, name, condition, outcome, span);
         let message = notice.message.as_ref().map_or(message, |text| text.node.clone());
         let repair = match (&notice.repair, repair) {
             (Some(text), _) => text.node.clone(),
@@ -335,24 +306,18 @@ impl<'a> Checker<'a> {
     }
 
     /// `let name = value`
-    fn local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr, builder: &mut Builder) -> Checked<()> {
+    fn local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.noted.clear();
-        let expr = match self.value(value) {
-            Ok(expr) => expr,
-            Err(Reported) => {
-                // What uses it is no further fault.
-                let id = builder.binding();
-                let expr = self.bound(id, &name.node, Ty::ANY, name.span);
-                self.scope.push(Binding::new(name.node.as_str().into(), expr, name.span));
-                return Err(Reported);
-            }
+        let Ok(expr) = self.value(value) else {
+            // What uses it is no further fault.
+            let (_, expr) = self.binding(&name.node, Ty::ANY, name.span);
+            self.scope.push(Binding::new(&name.node, expr, name.span));
+            return Err(Reported);
         };
         let guard = self.noted_guard(name.span);
         let place = self.place_of(value);
-        let expr = self.held(&name.node, expr, name.span, builder);
-        let mut binding = Binding::new(name.node.as_str().into(), expr, name.span);
-        (binding.place, binding.guard) = (place, guard);
-        self.scope.push(binding);
+        let expr = self.held(&name.node, expr, name.span);
+        self.scope.push(Binding { place, guard, ..Binding::new(&name.node, expr, name.span) });
         Ok(())
     }
 
@@ -363,27 +328,14 @@ impl<'a> Checker<'a> {
     }
 
     /// Gives a value a binding of its own, unless it is as good as one.
-    fn held(&mut self, name: &str, value: Expr, span: Span, builder: &mut Builder) -> Expr {
+    fn held(&mut self, name: &str, value: Expr, span: Span) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;
         }
-        let id = builder.binding();
-        let ty = value.ty.clone();
+        let (id, expr) = self.binding(name, value.ty.clone(), span);
         let value = self.computed(value);
-        builder.block.lets.push((id, value));
-        self.bound(id, name, ty, span)
-    }
-}
-
-impl Builder {
-    fn new(block: Block) -> Builder {
-        Builder { bindings: 0, block, guards: Vec::new(), groups: Vec::new() }
-    }
-
-    fn binding(&mut self) -> BindingId {
-        let id = BindingId(self.bindings);
-        self.bindings += 1;
-        id
+        self.payload.block.lets.push((id, value));
+        expr
     }
 }
 
@@ -404,10 +356,10 @@ fn test(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
     Predicate::plain(op, left, right).at(span)
 }
 
-fn missing(value: Expr, span: Span) -> Cond {
-    test(Op::IsMissing, value, Operand::Nothing, span)
+fn missing(value: &Expr, span: Span) -> Cond {
+    test(Op::IsMissing, value.clone(), Operand::Nothing, span)
 }
 
-fn present(value: Expr, span: Span) -> Cond {
-    test(Op::IsPresent, value, Operand::Nothing, span)
+fn present(value: &Expr, span: Span) -> Cond {
+    test(Op::IsPresent, value.clone(), Operand::Nothing, span)
 }

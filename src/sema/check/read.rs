@@ -8,6 +8,11 @@ pub(super) fn accepted(kinds: KindSet) -> KindSet {
     if kinds.overlaps(KindSet::FLOAT) { kinds.union(KindSet::INT) } else { kinds }
 }
 
+/// All kinds of some sets.
+pub(super) fn union(kinds: impl Iterator<Item = KindSet>) -> KindSet {
+    kinds.fold(KindSet::EMPTY, KindSet::union)
+}
+
 /// Reads a value at a type unless it certainly has it already.
 pub(super) fn read(expr: Expr, wanted: &Ty) -> Expr {
     if expr.ty.kinds.is_subset(wanted.kinds) {

@@ -4,6 +4,7 @@
 
 mod fields;
 
+use super::constant::as_json;
 use super::path::Path;
 use super::pattern::regex_too_large;
 use super::{Checked, Checker};
@@ -27,9 +28,6 @@ const TEXT: &str = "text";
 /// The `let` behind `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
-/// The settings of the analysis.
-const SETTINGS: [&str; 3] = ["intent_threshold", "intent_margin", "stop_words"];
-
 /// The result of one pass of the checker.
 #[derive(Default)]
 pub(super) struct Analysed<'a> {
@@ -47,16 +45,6 @@ impl<'a> Checker<'a> {
     /// Declares what expressions may ask for. Runs before definitions are checked.
     pub(super) fn declare_analysis(&mut self) {
         self.request_is_free();
-        for symbol in self.symbols.intents.iter() {
-            let intent = Intent {
-                name: symbol.name.node.as_str().into(),
-                description: symbol.node.description.as_ref().map_or("", |text| &text.node).into(),
-                keywords: Vec::new(),
-                examples: Vec::new(),
-                span: symbol.name.span,
-            };
-            self.program.analysis.intents.push(intent);
-        }
         for symbol in self.symbols.entities.iter() {
             // One with a fault keeps its place and finds nothing.
             let entity = self.entity(symbol.node);
@@ -76,22 +64,21 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Puts in the words of intents, which may stand in lists. Runs after definitions are checked.
+    /// Adds the intents, whose words may stand in lists. Runs after definitions are checked.
     pub(super) fn fill_analysis(&mut self) {
-        for (at, symbol) in self.symbols.intents.iter().enumerate() {
+        for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;
             let keywords = self.all_words(&intent.name, "keywords", &intent.keywords);
             let examples = self.all_words(&intent.name, "examples", &intent.examples);
             let (Ok(keywords), Ok(examples)) = (keywords, examples) else { continue };
             if keywords.is_empty() && examples.is_empty() {
                 let message = format!("the intent `{}` has neither keywords nor examples", intent.name.node);
-                self.diagnostics.push(
-                    Diagnostic::new(Code::NothingToFind, intent.name.span, message)
-                        .help("say how messages with it look: `examples [\"I want my money back\"]`"),
-                );
+                let help = "say how messages with it look: `examples [\"I want my money back\"]`";
+                self.emit(Code::NothingToFind, intent.name.span, message, help);
             }
-            let filled = &mut self.program.analysis.intents[at];
-            (filled.keywords, filled.examples) = (keywords, examples);
+            let description = intent.description.as_ref().map_or("", |text| &text.node).into();
+            let (name, span) = (intent.name.node.as_str().into(), intent.name.span);
+            self.program.analysis.intents.push(Intent { name, description, keywords, examples, span });
         }
         if let Some(list) = self.analysed.stop_words
             && let Ok(words) = self.words("settings", "stop_words", list)
@@ -103,11 +90,11 @@ impl<'a> Checker<'a> {
     /// `request` must not mean two things.
     fn request_is_free(&mut self) {
         let symbols = self.symbols;
-        let intents = symbols.intents.iter().map(|symbol| symbol.name.span);
-        let entities = symbols.entities.iter().map(|symbol| symbol.name.span);
-        let lexicons = symbols.lexicons.iter().map(|symbol| symbol.name.span);
-        let Some(first) = intents.chain(entities).chain(lexicons).next() else { return };
-        let input = if self.analyses() { None } else { self.fields.declared_at(&[REQUEST]) };
+        let intent = symbols.intents.iter().next().map(|symbol| symbol.name.span);
+        let entity = symbols.entities.iter().next().map(|symbol| symbol.name.span);
+        let lexicon = symbols.lexicons.iter().next().map(|symbol| symbol.name.span);
+        let Some(first) = intent.or(entity).or(lexicon) else { return };
+        let input = self.fields.declared_at(&[REQUEST]);
         let definition = symbols.definitions.get(REQUEST).map(|symbol| symbol.name.span);
         if let Some(place) = input.or(definition) {
             self.diagnostics.push(
@@ -131,10 +118,8 @@ impl<'a> Checker<'a> {
         };
         if written.patterns.is_empty() {
             let message = format!("the entity `{}` has no expression", entity.name);
-            self.diagnostics.push(
-                Diagnostic::new(Code::NothingToFind, entity.span, message)
-                    .help("write what finds it: `matches r\"order (?<id>[0-9]+)\"`"),
-            );
+            let help = "write what finds it: `matches r\"order (?<id>[0-9]+)\"`";
+            self.emit(Code::NothingToFind, entity.span, message, help);
         }
         for pattern in &written.patterns {
             let _ = self.entity_pattern(pattern, &mut entity);
@@ -145,10 +130,9 @@ impl<'a> Checker<'a> {
     fn entity_pattern(&mut self, written: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
         let span = written.span;
         let ast::ExprKind::Literal(Literal::String(pattern)) = &written.kind else {
-            return self.report(
-                Diagnostic::new(Code::ConstantWanted, span, "a regular expression in quotes is wanted here")
-                    .help("an entity's fields are known from its expressions, so each is written in place"),
-            );
+            let message = "a regular expression in quotes is wanted here";
+            let help = "an entity's fields are known from its expressions, so each is written in place";
+            return self.fail(Code::ConstantWanted, span, message, help);
         };
         self.pattern_fits(pattern, entity.ignore_case, span)?;
         let Ok(regex) = text::regex(pattern, entity.ignore_case) else {
@@ -178,17 +162,13 @@ impl<'a> Checker<'a> {
         let name = &written.name;
         if name.node != URGENCY && FIELDS.contains(&name.node.as_str()) {
             let message = format!("a lexicon cannot be named `{}`", name.node);
-            self.diagnostics.push(
-                Diagnostic::new(Code::LexiconName, name.span, message)
-                    .help(format!("`request.{}` is something else; choose another name", name.node)),
-            );
+            let help = format!("`request.{}` is something else; choose another name", name.node);
+            self.emit(Code::LexiconName, name.span, message, help);
         }
         if written.entries.is_empty() {
             let message = format!("the lexicon `{}` has no words", name.node);
-            self.diagnostics.push(
-                Diagnostic::new(Code::NothingToFind, name.span, message)
-                    .help(format!("give each word a weight: `lexicon {} {{ \"now\": 0.5 }}`", name.node)),
-            );
+            let help = format!("give each word a weight: `lexicon {} {{ \"now\": 0.5 }}`", name.node);
+            self.emit(Code::NothingToFind, name.span, message, help);
         }
         let mut seen: HashMap<String, Span> = HashMap::new();
         let mut entries = Vec::new();
@@ -199,10 +179,8 @@ impl<'a> Checker<'a> {
                 self.diagnostics.push(duplicate("word", &word.node, first, word.span));
             } else if !(weight.node > 0.0 && weight.node <= 1.0) {
                 let message = format!("the weight of `{}` must be above 0 and at most 1", word.node);
-                self.diagnostics.push(
-                    Diagnostic::new(Code::WeightRange, weight.span, message)
-                        .help("weights are summed up to 1; a word with the weight 1 settles it alone"),
-                );
+                let help = "weights are summed up to 1; a word with the weight 1 settles it alone";
+                self.emit(Code::WeightRange, weight.span, message, help);
             } else {
                 entries.push((word.node.as_str().into(), weight.node));
             }
@@ -219,22 +197,15 @@ impl<'a> Checker<'a> {
     fn words(&mut self, owner: &str, what: &str, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
         let value = self.value(list)?;
         // An empty list has no element type to hold against the wanted one.
-        let value = match value.as_const().and_then(|constant| constant.value().list_len()) {
-            Some(0) => {
-                self.diagnostics.push(
-                    Diagnostic::new(Code::EmptyList, list.span, "nothing is in an empty list")
-                        .help(format!("add an element, or remove `{what}`")),
-                );
-                return Ok(Vec::new());
-            }
-            _ => self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?,
-        };
-        let Some(Const::Json(json)) = value.as_const() else {
-            return self.report(
-                Diagnostic::new(Code::ConstantWanted, list.span, "these words must be constants").help(
-                    "write them in place or in a `list`; they are read once, when the rules are loaded",
-                ),
-            );
+        if value.as_const().is_some_and(|constant| constant.value().list_len() == Some(0)) {
+            let help = format!("add an element, or remove `{what}`");
+            self.emit(Code::EmptyList, list.span, "nothing is in an empty list", help);
+            return Ok(Vec::new());
+        }
+        let value = self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
+        let Some(json) = as_json(&value) else {
+            let help = "write them in place or in a `list`; they are read once, when the rules are loaded";
+            return self.fail(Code::ConstantWanted, list.span, "these words must be constants", help);
         };
         let elements = Value::from_json(json).elements().into_iter().flatten();
         let words: Vec<Arc<str>> = elements.filter_map(Value::as_str).map(Arc::from).collect();
@@ -247,7 +218,10 @@ impl<'a> Checker<'a> {
     /// Reads a setting of the analysis; `false` when it is none. The analysis looks at all files
     /// together, so each is given once.
     pub(super) fn analysis_setting(&mut self, name: &'a Ident, value: &'a ast::Expr) -> bool {
-        let Some(setting) = SETTINGS.into_iter().find(|setting| *setting == name.node) else { return false };
+        let setting = name.node.as_str();
+        if !matches!(setting, "intent_threshold" | "intent_margin" | "stop_words") {
+            return false;
+        }
         if let Some(first) = self.analysed.settings.get(setting) {
             let diagnostic = duplicate("setting", setting, *first, name.span);
             self.diagnostics
@@ -271,14 +245,9 @@ impl<'a> Checker<'a> {
         true
     }
 
-    /// True when `request` is the analysis: unless `input` declares a field of that name.
-    fn analyses(&self) -> bool {
-        self.fields.roots().is_none_or(|roots| roots.get(REQUEST).is_none())
-    }
-
-    /// True when the path leads into the analysis rather than into the message.
+    /// True when the path leads into the analysis: unless `input` declares a field `request`.
     pub(super) fn is_request(&self, path: &Path<'_>) -> bool {
-        path.root() == REQUEST && self.analyses()
+        path.names[0] == REQUEST && self.fields.declared_at(&[REQUEST]).is_none()
     }
 
     /// Warns when an intent is compared with a name that no intent has.
@@ -290,19 +259,16 @@ impl<'a> Checker<'a> {
             let Some(value) = constant.as_const().map(Const::value) else { continue };
             let listed = value.elements().into_iter().flatten().filter_map(Value::as_str);
             for name in value.as_str().into_iter().chain(listed) {
-                let intents = &self.program.analysis.intents;
-                if intents.iter().any(|intent| *intent.name == *name) {
+                let names: Vec<&str> = self.symbols.intents.names().collect();
+                if names.contains(&name) {
                     continue;
                 }
                 let message = format!("there is no intent `{name}`, so this never holds for it");
-                let near = nearest(name, intents.iter().map(|intent| &*intent.name));
-                let names: Vec<&str> = intents.iter().map(|intent| &*intent.name).collect();
-                let help = match near {
+                let help = match nearest(name, names.iter().copied()) {
                     Some(near) => format!("did you mean \"{near}\"?"),
                     None => format!("the intents are {}", names.join(", ")),
                 };
-                self.diagnostics
-                    .push(Diagnostic::new(Code::UnknownIntent, constant.span, message).help(help));
+                self.emit(Code::UnknownIntent, constant.span, message, help);
             }
         }
     }
@@ -326,39 +292,26 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns of what is declared in the main file and never asked for.
-    pub(super) fn unused_analysis(&self, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn unused_analysis(&mut self) {
         let symbols = self.symbols;
-        let mut unused: Vec<(&str, &Ident, String)> = Vec::new();
         // One finding is enough for all intents: they are asked for together.
         if let Some(symbol) = symbols.intents.iter().next() {
-            unused.extend(self.unasked(Feature::Intent, "intent", symbol.name, "request.intent"));
+            self.unasked(Feature::Intent, "intent", symbol.name, "intent");
         }
         for (at, symbol) in symbols.entities.iter().enumerate() {
-            let name = format!("request.entities.{}", symbol.name.node);
-            unused.extend(self.unasked(Feature::Entity(at), "entity", symbol.name, &name));
+            let asked = format!("entities.{}", symbol.name.node);
+            self.unasked(Feature::Entity(at), "entity", symbol.name, &asked);
         }
         for (at, symbol) in symbols.lexicons.iter().enumerate() {
-            let name = format!("request.{}", symbol.name.node);
-            unused.extend(self.unasked(Feature::Lexicon(at), "lexicon", symbol.name, &name));
-        }
-        for (what, name, asked) in unused {
-            let message = format!("the {what} `{}` is not used", name.node);
-            diagnostics.push(
-                Diagnostic::new(Code::Unused, name.span, message)
-                    .help(format!("ask for `{asked}`, or remove it")),
-            );
+            self.unasked(Feature::Lexicon(at), "lexicon", symbol.name, &symbol.name.node);
         }
     }
 
-    fn unasked(
-        &self,
-        feature: Feature,
-        what: &'static str,
-        name: &'a Ident,
-        asked: &str,
-    ) -> Option<(&'static str, &'a Ident, String)> {
-        let here = Some(name.span.file) == self.main_file();
-        (here && !self.analysed.externs.contains_key(&feature)).then(|| (what, name, asked.to_owned()))
+    fn unasked(&mut self, feature: Feature, what: &str, name: &Ident, asked: &str) {
+        if Some(name.span.file) == self.main_file() && !self.analysed.externs.contains_key(&feature) {
+            let message = format!("the {what} `{}` is not used", name.node);
+            self.emit(Code::Unused, name.span, message, format!("ask for `request.{asked}`, or remove it"));
+        }
     }
 }
 

@@ -8,8 +8,6 @@ use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use crate::ty::Record;
 use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
-use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
@@ -18,15 +16,13 @@ impl<'a> Checker<'a> {
         let symbols = self.symbols;
         self.push_table(TableKind::Routes, ROUTES, None, "");
         for symbol in symbols.tables.iter() {
-            if symbol.name.node == ROUTES || symbol.name.node == "none" || symbol.name.node == "default" {
-                let message = format!("a table cannot be named `{}`", symbol.name.node);
-                self.diagnostics.push(
-                    Diagnostic::new(Code::ReservedTableName, symbol.name.span, message).help(
-                        "`routes` is the entry that holds the routes outside any table; choose another name",
-                    ),
-                );
-            }
             let name = symbol.name;
+            if matches!(name.node.as_str(), ROUTES | "none" | "default") {
+                let message = format!("a table cannot be named `{}`", name.node);
+                let help =
+                    "`routes` is the entry that holds the routes outside any table; choose another name";
+                self.emit(Code::ReservedTableName, name.span, message, help);
+            }
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
         }
         self.table(TableId(0), self.main_statements());
@@ -45,21 +41,15 @@ impl<'a> Checker<'a> {
         for statement in statements {
             match &statement.kind {
                 StatementKind::Route(route) => {
-                    match names.entry(route.name.node.as_str()) {
-                        Entry::Occupied(first) => {
-                            let found = duplicate("route", &route.name.node, *first.get(), route.name.span);
-                            self.diagnostics.push(found);
-                        }
-                        Entry::Vacant(free) => {
-                            free.insert(route.name.span);
-                        }
+                    let Ident { node: name, span } = &route.name;
+                    let first = *names.entry(name).or_insert(*span);
+                    if first != *span {
+                        self.diagnostics.push(duplicate("route", name, first, *span));
                     }
-                    if route.name.node == "default" || route.name.node == "none" {
-                        let message = format!("a route cannot be named `{}`", route.name.node);
-                        self.diagnostics.push(
-                            Diagnostic::new(Code::ReservedTableName, route.name.span, message)
-                                .help("decisions and tests use the word for their own; choose another name"),
-                        );
+                    if name == "default" || name == "none" {
+                        let message = format!("a route cannot be named `{name}`");
+                        let help = "decisions and tests use the word for their own; choose another name";
+                        self.emit(Code::ReservedTableName, *span, message, help);
                     }
                     match self.route(route, statement, table) {
                         Ok(route) => {
@@ -85,7 +75,7 @@ impl<'a> Checker<'a> {
                         );
                     }
                     default.get_or_insert(statement.span);
-                    if let Ok(outcome) = self.target(target) {
+                    if let Ok(outcome) = self.target(target, table) {
                         self.program.tables[table.index()].default.get_or_insert(outcome);
                     }
                 }
@@ -99,11 +89,10 @@ impl<'a> Checker<'a> {
 
     fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
         self.fields.begin_route();
-        let condition = self.cond(&route.condition);
-        let outcome = self.target(&route.target);
+        let condition = self.whole_cond(&route.condition);
+        let outcome = self.target(&route.target, table);
         self.fields.end_route();
         let (condition, outcome) = (condition?, outcome?);
-        self.measured_cond(&condition, route.condition.span)?;
         Ok(hir::Rule {
             name: route.name.node.as_str().into(),
             table,
@@ -116,17 +105,19 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn target(&mut self, target: &'a Target) -> Checked<Outcome> {
+    fn target(&mut self, target: &'a Target, from: TableId) -> Checked<Outcome> {
         match target {
-            Target::Goto { table, .. } => {
-                let known = self.program.table_named(&table.node).filter(|id| {
+            Target::Goto { table, span } => {
+                let named = self.program.table_named(&table.node).filter(|id| *id != TableId(0));
+                self.jumps.extend(named.map(|to| (from.index(), to.index(), *span)));
+                let known = named.filter(|id| {
                     let place = self.program.tables[id.index()].span;
                     place.is_some_and(|place| self.symbols.sees(table.span.file, place))
                 });
                 match known {
                     Some(id) => Ok(Outcome::Goto(id)),
                     None => {
-                        let names = self.symbols.tables.iter().map(|symbol| symbol.name.node.as_str());
+                        let names = self.symbols.tables.names();
                         let message = format!("there is no table `{}`", table.node);
                         let help = format!("declare it: `table {} {{ … }}`", table.node);
                         self.unknown(Code::UnknownTable, table, message, names, help)
@@ -138,7 +129,7 @@ impl<'a> Checker<'a> {
                 let args = self.handler_args(name, args, params.as_ref());
                 let metadata = match metadata.as_slice() {
                     [] => Ok(self.no_metadata.clone()),
-                    entries => self.metadata(entries).map(Arc::new),
+                    entries => self.constant_map(entries).map(Arc::new),
                 };
                 let name =
                     self.handler_names.get_or_insert_with(name.node.as_str(), |name| name.into()).clone();
@@ -169,13 +160,9 @@ impl<'a> Checker<'a> {
         params: Option<&(Record, Span)>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
-        let mut result = Ok(());
-        for (at, (name, value)) in written.iter().enumerate() {
-            if let Some((first, _)) = written[..at].iter().find(|(other, _)| other.node == name.node) {
-                self.diagnostics.push(duplicate("argument", &name.node, first.span, name.span));
-                result = Err(Reported);
-                continue;
-            }
+        let once = self.each_once("argument", written, |(name, _)| name);
+        let mut result = if once.len() == written.len() { Ok(()) } else { Err(Reported) };
+        for (name, value) in once {
             match self.handler_arg(handler, name, value, params) {
                 Ok(arg) => args.push(arg),
                 Err(Reported) => result = Err(Reported),
@@ -185,14 +172,12 @@ impl<'a> Checker<'a> {
         if let (Some((params, declared)), Ok(())) = (params, &result) {
             for param in params.fields.iter().filter(|param| !param.optional) {
                 if !written.iter().any(|(name, _)| *name.node == *param.name) {
-                    let message = format!("`{}` needs the argument `{}`", handler.node, param.name);
+                    let (name, ty) = (&param.name, &param.ty);
+                    let message = format!("`{}` needs the argument `{name}`", handler.node);
                     self.diagnostics.push(
                         Diagnostic::new(Code::MissingArgument, handler.span, message)
                             .label(*declared, "declared here")
-                            .help(format!(
-                                "add `{}: …`, or declare it optional: `{}?: {}`",
-                                param.name, param.name, param.ty
-                            )),
+                            .help(format!("add `{name}: …`, or declare it optional: `{name}?: {ty}`")),
                     );
                     result = Err(Reported);
                 }
@@ -214,7 +199,7 @@ impl<'a> Checker<'a> {
             return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
         };
         let Some(param) = params.get(&name.node) else {
-            let names: Vec<&str> = params.fields.iter().map(|param| &*param.name).collect();
+            let names: Vec<&str> = params.names().collect();
             let message = format!("`{}` has no argument `{}`", handler.node, name.node);
             let diagnostic =
                 Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, "declared here");
@@ -226,77 +211,45 @@ impl<'a> Checker<'a> {
         };
         let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.inferred() {
-            let message = format!("`{}` needs `{}`, and this value may be missing", handler.node, name.node);
+            let (name, ty) = (&param.name, &param.ty);
+            let message = format!("`{}` needs `{name}`, and this value may be missing", handler.node);
+            let help = format!(
+                "say with `??` what to give in that case, or declare the argument optional: `{name}?: {ty}`"
+            );
             let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
                 .here("may be missing")
                 .label(*declared, "declared here as required")
-                .help(format!(
-                    "say with `??` what to give in that case, or declare the argument optional: `{}?: {}`",
-                    param.name, param.ty
-                ));
-            let diagnostic = self.with_origin(diagnostic, &value);
-            return self.report(diagnostic);
+                .help(help);
+            return self.report_type(diagnostic, &value);
         }
         let value = self.computed(value);
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
     }
 
-    fn metadata(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
-        let mut metadata = Map::new();
-        for (at, (name, value)) in entries.iter().enumerate() {
-            if let Some((first, _)) = entries[..at].iter().find(|(other, _)| other.node == name.node) {
-                return self.report(duplicate("key", &name.node, first.span, name.span));
-            }
-            let value = self.constant_json(value)?;
-            metadata.insert(name.node.clone(), value);
-        }
-        Ok(metadata)
-    }
-
     /// Jumps must end, and not too deep.
     fn jumps_end(&mut self) {
-        let tables = &self.program.tables;
-        let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); tables.len()];
-        let mut places: HashMap<(usize, usize), Span> = HashMap::new();
-        for (at, statements) in std::iter::once(self.main_statements())
-            .chain(self.symbols.tables.iter().map(|symbol| symbol.node.statements))
-            .enumerate()
-        {
-            for statement in statements {
-                let target = match &statement.kind {
-                    StatementKind::Route(route) => &route.target,
-                    StatementKind::Default { target } => target,
-                    _ => continue,
-                };
-                if let Target::Goto { table, span } = target
-                    && let Some(to) = self.program.table_named(&table.node).filter(|to| *to != TableId(0))
-                {
-                    jumps[at].push(to.index());
-                    places.entry((at, to.index())).or_insert(*span);
-                }
-            }
-        }
-        if places.is_empty() {
+        if self.jumps.is_empty() {
             return;
+        }
+        let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); self.program.tables.len()];
+        let mut places: HashMap<(usize, usize), Span> = HashMap::new();
+        for (from, to, span) in self.jumps.drain(..) {
+            jumps[from].push(to);
+            places.entry((from, to)).or_insert(span);
         }
         let (order, circles) = sorted(&jumps);
         for circle in &circles {
-            let name = |index: usize| self.program.tables[index].name.to_string();
-            let chain: Vec<String> = circle.iter().chain(circle.first()).map(|index| name(*index)).collect();
-            let last = (circle[circle.len() - 1], circle[0]);
-            if let Some(place) = places.get(&last) {
-                let mut diagnostic =
-                    Diagnostic::new(Code::JumpCycle, *place, "these jumps go round in a circle")
-                        .here("closes the circle");
-                for pair in circle.windows(2) {
-                    if let Some(place) = places.get(&(pair[0], pair[1])) {
-                        diagnostic = diagnostic.label(*place, "a jump of the circle");
-                    }
-                }
-                self.diagnostics.push(
-                    diagnostic.help(format!("the chain is {}; remove one of the jumps", chain.join(" → "))),
-                );
-            }
+            let round: Vec<usize> = circle.iter().chain(circle.first()).copied().collect();
+            let names: Vec<&str> = round.iter().map(|table| &*self.program.tables[*table].name).collect();
+            let help = format!("the chain is {}; remove one of the jumps", names.join(" → "));
+            let mut steps: Vec<Span> =
+                round.windows(2).filter_map(|pair| places.get(&(pair[0], pair[1])).copied()).collect();
+            let Some(last) = steps.pop() else { continue };
+            let circle = Diagnostic::new(Code::JumpCycle, last, "these jumps go round in a circle")
+                .here("closes the circle")
+                .help(help);
+            let labelled = |circle: Diagnostic, step| circle.label(step, "a jump of the circle");
+            self.diagnostics.push(steps.into_iter().fold(circle, labelled));
         }
         if !circles.is_empty() {
             return;
@@ -308,10 +261,7 @@ impl<'a> Checker<'a> {
                 let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
                 if let Some(place) = places.get(&(at, to)) {
                     let message = format!("jumps lead through more than {MAX_JUMPS} tables");
-                    self.diagnostics.push(
-                        Diagnostic::new(Code::JumpsTooDeep, *place, message)
-                            .help("let tables jump to their goal directly"),
-                    );
+                    self.emit(Code::JumpsTooDeep, *place, message, "let tables jump to their goal directly");
                 }
             }
         }

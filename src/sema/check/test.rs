@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::sema::hir::{self, Expect, RuleId, TableId, TableKind};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
-use crate::ty::{Kind, KindSet, Ty};
+use crate::ty::{Kind, KindSet, Record, Ty};
 use crate::value::{Value, parse_datetime};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -22,37 +22,34 @@ impl<'a> Checker<'a> {
     }
 
     fn test(&mut self, test: &'a ast::Test) -> Checked<hir::Test> {
+        let kind = self.judged_kind(test);
         let mut message = Map::new();
         for (path, value) in &test.given {
             let json = self.constant_json(value)?;
             let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
             let Some(first) = path.first() else { continue };
             let place = path.iter().fold(first.span, |span, part| span.to(part.span));
-            let judged = self.judged_kind(test).is_some() && *names[0] == *"payload";
-            if !self.fields.inferred() && !judged {
-                match self.fields.find(&names, place) {
-                    Ok(found) => self.value_fits(&json, &found.ty, &names.join("."), value.span)?,
-                    Err(_) => {
-                        self.message_path_exists(&names, place)?;
-                    }
+            if !self.fields.inferred() && !(kind.is_some() && *names[0] == *"payload") {
+                let Ok(found) = self.fields.find(&names, place) else {
+                    return self.unknown_input(&names, place);
+                };
+                if let Some(message) = mismatch(&json, &found.ty, &names.join(".")) {
+                    let help = "give a value of the declared type; `null` stands for a missing one";
+                    return self.fail(Code::TestInput, value.span, message, help);
                 }
             }
             if !put(&mut message, &names, json) {
                 let message = format!("`{}` is given twice, or as two different things", names.join("."));
-                return self
-                    .report(Diagnostic::new(Code::TestInput, place, message).help("give each field once"));
+                return self.fail(Code::TestInput, place, message, "give each field once");
             }
         }
-        let (entry, expect) = match self.judged_kind(test) {
-            Some(kind) => (TableId(0), self.judgement(test, kind)?),
-            None => {
-                if let Some(rule) = test.breaks.first() {
-                    return self.report(
-                        Diagnostic::new(Code::UnknownExpectation, rule.span, "only a payload breaks rules")
-                            .help("write which kind it is of: `expect KIND.reject \"RULE\"`"),
-                    );
-                }
-                self.expectation(&test.expect)?
+        let (entry, expect) = match (kind, test.breaks.first()) {
+            (Some(kind), _) => (TableId(0), self.judgement(test, kind)?),
+            (None, None) => self.expectation(&test.expect)?,
+            (None, Some(rule)) => {
+                let message = "only a payload breaks rules";
+                let help = "write which kind it is of: `expect KIND.reject \"RULE\"`";
+                return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
         let name = test.name.node.as_str().into();
@@ -75,30 +72,23 @@ impl<'a> Checker<'a> {
             [_, outcome] => {
                 let message = format!("`{}` is no outcome of a judgement", outcome.node);
                 let help = "the outcomes are accept, accept_corrected and reject";
-                return self.report(Diagnostic::new(Code::UnknownExpectation, place, message).nearest_or(
-                    place,
-                    &outcome.node,
-                    OUTCOMES,
-                    help,
-                ));
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
+                return self.report(diagnostic.nearest_or(place, &outcome.node, OUTCOMES, help));
             }
             _ => {
-                let message = format!("a test of a payload says how `{}` is judged", payload.name);
-                let help = format!(
-                    "write `expect {0}.accept`, `{0}.accept_corrected` or `{0}.reject`",
-                    payload.name
-                );
-                return self.report(Diagnostic::new(Code::UnknownExpectation, place, message).help(help));
+                let name = &payload.name;
+                let message = format!("a test of a payload says how `{name}` is judged");
+                let help =
+                    format!("write `expect {name}.accept`, `{name}.accept_corrected` or `{name}.reject`");
+                return self.fail(Code::UnknownExpectation, place, message, help);
             }
         };
         let known = payload.rules(&self.program);
-        for rule in &test.breaks {
-            if !known.contains(rule.node.as_str()) {
-                let message = format!("`{}` has no rule `{}`", payload.name, rule.node);
-                let near = nearest(&rule.node, known.iter().copied()).map(|near| format!("\"{near}\""));
-                let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
-                return self.report(diagnostic.did_you_mean(rule.span, near.as_deref()));
-            }
+        if let Some(rule) = test.breaks.iter().find(|rule| !known.contains(rule.node.as_str())) {
+            let message = format!("`{}` has no rule `{}`", payload.name, rule.node);
+            let near = nearest(&rule.node, known.iter().copied()).map(|near| format!("\"{near}\""));
+            let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
+            return self.report(diagnostic.did_you_mean(rule.span, near.as_deref()));
         }
         let mut breaks: Vec<Arc<str>> = test.breaks.iter().map(|rule| rule.node.as_str().into()).collect();
         breaks.sort();
@@ -106,53 +96,26 @@ impl<'a> Checker<'a> {
         Ok(Expect::Judgement { kind: payload.name.clone(), outcome: outcome.into(), breaks })
     }
 
-    /// Reports an unknown path as any other expression would.
-    fn message_path_exists(&mut self, path: &[Arc<str>], span: Span) -> Checked<()> {
-        let mut parts = path.iter();
-        let first = parts.next().ok_or(Reported)?;
-        let root = self.fields.roots().is_some_and(|roots| roots.get(first).is_some());
-        let message = if root {
-            format!("`{}` is no field of the input", path.join("."))
+    fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
+        let names: Vec<&str> = self.fields.roots().into_iter().flat_map(Record::names).collect();
+        let help = format!("the inputs are {}", names.join(", "));
+        let first = &*path[0];
+        let diagnostic = if names.contains(&first) {
+            let message = format!("`{}` is no field of the input", path.join("."));
+            Diagnostic::new(Code::TestInput, span, message).help(help)
         } else {
-            format!("`{first}` is no input")
+            let message = format!("`{first}` is no input");
+            Diagnostic::new(Code::TestInput, span, message).nearest_or(span, first, names, help)
         };
-        let names: Vec<String> = self
-            .fields
-            .roots()
-            .map(|roots| roots.fields.iter().map(|field| field.name.to_string()).collect())
-            .unwrap_or_default();
-        let near = nearest(first, names.iter().map(String::as_str)).map(str::to_owned);
-        let diagnostic = Diagnostic::new(Code::TestInput, span, message);
-        self.report(match near {
-            Some(near) if !root => diagnostic.did_you_mean(span, Some(&near)),
-            _ => diagnostic.help(format!("the inputs are {}", names.join(", "))),
-        })
-    }
-
-    fn value_fits(&mut self, json: &Json, ty: &Ty, name: &str, span: Span) -> Checked<()> {
-        // Null is how a test says that a field is missing.
-        if json.is_null() {
-            return Ok(());
-        }
-        if let Some(wrong) = mismatch(json, ty, name) {
-            let message =
-                format!("`{}` is declared as {}, and this is {}", wrong.path, wrong.wanted, wrong.found);
-            return self.report(
-                Diagnostic::new(Code::TestInput, span, message)
-                    .help("give a value of the declared type; `null` stands for a missing one"),
-            );
-        }
-        Ok(())
+        self.report(diagnostic)
     }
 
     fn expectation(&mut self, expect: &[Ident]) -> Checked<(TableId, Expect)> {
         let Some(last) = expect.last() else { return Err(Reported) };
         let place = expect.iter().fold(last.span, |span, part| part.span.to(span));
         let main = TableId(0);
-        let has_main = {
-            let table = &self.program.tables[0];
-            !table.order.is_empty() || table.default.is_some()
-        };
+        let routes = &self.program.tables[0];
+        let has_main = !routes.order.is_empty() || routes.default.is_some();
         let of_routes = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
         let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
         let (table, name) = match expect {
@@ -160,21 +123,16 @@ impl<'a> Checker<'a> {
             [table, name] => match self.program.table_named(&table.node) {
                 Some(id) => (Some(id), name),
                 None => {
-                    let names = self.program.tables.iter().map(|table| &*table.name);
-                    let near = nearest(&table.node, names).map(str::to_owned);
+                    let near = nearest(&table.node, self.program.tables.iter().map(|table| &*table.name));
                     let message = format!("there is no table `{}`", table.node);
-                    return self.report(
-                        Diagnostic::new(Code::UnknownExpectation, table.span, message)
-                            .did_you_mean(table.span, near.as_deref()),
-                    );
+                    let diagnostic = Diagnostic::new(Code::UnknownExpectation, table.span, message)
+                        .did_you_mean(table.span, near);
+                    return self.report(diagnostic);
                 }
             },
             _ => {
-                return self.report(
-                    Diagnostic::new(Code::UnknownExpectation, place, "a test expects one route").help(
-                        "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`",
-                    ),
-                );
+                let help = "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`";
+                return self.fail(Code::UnknownExpectation, place, "a test expects one route", help);
             }
         };
         match name.node.as_str() {
@@ -185,14 +143,10 @@ impl<'a> Checker<'a> {
             "none" => return Ok((table.unwrap_or(main), Expect::Nothing)),
             _ => {}
         }
-        let routes = || {
-            self.program
-                .rules
-                .iter()
-                .enumerate()
-                .filter(|(_, route)| table.is_none_or(|table| route.table == table))
-        };
-        let named: Vec<(RuleId, TableId)> = routes()
+        let rules = self.program.rules.iter().enumerate();
+        let routes = rules.filter(|(_, route)| table.is_none_or(|table| route.table == table));
+        let named: Vec<(RuleId, TableId)> = routes
+            .clone()
             .filter(|(_, route)| *route.name == *name.node)
             .map(|(at, route)| (RuleId(at as u32), route.table))
             .collect();
@@ -204,16 +158,14 @@ impl<'a> Checker<'a> {
             Some((route, table)) => Ok((entry(table), Expect::Rule(route))),
             None if named.len() > 1 => {
                 let message = format!("several tables have a route `{}`", name.node);
-                self.report(
-                    Diagnostic::new(Code::UnknownExpectation, place, message)
-                        .help(format!("write which: `expect TABLE.{}`", name.node)),
-                )
+                let help = format!("write which: `expect TABLE.{}`", name.node);
+                self.fail(Code::UnknownExpectation, place, message, help)
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
             None => {
                 let message = format!("there is no route `{}`", name.node);
                 let help = "a test expects the name of a route, `default` or `none`";
-                let names = routes().map(|(_, route)| &*route.name);
+                let names = routes.map(|(_, route)| &*route.name);
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
                     .nearest_or(name.span, &name.node, names, help);
                 self.report_unknown(&name.node, diagnostic)
@@ -237,16 +189,11 @@ fn put(message: &mut Map<String, Json>, path: &[Arc<str>], value: Json) -> bool 
     }
 }
 
-/// A place where a JSON value is not of its declared type.
-struct Mismatch {
-    path: String,
-    wanted: String,
-    found: String,
-}
-
-/// The first place where a value is not of a type; missing and null fields are for the rules to see.
-fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Mismatch> {
+/// The message on the first place where a value is not of a type. Null is how a test says that a field is
+/// missing, which is for the rules to see.
+fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<String> {
     let value = Value::from_json(json);
+    let wrong = |found: String| Some(format!("`{path}` is declared as {ty}, and this is {found}"));
     let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
     let fits = match value {
         Value::Missing => true,
@@ -254,19 +201,13 @@ fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Mismatch> {
         other => !other.read(ty.kinds).is_missing(),
     };
     if !fits {
-        let found = value
-            .kind()
-            .map_or_else(|| "null".to_owned(), |kind| Ty::plain(KindSet::of(kind)).with_article());
-        return Some(Mismatch { path: path.to_owned(), wanted: ty.to_string(), found });
+        let kind = value.kind();
+        return wrong(kind.map_or("null".to_owned(), |kind| Ty::plain(KindSet::of(kind)).with_article()));
     }
     match (json, ty.fields()) {
         (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
             Some(field) => mismatch(value, &field.ty, &format!("{path}.{key}")),
-            None => Some(Mismatch {
-                path: path.to_owned(),
-                wanted: ty.to_string(),
-                found: format!("a record with a field `{key}`"),
-            }),
+            None => wrong(format!("a record with a field `{key}`")),
         }),
         (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
             .iter()

@@ -1,10 +1,11 @@
 //! Types as written: named types, the `input` blocks taken together, handler manifests, settings.
 
+use super::names::Path;
 use super::{Checked, Checker, DeclaredInput, MAX_NODES, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::Case;
 use crate::sema::hir;
-use crate::sema::resolve::{duplicate, sorted};
+use crate::sema::resolve::{Symbol, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, ExprKind, StatementKind, TypeExpr, TypeKind};
 use crate::text::Form;
@@ -16,77 +17,69 @@ impl<'a> Checker<'a> {
     /// Reads every `type`, each behind those it uses.
     pub(super) fn declare_types(&mut self) {
         let symbols: Vec<_> = self.symbols.types.iter().collect();
-        let uses: Vec<Vec<usize>> = symbols
-            .iter()
-            .map(|symbol| {
-                let mut names = Vec::new();
-                type_names(symbol.node, &mut names);
-                names.into_iter().filter_map(|name| self.symbols.types.position(name)).collect()
-            })
-            .collect();
+        let mut uses: Vec<Vec<usize>> = Vec::new();
+        // The number of parts of each type, at last with the named ones put in.
+        let mut sizes: Vec<u64> = Vec::new();
+        for symbol in &symbols {
+            let mut names = Vec::new();
+            sizes.push(type_names(symbol.node, &mut names));
+            uses.push(names.into_iter().filter_map(|name| self.symbols.types.position(name)).collect());
+        }
         let (order, circles) = sorted(&uses);
         for circle in circles {
             let names: Vec<&str> =
                 circle.iter().chain(circle.first()).map(|at| symbols[*at].name.node.as_str()).collect();
             let first = symbols[circle[0]].name;
+            let message = format!("the type `{}` contains itself", first.node);
             self.diagnostics.push(
-                Diagnostic::new(
-                    Code::DefinitionCycle,
-                    first.span,
-                    format!("the type `{}` contains itself", first.node),
-                )
-                .here("part of a circle")
-                .help(format!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
+                Diagnostic::new(Code::DefinitionCycle, first.span, message)
+                    .here("part of a circle")
+                    .help(format!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
             );
             for member in circle {
                 self.types.insert(&symbols[member].name.node, None);
             }
         }
-        let mut sizes: HashMap<&str, u64> = HashMap::new();
-        for index in order {
-            let symbol = symbols[index];
-            let size = type_size(symbol.node, &sizes);
-            let ty = match size {
-                0..=MAX_NODES => self.ty(symbol.node).ok(),
-                _ => self.too_large(symbol.name.span, true).ok(),
+        for at in order {
+            let (node, name) = (symbols[at].node, symbols[at].name);
+            sizes[at] = uses[at].iter().fold(sizes[at], |sum, used| sum.saturating_add(sizes[*used]));
+            let ty = match sizes[at] {
+                0..=MAX_NODES => self.ty(node).ok(),
+                _ => self.too_large(name.span, true).ok(),
             };
-            sizes.insert(&symbol.name.node, size);
-            self.types.insert(&symbol.name.node, ty);
+            self.types.insert(&name.node, ty);
         }
     }
 
-    /// A type as written.
     pub(super) fn ty(&mut self, written: &TypeExpr) -> Checked<Ty> {
         match &written.kind {
             TypeKind::Name(name) => {
                 if let Some(ty) = Ty::builtin(name) {
                     return Ok(ty);
                 }
-                let visible = self
-                    .symbols
-                    .types
-                    .get(name)
-                    .is_some_and(|symbol| self.symbols.sees(written.span.file, symbol.name.span));
-                if visible && let Some(ty) = self.types.get(name.as_str()) {
+                let symbols = self.symbols;
+                let visible = |symbol: &&Symbol<'_, _>| symbols.sees(written.span.file, symbol.name.span);
+                if symbols.types.get(name).filter(visible).is_some()
+                    && let Some(ty) = self.types.get(name.as_str())
+                {
                     return ty.clone().ok_or(Reported);
                 }
-                let names = self.symbols.types.iter().map(|symbol| symbol.name.node.as_str());
-                let near = nearest(name, names.chain(Ty::BUILTIN_NAMES)).map(str::to_owned);
-                let mut diagnostic =
-                    Diagnostic::new(Code::UnknownType, written.span, format!("there is no type `{name}`"));
-                diagnostic = match name.to_lowercase().as_str() {
-                    "str" | "text" => diagnostic.did_you_mean(written.span, Some("string")),
-                    "integer" | "i64" | "long" => diagnostic.did_you_mean(written.span, Some("int")),
-                    "double" | "f64" | "decimal" => diagnostic.did_you_mean(written.span, Some("float")),
-                    "boolean" => diagnostic.did_you_mean(written.span, Some("bool")),
-                    "array" => diagnostic.did_you_mean(written.span, Some("list<any>")),
-                    "map" | "object" => diagnostic.did_you_mean(written.span, Some("dict<any>")),
-                    _ if near.is_some() => diagnostic.did_you_mean(written.span, near.as_deref()),
-                    _ => diagnostic.help(format!(
-                        "the built-in types are {}; `type {name} = …` declares another",
-                        Ty::BUILTIN_NAMES.join(", ")
-                    )),
+                let meant = match name.to_lowercase().as_str() {
+                    "str" | "text" => Some("string"),
+                    "integer" | "i64" | "long" => Some("int"),
+                    "double" | "f64" | "decimal" => Some("float"),
+                    "boolean" => Some("bool"),
+                    "array" => Some("list<any>"),
+                    "map" | "object" => Some("dict<any>"),
+                    _ => nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)),
                 };
+                let built_in = Ty::BUILTIN_NAMES.join(", ");
+                let diagnostic =
+                    Diagnostic::new(Code::UnknownType, written.span, format!("there is no type `{name}`"))
+                        .help(format!(
+                            "the built-in types are {built_in}; `type {name} = …` declares another"
+                        ))
+                        .did_you_mean(written.span, meant);
                 self.report_unknown(name, diagnostic)
             }
             TypeKind::List(element) => Ok(Ty::list(self.inner_ty(element.as_deref())?)),
@@ -103,12 +96,7 @@ impl<'a> Checker<'a> {
     /// reported and read as `any`, so that one slip is one finding.
     pub(super) fn record(&mut self, fields: &[ast::Field]) -> Record {
         let mut record = Record::default();
-        for (at, field) in fields.iter().enumerate() {
-            if let Some(first) = fields[..at].iter().find(|other| other.name.node == field.name.node) {
-                let (first, second) = (first.name.span, field.name.span);
-                self.diagnostics.push(duplicate("field", &field.name.node, first, second));
-                continue;
-            }
+        for field in self.each_once("field", fields, |field| &field.name) {
             record.fields.push(Field {
                 name: field.name.node.as_str().into(),
                 ty: self.ty(&field.ty).unwrap_or(Ty::ANY),
@@ -125,74 +113,56 @@ impl<'a> Checker<'a> {
         if !self.fields.inferred() {
             return;
         }
-        let mut input = DeclaredInput::default();
-        let mut any = false;
+        let mut input = None;
+        let mut places = Places::new();
         for statement in self.statements() {
             let StatementKind::Input { fields } = &statement.kind else { continue };
-            any = true;
+            let mut further = Places::new();
+            field_places(fields, &mut Vec::new(), &mut further);
             let record = self.record(fields);
-            let mut places = HashMap::new();
-            field_places(fields, &mut Vec::new(), &mut places);
-            let merged = std::mem::take(&mut input.record);
-            input.record = self.merged(merged, &record, &mut Vec::new(), &input.places, &places);
-            for (path, place) in places {
-                input.places.entry(path).or_insert(place);
+            let all = input.get_or_insert_with(Record::default);
+            self.merge(all, &record, &mut Vec::new(), [&places, &further]);
+            for (path, place) in further {
+                places.entry(path).or_insert(place);
             }
         }
-        if any {
-            self.program.input = Some(input.record.clone());
-            self.fields.declare(input);
+        if let Some(record) = &input {
+            self.fields.input = Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), places }));
         }
+        self.program.input = input;
     }
 
-    fn merged(
-        &mut self,
-        mut first: Record,
-        second: &Record,
-        path: &mut Vec<Arc<str>>,
-        first_places: &HashMap<Vec<Arc<str>>, Span>,
-        second_places: &HashMap<Vec<Arc<str>>, Span>,
-    ) -> Record {
+    fn merge(&mut self, first: &mut Record, second: &Record, path: &mut Path, places: [&Places; 2]) {
         for field in &second.fields {
+            let Some(known) = first.fields.iter_mut().find(|other| other.name == field.name) else {
+                first.fields.push(field.clone());
+                continue;
+            };
             path.push(field.name.clone());
-            match first.fields.iter_mut().find(|other| other.name == field.name) {
-                None => first.fields.push(field.clone()),
-                Some(known) => match (&known.ty.inner, &field.ty.inner) {
-                    (Inner::Fields(a), Inner::Fields(b)) if known.optional == field.optional => {
-                        let merged = self.merged((**a).clone(), b, path, first_places, second_places);
-                        known.ty = Ty::record(merged);
-                        known.private |= field.private;
-                    }
-                    _ if known.ty == field.ty && known.optional == field.optional => {
-                        known.private |= field.private;
-                    }
-                    _ => {
-                        let mark = |optional| if optional { "optional " } else { "" };
-                        let message = format!(
-                            "the input `{}` is declared as {}{} and as {}{}",
-                            path.join("."),
-                            mark(known.optional),
-                            known.ty,
-                            mark(field.optional),
-                            field.ty
-                        );
-                        if let (Some(a), Some(b)) = (first_places.get(path), second_places.get(path)) {
-                            self.diagnostics.push(
-                                Diagnostic::new(Code::InputConflict, *b, message)
-                                    .here("declared differently")
-                                    .label(*a, "first declared here")
-                                    .help("`input` blocks are taken together, so both must say the same"),
-                            );
-                        }
-                    }
-                },
+            let alike = known.optional == field.optional;
+            if alike && known.ty == field.ty {
+                known.private |= field.private;
+            } else if alike
+                && let (Inner::Fields(inner), Inner::Fields(other)) = (&mut known.ty.inner, &field.ty.inner)
+            {
+                self.merge(Arc::make_mut(inner), other, path, places);
+                known.private |= field.private;
+            } else if let [Some(first), Some(second)] = places.map(|places| places.get(path)) {
+                let declared =
+                    |field: &Field| format!("{}{}", if field.optional { "optional " } else { "" }, field.ty);
+                let (name, known, field) = (path.join("."), declared(known), declared(field));
+                let message = format!("the input `{name}` is declared as {known} and as {field}");
+                self.diagnostics.push(
+                    Diagnostic::new(Code::InputConflict, *second, message)
+                        .here("declared differently")
+                        .label(*first, "first declared here")
+                        .help("`input` blocks are taken together, so both must say the same"),
+                );
             }
             path.pop();
         }
-        first
     }
 
-    /// Reads the manifest.
     pub(super) fn declare_handlers(&mut self) {
         if self.symbols.handlers.is_empty() {
             return;
@@ -206,7 +176,6 @@ impl<'a> Checker<'a> {
         self.program.handlers = Some(handlers);
     }
 
-    /// Reads each file's `settings`.
     pub(super) fn read_settings(&mut self) {
         for statement in self.statements() {
             let StatementKind::Settings { entries } = &statement.kind else { continue };
@@ -234,10 +203,8 @@ impl<'a> Checker<'a> {
                     (other, _) => {
                         let message = format!("there is no setting `{other}`");
                         let help = format!("the settings are {}", SETTINGS.join(", "));
-                        self.diagnostics.push(
-                            Diagnostic::new(Code::UnknownSetting, name.span, message)
-                                .nearest_or(name.span, other, SETTINGS, help),
-                        );
+                        let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
+                        self.diagnostics.push(diagnostic.nearest_or(name.span, other, SETTINGS, help));
                     }
                 }
             }
@@ -247,41 +214,31 @@ impl<'a> Checker<'a> {
 
     pub(super) fn wrong_setting(&mut self, span: Span, name: &str, values: &str) {
         let message = format!("the setting `{name}` has no such value");
-        self.diagnostics
-            .push(Diagnostic::new(Code::UnknownSetting, span, message).help(format!("`{name}` is {values}")));
+        self.emit(Code::UnknownSetting, span, message, format!("`{name}` is {values}"));
     }
 }
 
-/// Every setting.
 const SETTINGS: [&str; 5] = ["case", "normalize", "intent_threshold", "intent_margin", "stop_words"];
 
-/// The number of parts of a type with the named ones put in.
-fn type_size(written: &TypeExpr, sizes: &HashMap<&str, u64>) -> u64 {
+/// Collects the names in a type, and counts its parts.
+fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> u64 {
     let inner = match &written.kind {
-        TypeKind::Name(name) => sizes.get(name.as_str()).copied().unwrap_or(0),
+        TypeKind::Name(name) => {
+            names.push(name);
+            0
+        }
         TypeKind::List(inner) | TypeKind::Dict(inner) => {
-            inner.as_ref().map_or(0, |inner| type_size(inner, sizes))
+            inner.as_ref().map_or(0, |inner| type_names(inner, names))
         }
-        TypeKind::Record(fields) => {
-            fields.iter().fold(0, |sum: u64, field| sum.saturating_add(type_size(&field.ty, sizes)))
-        }
+        TypeKind::Record(fields) => fields.iter().map(|field| type_names(&field.ty, names)).sum(),
     };
-    inner.saturating_add(1)
+    inner + 1
 }
 
-fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) {
-    match &written.kind {
-        TypeKind::Name(name) => names.push(name),
-        TypeKind::List(inner) | TypeKind::Dict(inner) => {
-            if let Some(inner) = inner {
-                type_names(inner, names);
-            }
-        }
-        TypeKind::Record(fields) => fields.iter().for_each(|field| type_names(&field.ty, names)),
-    }
-}
+/// The place of each declared field.
+pub(super) type Places = HashMap<Path, Span>;
 
-fn field_places(fields: &[ast::Field], path: &mut Vec<Arc<str>>, places: &mut HashMap<Vec<Arc<str>>, Span>) {
+fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut Places) {
     for field in fields {
         path.push(field.name.node.as_str().into());
         places.insert(path.clone(), field.name.span.to(field.ty.span));

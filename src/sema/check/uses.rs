@@ -12,7 +12,6 @@ use std::sync::Arc;
 pub(crate) struct RouteUses(Vec<(Path, KindSet)>);
 
 impl RouteUses {
-    /// A further use.
     pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
         match self.0.iter_mut().find(|(known, _)| same_path(known, path)) {
             Some((_, left)) => *left = left.intersect(kinds),
@@ -59,7 +58,6 @@ impl FieldUses {
         self.fields.entry_ref(path).or_default()
     }
 
-    /// The uses of a further route.
     pub(crate) fn add(&mut self, route: &RouteUses) {
         for (path, kinds) in &route.0 {
             let field = self.field(path);

@@ -56,7 +56,7 @@ impl Payload {
 }
 
 /// Requirements that are asked of the same bindings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The values computed first, in this order.
     pub lets: Vec<(BindingId, ValueId)>,

@@ -1,20 +1,20 @@
 //! Fields: the rules that a declaration stands for.
 
+use super::super::constant::constant;
 use super::super::read::accepted;
 use super::super::{Binding, Checked, Checker};
+use super::each::Elements;
 use super::shape::{kind_of, wants};
-use super::{Builder, Site, Violation, missing, not, present, test};
+use super::{Site, Violation, missing, not, present, test};
 use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
-use crate::sema::hir::{
-    Cond, CondKind, Correction, Each, Expr, ExprKind, Operand, Place, Shape, Step, Var, VarId,
-};
+use crate::sema::hir::{Cond, CondKind, Correction, Expr, ExprKind, Operand, Place, Shape, Step};
+use crate::sema::resolve::duplicate;
 use crate::span::Span;
 use crate::syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
 use crate::ty::{Inner, KindSet, Ty};
 use serde_json::Value as Json;
-use std::sync::Arc;
 
 /// A declared field, for the rules about it.
 struct Declared<'a, 's> {
@@ -36,9 +36,8 @@ impl<'a> Declared<'a, '_> {
     }
 
     /// The condition that the object is one, where that is a rule of its own.
-    fn object(&self) -> Vec<Cond> {
-        let object = self.site.may_differ.then(|| present(self.site.object.clone(), self.field.name.span));
-        object.into_iter().collect()
+    fn object(&self) -> Option<Cond> {
+        self.site.may_differ.then(|| present(&self.site.object, self.field.name.span))
     }
 
     fn violation(&self, message: String, shows_value: bool, correction: Option<Correction>) -> Violation<'a> {
@@ -52,19 +51,6 @@ impl<'a> Declared<'a, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// A field of an object, read at a type.
-    fn inside(&mut self, object: &Expr, name: &str, ty: &Ty, span: Span) -> Expr {
-        let kind = match self.slot_inside(object, name, ty) {
-            Some(slot) => ExprKind::Slot(slot),
-            None => {
-                let kind = ExprKind::Field(Box::new(object.clone()), name.into());
-                let field = Expr { kind, ty: Ty::ANY, optional: true, span };
-                ExprKind::Read(Box::new(field), ty.kinds)
-            }
-        };
-        Expr { kind, ty: ty.clone(), optional: true, span }
-    }
-
     /// Brings the fields that a body declares into scope.
     pub(super) fn bring_fields(&mut self, items: &'a [Item], site: &Site) {
         let before = self.diagnostics.len();
@@ -72,24 +58,18 @@ impl<'a> Checker<'a> {
         let mut twice = Vec::new();
         for item in items {
             let ItemKind::Field(field) = &item.kind else { continue };
-            if let Some(first) = seen.iter().find(|first| first.node == field.name.node) {
-                let message = format!("the field `{}` is declared twice", field.name.node);
-                twice.push(
-                    Diagnostic::new(Code::FieldTwice, field.name.span, message)
-                        .here("declared again")
-                        .label(first.span, "first declared here")
-                        .help("keep one of them"),
-                );
+            let (name, span) = (&field.name.node, field.name.span);
+            if let Some(first) = seen.iter().find(|first| first.node == *name) {
+                let again = duplicate("field", name, first.span, span).help("keep one of them");
+                twice.push(Diagnostic { code: Code::FieldTwice, ..again });
                 continue;
             }
             seen.push(&field.name);
             let ty = self.shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
-            let name: Arc<str> = field.name.node.as_str().into();
-            let expr = self.inside(&site.object, &name, &ty, field.name.span);
-            let mut binding = Binding::new(name.clone(), expr.clone(), field.name.span);
-            binding.place = Some(site.place.then(Step::Key(name)));
-            binding.guard = self.elements_fit(&expr, &ty, field.name.span);
-            self.scope.push(binding);
+            let expr = self.field_at(&site.object, name, ty.clone(), span);
+            let guard = self.elements_fit(&expr, &ty, span);
+            let place = Some(site.place.then(Step::Key(name.as_str().into())));
+            self.scope.push(Binding { place, guard, ..Binding::new(name, expr, span) });
         }
         self.diagnostics.truncate(before);
         self.diagnostics.extend(twice);
@@ -109,27 +89,20 @@ impl<'a> Checker<'a> {
             }
             _ => return None,
         };
-        let id = VarId(self.vars);
-        self.vars += 1;
-        let var = Var { id, name: "element".into(), kinds: element.kinds };
-        let read = Expr { kind: ExprKind::Var(id), ty: (**element).clone(), optional: true, span };
-        let body = Box::new(present(read, span));
+        let var = self.new_var("element", element.kinds);
+        let read = Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), optional: true, span };
+        let body = Box::new(present(&read, span));
         let kind = CondKind::Quantifier { all: true, list: Box::new(list), var, body };
         Some(Cond { kind, span })
     }
 
     /// The rules that a field's declaration stands for.
-    pub(super) fn field_rules(
-        &mut self,
-        field: &'a FieldItem,
-        site: &Site,
-        builder: &mut Builder,
-    ) -> Checked<()> {
-        let shape = self.shape(&field.ty, &mut builder.groups)?;
+    pub(super) fn field_rules(&mut self, field: &'a FieldItem, site: &Site) -> Checked<()> {
+        let shape = self.shape(&field.ty, &mut self.payload.groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
         let ty = shape.ty();
-        let any = self.inside(&site.object, name, &Ty::ANY, span);
-        let typed = self.inside(&site.object, name, &ty, span);
+        let any = self.field_at(&site.object, name, Ty::ANY, span);
+        let typed = self.field_at(&site.object, name, ty.clone(), span);
         let limits = self.limits(field, &typed)?;
         let shown = limits.as_ref().and_then(|_| self.constant_limits(field.limits.as_ref()?));
         let wants = wants(field, &shape, shown.as_ref());
@@ -145,70 +118,61 @@ impl<'a> Checker<'a> {
         };
         if !field.optional {
             let default = self.default(field, &ty, correction)?;
-            let mut parts = declared.object();
-            parts.push(missing(declared.any.clone(), span));
+            let parts = declared.object().into_iter().chain([missing(&declared.any, span)]).collect();
             let violation = declared.violation(format!("`{name}` is required"), false, default);
-            self.require(&declared.id("required"), parts, violation, site, builder)?;
+            self.require(&declared.id("required"), parts, violation, site)?;
         }
         if ty.kinds != KindSet::ALL {
             let message = format!("`{name}` must be {}", kind_of(&shape, field.nullable));
             let violation = declared.violation(message, true, declared.removal.clone());
             let parts = self.of_another_type(&declared);
-            self.require(&declared.id("type"), parts, violation, site, builder)?;
+            self.require(&declared.id("type"), parts, violation, site)?;
         }
         if let Some(span) = field.not_blank {
-            self.not_blank(&declared, span, builder)?;
+            self.not_blank(&declared, span)?;
         }
         if let Some((rule, allowed, clamp)) = limits {
             let clamp = clamp.or(declared.removal.clone());
             let violation = declared.violation(format!("`{name}` must be {wants}"), true, clamp);
-            self.require(&declared.id(rule), vec![not(allowed)], violation, site, builder)?;
+            self.require(&declared.id(rule), vec![not(allowed)], violation, site)?;
         }
-        self.inner_rules(declared, &shape, builder)
+        self.inner_rules(declared, &shape)
     }
 
     /// The condition that a field is there and not of its type.
     fn of_another_type(&mut self, declared: &Declared<'a, '_>) -> Vec<Cond> {
         let Declared { field, site, typed, .. } = declared;
         let span = field.name.span;
-        let mut parts = declared.object();
-        parts.push(if field.optional && !field.nullable {
-            let key = super::super::constant::constant(Json::from(field.name.node.as_str()), span);
+        let there = if field.optional && !field.nullable {
+            let key = constant(Json::from(field.name.node.as_str()), span);
             test(Op::HasKey, site.object.clone(), Operand::Value(key), span)
         } else {
-            present(declared.any.clone(), span)
-        });
-        parts.push(match self.elements_fit(typed, &typed.ty, span) {
-            None => missing(typed.clone(), span),
-            Some(fit) => Cond { kind: CondKind::Or(vec![missing(typed.clone(), span), not(fit)]), span },
-        });
-        parts
+            present(&declared.any, span)
+        };
+        let other = match self.elements_fit(typed, &typed.ty, span) {
+            None => missing(typed, span),
+            Some(fit) => Cond { kind: CondKind::Or(vec![missing(typed, span), not(fit)]), span },
+        };
+        declared.object().into_iter().chain([there, other]).collect()
     }
 
     /// The rule of `not blank`, which stands at `span`.
-    fn not_blank(&mut self, declared: &Declared<'a, '_>, span: Span, builder: &mut Builder) -> Checked<()> {
+    fn not_blank(&mut self, declared: &Declared<'a, '_>, span: Span) -> Checked<()> {
         let (name, typed) = (&declared.field.name.node, &declared.typed);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {
             let message = format!("`not blank` is about texts, and `{name}` is {}", typed.ty.with_article());
-            return self.report(
-                Diagnostic::new(Code::LimitType, span, message)
-                    .help("for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`"),
-            );
+            let help = "for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`";
+            return self.fail(Code::LimitType, span, message, help);
         }
         let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
-        let parts = vec![present(typed.clone(), span), missing(text, span)];
+        let parts = vec![present(typed, span), missing(&text, span)];
         let message = format!("`{name}` must not be blank");
         let violation = Violation { span, ..declared.violation(message, false, declared.removal.clone()) };
-        self.require(&declared.id("empty"), parts, violation, declared.site, builder)
+        self.require(&declared.id("empty"), parts, violation, declared.site)
     }
 
     /// The rules of the group that a field's type names, for the field or for each of its elements.
-    fn inner_rules(
-        &mut self,
-        declared: Declared<'a, '_>,
-        shape: &Shape,
-        builder: &mut Builder,
-    ) -> Checked<()> {
+    fn inner_rules(&mut self, declared: Declared<'a, '_>, shape: &Shape) -> Checked<()> {
         let field = declared.field;
         let (ty, inner) = match (&field.ty.kind, shape) {
             (TypeKind::List(Some(element)), Shape::Objects(inner)) => (&**element, inner),
@@ -216,8 +180,7 @@ impl<'a> Checker<'a> {
             _ => return Ok(()),
         };
         let Some(group) = self.type_group(ty) else { return Ok(()) };
-        let name = Ident { span: ty.span, ..group.name.clone() };
-        self.enter_group(&name, builder)?;
+        self.enter_group(&Ident { span: ty.span, ..group.name.clone() })?;
         let site = Site {
             owner: group.name.node.as_str().into(),
             object: declared.typed,
@@ -227,28 +190,21 @@ impl<'a> Checker<'a> {
             known: inner.fields.iter().map(|field| field.name.clone()).collect(),
         };
         let done = match shape {
-            Shape::Objects(_) => self.elements(group, site, field, builder),
+            Shape::Objects(_) => self.elements(group, site, field),
             _ => {
-                self.group_items(group, Vec::new(), &site, builder);
+                self.group_items(group, Vec::new(), &site);
                 Ok(())
             }
         };
-        builder.groups.pop();
+        self.payload.groups.pop();
         done
     }
 
     /// A group's rules for each element of a list, which is the object of `list`.
-    fn elements(
-        &mut self,
-        group: &'a ast::Group,
-        list: Site,
-        field: &'a FieldItem,
-        builder: &mut Builder,
-    ) -> Checked<()> {
+    fn elements(&mut self, group: &'a ast::Group, list: Site, field: &'a FieldItem) -> Checked<()> {
         let span = field.name.span;
         let name = format!("{}[]", field.name.node);
-        let element = builder.binding();
-        let object = self.bound(element, &name, list.object.ty.element(), span);
+        let (element, object) = self.binding(&name, list.object.ty.element(), span);
         let place = Place::of(element);
         let violation = Violation {
             place: place.clone(),
@@ -259,18 +215,14 @@ impl<'a> Checker<'a> {
             correction: None,
             notice: &field.notice,
         };
-        let parts = vec![missing(object.clone(), span)];
+        let parts = vec![missing(&object, span)];
         let site = Site { object, place, ..list.clone() };
-        let outer = self.open_block(&name, span, builder);
-        let required = self.require(&format!("{}.type", site.owner), parts, violation, &site, builder);
-        if required.is_ok() {
-            self.group_items(group, Vec::new(), &site, builder);
-        }
-        let block = std::mem::replace(&mut builder.block, outer);
-        required?;
-        let elements = self.computed(list.object);
-        builder.block.each.push(Each { list: elements, place: Some(list.place), key: None, element, block });
-        Ok(())
+        let elements = Elements { list: list.object, place: Some(list.place), key: None, element };
+        self.for_each(elements, &name, span, |this| {
+            this.require(&format!("{}.type", site.owner), parts, violation, &site)?;
+            this.group_items(group, Vec::new(), &site);
+            Ok(())
+        })
     }
 
     /// A field's default, held against its type.
@@ -283,17 +235,13 @@ impl<'a> Checker<'a> {
         let Some(Correction::Default(id)) = correction else { return Ok(None) };
         let value = self.program.value(id);
         if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
-            let message = format!(
-                "the default of `{}` is {}, and the field is {}",
-                field.name.node,
-                value.ty.with_article(),
-                ty.with_article()
-            );
-            return self.report(
-                Diagnostic::new(Code::DefaultType, value.span, message)
-                    .label(field.ty.span, "declared here")
-                    .help("give a value of the field's type"),
-            );
+            let (given, wanted) = (value.ty.with_article(), ty.with_article());
+            let message =
+                format!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
+            let diagnostic = Diagnostic::new(Code::DefaultType, value.span, message)
+                .label(field.ty.span, "declared here")
+                .help("give a value of the field's type");
+            return self.report(diagnostic);
         }
         // A default that would break the next rule is none.
         if field.not_blank.is_some() && value.as_const().is_none() {
@@ -320,32 +268,22 @@ impl<'a> Checker<'a> {
             if !fits(&start) || !fits(&end) || typed.ty.kinds == KindSet::ALL {
                 return self.limit_mismatch(field, span, "a range is about numbers");
             }
-            let clamp = if limits.clamp {
-                if !inclusive {
-                    return self.report(
-                        Diagnostic::new(
-                            Code::ClampWithoutRange,
-                            span,
-                            "a range without its end has no greatest value to clamp to",
-                        )
-                        .help("write it with `..=`"),
-                    );
-                }
+            if limits.clamp && !inclusive {
+                let message = "a range without its end has no greatest value to clamp to";
+                return self.fail(Code::ClampWithoutRange, span, message, "write it with `..=`");
+            }
+            let clamp = limits.clamp.then(|| {
                 let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
                 let most = call(Function::Min, vec![typed.clone(), end.clone()]);
                 let clamped = call(Function::Max, vec![start.clone(), most]);
-                Some(Correction::Clamp(self.computed(clamped)))
-            } else {
-                None
-            };
+                Correction::Clamp(self.computed(clamped))
+            });
             let range = Operand::Range { start, end, inclusive: *inclusive };
             return Ok(Some(("range", test(Op::In, typed.clone(), range, span), clamp)));
         }
         if limits.clamp {
-            return self.report(
-                Diagnostic::new(Code::ClampWithoutRange, span, "only a range can clamp")
-                    .help("write a range, as in `in 0..=1 clamp`, or leave `clamp` out"),
-            );
+            let help = "write a range, as in `in 0..=1 clamp`, or leave `clamp` out";
+            return self.fail(Code::ClampWithoutRange, span, "only a range can clamp", help);
         }
         let values = self.value(&limits.values)?;
         let element = values.ty.element().kinds.families();
@@ -358,10 +296,7 @@ impl<'a> Checker<'a> {
 
     fn limit_mismatch<T>(&mut self, field: &FieldItem, span: Span, help: &str) -> Checked<T> {
         let message = format!("these are no values of `{}`", field.name.node);
-        self.report(
-            Diagnostic::new(Code::LimitType, span, message)
-                .label(field.ty.span, "its type")
-                .help(help.to_owned()),
-        )
+        let diagnostic = Diagnostic::new(Code::LimitType, span, message);
+        self.report(diagnostic.label(field.ty.span, "its type").help(help))
     }
 }

@@ -1,43 +1,35 @@
 //! `include`: a group's items, put in with its parameters bound.
 
 use super::super::{Binding, Checked, Checker};
-use super::{Body, Builder, Site};
+use super::{Body, Site};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::syntax::ast::{self, Ident};
 
 impl<'a> Checker<'a> {
     /// `include NAME(param: value) as "id" when COND`
-    pub(super) fn include(
-        &mut self,
-        include: &'a ast::IncludeItem,
-        site: &Site,
-        builder: &mut Builder,
-    ) -> Checked<()> {
+    pub(super) fn include(&mut self, include: &'a ast::IncludeItem, site: &Site) -> Checked<()> {
         let group = self.group(&include.group)?;
-        self.enter_group(&include.group, builder)?;
-        let bound = self.group_args(group, include, builder);
+        self.enter_group(&include.group)?;
+        let bound = self.group_args(group, include);
         self.noted.clear();
         let guard = include.guard.as_ref().map(|guard| self.cond(guard)).transpose();
-        let guards = builder.guards.len();
-        builder.guards.append(&mut self.noted);
+        let guards = self.payload.guards.len();
+        self.payload.guards.append(&mut self.noted);
         if let (Ok(bound), Ok(guard)) = (bound, guard) {
-            builder.guards.extend(guard);
+            self.payload.guards.extend(guard);
+            let renamed = include.renamed.as_ref().map(|id| id.node.as_str().into());
             let inner = Site {
                 owner: group.name.node.as_str().into(),
-                renamed: match &include.renamed {
-                    Some(id) => site.renamed.clone().or_else(|| Some(id.node.as_str().into())),
-                    None => site.renamed.clone(),
-                },
+                renamed: site.renamed.clone().or(renamed),
                 ..site.clone()
             };
-            self.group_items(group, bound, &inner, builder);
+            self.group_items(group, bound, &inner);
         }
-        builder.guards.truncate(guards);
-        builder.groups.pop();
+        self.payload.guards.truncate(guards);
+        self.payload.groups.pop();
         Ok(())
     }
 
-    /// The group of that name.
     pub(super) fn group(&mut self, name: &Ident) -> Checked<&'a ast::Group> {
         let symbols = self.symbols;
         match symbols.groups.get(&name.node).filter(|symbol| symbols.sees(name.span.file, symbol.name.span)) {
@@ -46,69 +38,56 @@ impl<'a> Checker<'a> {
                 Ok(symbol.node)
             }
             None => {
-                let names = symbols.groups.iter().map(|symbol| symbol.name.node.as_str());
                 let message = format!("there is no group `{}`", name.node);
                 let help = format!("declare it: `group {} {{ … }}`", name.node);
-                self.unknown(Code::UnknownGroup, name, message, names, help)
+                self.unknown(Code::UnknownGroup, name, message, symbols.groups.names(), help)
             }
         }
     }
 
     /// Notes that a group is being put in; in itself it cannot be.
-    pub(super) fn enter_group(&mut self, name: &Ident, builder: &mut Builder) -> Checked<()> {
-        if builder.groups.iter().any(|open| **open == *name.node) {
-            let chain: Vec<&str> =
-                builder.groups.iter().map(|open| &**open).chain([name.node.as_str()]).collect();
-            return self.report(
-                Diagnostic::new(
-                    Code::GroupCycle,
-                    name.span,
-                    format!("the group `{}` is part of itself", name.node),
-                )
-                .help(format!("the chain is {}; break it", chain.join(" → "))),
+    pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
+        let open = self.payload.groups.iter().any(|open| **open == *name.node);
+        self.payload.groups.push(name.node.as_str().into());
+        if open {
+            let chain = self.payload.groups.join(" → ");
+            self.payload.groups.pop();
+            let message = format!("the group `{}` is part of itself", name.node);
+            return self.fail(
+                Code::GroupCycle,
+                name.span,
+                message,
+                format!("the chain is {chain}; break it"),
             );
         }
-        builder.groups.push(name.node.as_str().into());
         Ok(())
     }
 
     /// A group's items with nothing else in scope than its own names.
-    pub(super) fn group_items(
-        &mut self,
-        group: &'a ast::Group,
-        bound: Vec<Binding>,
-        site: &Site,
-        builder: &mut Builder,
-    ) {
+    pub(super) fn group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &Site) {
         let judged: Vec<Binding> = self.scope[..2.min(self.scope.len())].to_vec();
         let outer = std::mem::replace(&mut self.scope, judged);
         self.scope.extend(bound);
-        self.items(&group.body, Body::Object, site, builder);
+        self.items(&group.body, Body::Object, site);
         self.scope = outer;
     }
 
-    fn group_args(
-        &mut self,
-        group: &'a ast::Group,
-        include: &'a ast::IncludeItem,
-        builder: &mut Builder,
-    ) -> Checked<Vec<Binding>> {
+    fn group_args(&mut self, group: &'a ast::Group, include: &'a ast::IncludeItem) -> Checked<Vec<Binding>> {
         let params = self.record(&group.params);
         let mut bound = Vec::new();
         for (at, arg) in include.args.iter().enumerate() {
             let again = include.args[..at].iter().any(|other| other.name.node == arg.name.node);
             if again || params.get(&arg.name.node).is_none() {
-                let names: Vec<&str> = params.fields.iter().map(|param| &*param.name).collect();
+                let names: Vec<&str> = params.names().collect();
                 let message = match again {
                     true => format!("the parameter `{}` is given twice", arg.name.node),
                     false => format!("the group `{}` has no parameter `{}`", group.name.node, arg.name.node),
                 };
+                let near = nearest(&arg.name.node, names.iter().copied()).filter(|_| !again);
                 let diagnostic = Diagnostic::new(Code::UnknownParameter, arg.name.span, message)
-                    .label(group.name.span, "declared here");
-                let diagnostic = match nearest(&arg.name.node, names.iter().copied()).filter(|_| !again) {
-                    Some(near) => diagnostic.did_you_mean(arg.name.span, Some(near)),
-                    None => diagnostic.help(format!("its parameters are {}", names.join(", "))),
-                };
+                    .label(group.name.span, "declared here")
+                    .help(format!("its parameters are {}", names.join(", ")))
+                    .did_you_mean(arg.name.span, near);
                 return self.report(diagnostic);
             }
         }
@@ -133,10 +112,8 @@ impl<'a> Checker<'a> {
                 Some(place) => Some(self.place(place)?),
                 None => self.place_of(&arg.value),
             };
-            let expr = self.held(&param.name, value, arg.name.span, builder);
-            let mut binding = Binding::new(param.name.clone(), expr, arg.name.span);
-            (binding.place, binding.guard) = (place, guard);
-            bound.push(binding);
+            let expr = self.held(&param.name, value, arg.name.span);
+            bound.push(Binding { place, guard, ..Binding::new(&param.name, expr, arg.name.span) });
         }
         Ok(bound)
     }

@@ -1,16 +1,24 @@
 //! Places: where in the judged object something stands, as `at` says or as a value's path shows.
 
+use super::super::constant::as_json;
 use super::super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{Const, Dotted, Place, Step};
-use crate::span::Span;
+use crate::sema::hir::{Dotted, Place, Step};
 use crate::syntax::ast::{self, ExprKind};
+use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
     /// The place after `at`.
     pub(super) fn place(&mut self, written: &'a ast::Place) -> Checked<Place> {
+        let span = written.path.span;
         let Some(place) = self.place_of(&written.path) else {
-            return self.no_place(written.path.span);
+            // What is wrong with the path has been said already.
+            let last = self.diagnostics.last().filter(|diagnostic| diagnostic.is_error());
+            if last.and_then(Diagnostic::span).is_some_and(|place| span.contains(place)) {
+                return Err(Reported);
+            }
+            let help = "a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`";
+            return self.fail(Code::NotAPlace, span, "this is no place in the judged object", help);
         };
         if !written.dotted {
             return Ok(place);
@@ -20,26 +28,11 @@ impl<'a> Checker<'a> {
             (Some(Step::Key(prefix)), None) => {
                 Ok(Place { root: place.root, steps, dotted: Some(Dotted { prefix, steps: Vec::new() }) })
             }
-            _ => self.report(
-                Diagnostic::new(Code::NotAPlace, written.path.span, "a `dotted` place ends in a plain key")
-                    .help("the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\""),
-            ),
+            _ => {
+                let help = "the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\"";
+                self.fail(Code::NotAPlace, span, "a `dotted` place ends in a plain key", help)
+            }
         }
-    }
-
-    fn no_place(&mut self, span: Span) -> Checked<Place> {
-        if self.diagnostics.last().is_some_and(|diagnostic| {
-            diagnostic.is_error()
-                && diagnostic.span().is_some_and(|place| {
-                    place.file == span.file && span.start <= place.start && place.end <= span.end
-                })
-        }) {
-            return Err(Reported);
-        }
-        self.report(
-            Diagnostic::new(Code::NotAPlace, span, "this is no place in the judged object")
-                .help("a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`"),
-        )
     }
 
     /// The place of an expression's value, when it is a path in the judged object.
@@ -56,11 +49,9 @@ impl<'a> Checker<'a> {
             ExprKind::Index(base, index) => {
                 let base = self.place_of(base)?;
                 let index = self.value(index).ok()?;
-                Some(base.then(match index.as_const() {
-                    Some(Const::Json(json)) if json.is_string() => {
-                        Step::Key(json.as_str().unwrap_or_default().into())
-                    }
-                    _ => Step::At(self.computed(index)),
+                Some(base.then(match as_json(&index).and_then(Json::as_str) {
+                    Some(key) => Step::Key(key.into()),
+                    None => Step::At(self.computed(index)),
                 }))
             }
             _ => None,

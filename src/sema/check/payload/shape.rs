@@ -1,8 +1,9 @@
 //! The schema of an object: its fields, those of included groups among them, with their shapes.
 
+use super::super::constant::as_json;
 use super::super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{Const, Limits, Object, PayloadField, Shape};
+use crate::sema::hir::{Limits, Object, PayloadField, Shape};
 use crate::syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use crate::ty::{Field, Inner, KindSet, Record, Ty};
 use serde_json::Value as Json;
@@ -61,10 +62,7 @@ impl<'a> Checker<'a> {
         if !self.looks_constant(value) {
             return None;
         }
-        match self.value(value).ok()?.as_const()? {
-            Const::Json(json) => Some((**json).clone()),
-            Const::DateTime(_) => None,
-        }
+        as_json(&self.value(value).ok()?).cloned()
     }
 
     /// True when no name in an expression can be one of the message or of the payload: names that are
@@ -94,7 +92,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The group a type names.
     pub(super) fn type_group(&mut self, ty: &'a TypeExpr) -> Option<&'a ast::Group> {
         let TypeKind::Name(name) = &ty.kind else { return None };
         if Ty::builtin(name).is_some() || self.symbols.types.get(name).is_some() {
@@ -117,11 +114,10 @@ impl<'a> Checker<'a> {
         };
         if !group.params.is_empty() {
             let message = format!("the group `{}` has parameters and is no type", group.name.node);
-            return self.report(
-                Diagnostic::new(Code::GroupParameters, ty.span, message)
-                    .label(group.name.span, "declared here")
-                    .help(format!("include it: `include {}(…)`", group.name.node)),
-            );
+            let diagnostic = Diagnostic::new(Code::GroupParameters, ty.span, message)
+                .label(group.name.span, "declared here")
+                .help(format!("include it: `include {}(…)`", group.name.node));
+            return self.report(diagnostic);
         }
         let name: Arc<str> = group.name.node.as_str().into();
         let object = if groups.contains(&name) {
@@ -137,7 +133,6 @@ impl<'a> Checker<'a> {
 }
 
 impl Shape {
-    /// The type the field is read at.
     pub(super) fn ty(&self) -> Ty {
         match self {
             Shape::Plain(ty) => ty.clone(),

@@ -18,12 +18,10 @@ impl<'a> Checker<'a> {
     pub(in crate::sema::check) fn request_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
         let Some((name, place)) = path.part(1) else {
             let help = format!("its fields are {}", self.request_fields(span).join(", "));
-            return self.report(
-                Diagnostic::new(Code::UnknownField, span, "`request` is no value of its own").help(help),
-            );
+            return self.fail(Code::UnknownField, span, "`request` is no value of its own", help);
         };
-        let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.start().to(place));
-        let (value, read_parts) = match name {
+        let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.places[0].0.to(place));
+        let (mut value, read_parts) = match name {
             "intent" => (self.intent_field(INTENT, upto(1))?, 2),
             "intent_score" => (self.intent_field(SCORE, upto(1))?, 2),
             "entities" => (self.entity_value(path, upto(2))?, 3),
@@ -31,7 +29,6 @@ impl<'a> Checker<'a> {
             CONTEXT_SCORE => (self.context_score(upto(1))?, 2),
             _ => (self.lexicon_score(name, place, upto(1))?, 2),
         };
-        let mut value = value;
         for at in read_parts.. {
             let Some((name, place)) = path.part(at) else { break };
             value = self.field(value, &Spanned::new(name.to_owned(), place), upto(at))?;
@@ -61,19 +58,14 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, optional, span })
     }
 
-    /// The message's text.
     fn analysed_text(&mut self, span: Span) -> Checked<Expr> {
         let path = [Arc::from(TEXT)];
         let found = self.fields.find(&path, span).ok();
-        self.fields.read(&path);
+        self.fields.note(&path, KindSet::ALL);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
-            self.fields.narrow(
-                &path,
-                KindSet::STRING,
-                span,
-                &Reason::Fixed("the text that `request` is about"),
-            );
-            let slot = self.fields.slot(&path, KindSet::STRING, found.private);
+            let reason = Reason::Fixed("the text that `request` is about");
+            self.fields.narrow(&path, KindSet::STRING, span, &reason);
+            let slot = self.fields.rooted_slot(None, &path, KindSet::STRING, found.private);
             let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
             return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
         }
@@ -104,8 +96,7 @@ impl<'a> Checker<'a> {
     }
 
     fn entity_value(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
-        let names: Vec<&'a str> =
-            self.symbols.entities.iter().map(|symbol| symbol.name.node.as_str()).collect();
+        let names: Vec<&'a str> = self.symbols.entities.names().collect();
         if names.is_empty() {
             return self.not_analysed(
                 span,
@@ -114,11 +105,8 @@ impl<'a> Checker<'a> {
             );
         }
         let Some((name, place)) = path.part(2) else {
-            let message = "`request.entities` is no value of its own";
-            return self.report(
-                Diagnostic::new(Code::UnknownField, span, message)
-                    .help(format!("ask for one of them: {}", names.join(", "))),
-            );
+            let help = format!("ask for one of them: {}", names.join(", "));
+            return self.fail(Code::UnknownField, span, "`request.entities` is no value of its own", help);
         };
         let symbol = self.symbols.entities.get(name);
         match symbol.filter(|symbol| self.symbols.sees(span.file, symbol.name.span)) {
