@@ -1,7 +1,8 @@
 //! Building artifacts from rules, and loading them.
 
 use super::Rules;
-use super::compile::{CompileError, Compiler, Parts};
+use super::compile::{CompileError, Compiler};
+use super::set::RuleSet;
 use crate::artifact::{self, ArtifactError};
 use crate::bytecode::{self, Bytecode};
 use crate::diag::{Code, Diagnostic};
@@ -106,15 +107,8 @@ impl Compiler {
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(CompileError::new(diagnostics, contents.sources));
         }
-        Ok(self.assemble(Parts {
-            program: contents.program,
-            sources: contents.sources,
-            warnings: diagnostics,
-            bytecode,
-            hosts,
-            index: contents.index,
-            machine_code: check_hash,
-        }))
+        let set = RuleSet::new(contents.program, bytecode, hosts, contents.index, check_hash);
+        Ok(self.rules(RuleSet { sources: contents.sources, warnings: diagnostics, ..set }))
     }
 }
 

@@ -24,6 +24,15 @@ pub(super) struct Route {
     pub draft: Draft,
 }
 
+/// The table of a route, by its number in the base, and its name.
+pub(super) type RouteKey = (TableId, Arc<str>);
+
+impl Route {
+    pub fn key(&self) -> RouteKey {
+        (self.table, self.name.clone())
+    }
+}
+
 /// A parsed route.
 pub(super) struct Draft {
     /// The statement.

@@ -5,7 +5,7 @@
 use super::route::Route;
 use crate::engine::Rules;
 use crate::index::tombstones::Tombstones;
-use crate::sema::hir::{RuleId, Table, TableId};
+use crate::sema::hir::{Outcome, RuleId, Table, TableId};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -101,6 +101,14 @@ impl Segment {
     /// The place of a route among all of its table.
     pub fn key(&self, rule: RuleId) -> Key {
         (Reverse(self.rules.program().rules[rule.index()].priority), self.place(rule))
+    }
+
+    /// The table that a route jumps to, by its number in the base.
+    pub fn jump(&self, rule: RuleId) -> Option<TableId> {
+        match self.rules.program().rules[rule.index()].outcome {
+            Outcome::Goto(to) => Some(self.global(to)),
+            _ => None,
+        }
     }
 
     /// The number of routes of one of its tables before a key.
