@@ -31,8 +31,8 @@ pub enum Backend {
 
 /// The backends of a table, each resolved when a message of its form first comes.
 pub(super) struct Backends {
-    how: How,
-    table: TableId,
+    pub how: How,
+    pub table: TableId,
     tree: Option<Backend>,
     slots: Option<Backend>,
 }
@@ -41,16 +41,6 @@ impl Backends {
     /// Nothing is resolved yet.
     pub fn new(how: How, table: TableId) -> Backends {
         Backends { how, table, tree: None, slots: None }
-    }
-
-    /// The table.
-    pub fn table(&self) -> TableId {
-        self.table
-    }
-
-    /// The engine and the index that were asked for.
-    pub fn how(&self) -> How {
-        self.how
     }
 
     /// The backend for messages that are trees, or whose slots have been read. The bytecode machine is

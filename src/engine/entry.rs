@@ -6,10 +6,9 @@ use super::decision::Decision;
 use super::input::{Input, Record};
 use super::session::{Call, Session};
 use super::set::{Handle, Shared};
-use super::workspace::{self, Workspace};
+use super::workspace;
 use crate::diag::nearest;
 use crate::explain::{self, Explanation};
-use crate::input::InputScratch;
 use crate::json::JsonError;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
 use crate::trace::{SkippedCondition, Tracer};
@@ -90,10 +89,10 @@ impl<'r> Entry<'r> {
     }
 
     /// Has work done with this thread's workspace.
-    fn call<T>(&self, work: impl FnOnce(Call<'_>, &mut InputScratch) -> T) -> T {
-        workspace::with_thread(|Workspace { machine, input, .. }, thread| {
+    fn call<T>(&self, work: impl FnOnce(Call<'_>) -> T) -> T {
+        workspace::with_thread(|workspace, thread| {
             let backends = &mut Backends::new(self.how, self.table);
-            work(Call { rules: self.rules.owner(thread), backends, machine }, input)
+            work(Call { rules: self.rules.owner(thread), backends, workspace })
         })
     }
 
@@ -105,7 +104,7 @@ impl<'r> Entry<'r> {
 
     /// Decides for a message.
     pub fn decide(&self, message: &Json) -> Decision {
-        self.call(|call, _| call.decide(Input::Tree(message)))
+        self.call(|call| call.decide(Input::Tree(message)))
     }
 
     /// Decides for a message as JSON text: what [`Entry::decide`] decides for the object that
@@ -115,7 +114,7 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// Those of `parse_object_bytes`, for fields that no rule reads as well.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
-        self.call(|call, input| call.decide_line(text, input))
+        self.call(|call| call.decide_line(text))
     }
 
     /// Decides for any value that serializes to an object: what [`Entry::decide`] decides for
@@ -125,18 +124,18 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.call(|call, input| call.decide_value(message, input))
+        self.call(|call| call.decide_value(message))
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
     pub fn decide_record(&self, record: &Record<'_>) -> Decision {
-        self.call(|call, _| call.decide_record(record))
+        self.call(|call| call.decide_record(record))
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
     /// by its own condition.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
-        let ids = self.call(|call, _| call.matched(message));
+        let ids = self.call(|call| call.matched(message));
         ids.into_iter().map(|id| &*self.program().rules[id.index()].name).collect()
     }
 
