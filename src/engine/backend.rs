@@ -122,7 +122,7 @@ impl Work for Decide<'_> {
 }
 
 /// The failures and the time of the host functions that a decision called.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     pub failures: Vec<HostFailure>,
     pub elapsed: Duration,
@@ -134,16 +134,35 @@ impl Calls {
         (!calls.failures.is_empty() || !calls.elapsed.is_zero())
             .then(|| Calls { failures: calls.failures.clone(), elapsed: calls.elapsed })
     }
+
+    /// These and others, each failure once.
+    pub fn and(mut self, more: Calls) -> Calls {
+        for failure in more.failures {
+            if !self.failures.contains(&failure) {
+                self.failures.push(failure);
+            }
+        }
+        self.elapsed += more.elapsed;
+        self
+    }
+}
+
+/// The engines have methods of these names.
+macro_rules! forward {
+    () => {
+        #[inline(always)]
+        fn decide(&mut self, entry: TableId) -> Choice {
+            self.decide(entry)
+        }
+
+        fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+            self.matched(table)
+        }
+    };
 }
 
 impl Engine for Evaluator<'_> {
-    fn decide(&mut self, entry: TableId) -> Choice {
-        self.decide(entry)
-    }
-
-    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.matched(table)
-    }
+    forward!();
 
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         outcome.has_values().then(|| {
@@ -158,14 +177,7 @@ impl Engine for Evaluator<'_> {
 }
 
 impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
-    #[inline]
-    fn decide(&mut self, entry: TableId) -> Choice {
-        self.decide(entry)
-    }
-
-    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.matched(table)
-    }
+    forward!();
 
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         self.outcome(outcome)
@@ -178,14 +190,7 @@ impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
 
 #[cfg(feature = "jit")]
 impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
-    #[inline(always)]
-    fn decide(&mut self, entry: TableId) -> Choice {
-        self.decide(entry)
-    }
-
-    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.matched(table)
-    }
+    forward!();
 
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         self.outcome(outcome)
@@ -255,8 +260,7 @@ impl RuleSet {
             // It walks trees, so no message is read into slots alone for it.
             Backend::Reference => {
                 if let Some(tree) = input.tree() {
-                    let bump = Bump::new();
-                    return work.with(&mut self.evaluator(tree, &bump));
+                    return self.refer(tree, |mut evaluator| work.with(&mut evaluator));
                 }
             }
             #[cfg(feature = "jit")]
@@ -283,9 +287,10 @@ impl RuleSet {
         }
     }
 
-    /// The reference evaluator for a message.
-    pub fn evaluator<'a>(&'a self, message: &'a Json, bump: &'a Bump) -> Evaluator<'a> {
-        Evaluator::new(&self.program, message, bump, HostCalls::new(&self.hosts))
+    /// Asks the reference evaluator about a message.
+    pub fn refer<T>(&self, message: &Json, ask: impl FnOnce(Evaluator<'_>) -> T) -> T {
+        let bump = Bump::new();
+        ask(Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts)))
     }
 
     /// Lends a VM the index, when it may use it.

@@ -15,6 +15,7 @@ use crate::sema::normal;
 use crate::source::SourceMap;
 use crate::text;
 use crate::threads::Threads;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,20 +98,14 @@ impl Compiler {
             Some(root) => root.as_path(),
             None => path.parent().unwrap_or(Path::new("")),
         };
-        let unreadable = |message: String| {
-            let message = format!("`{}` cannot be read: {message}", path.display());
-            CompileError {
-                diagnostics: vec![Diagnostic::without_place(Code::FileUnreadable, message)],
-                sources: SourceMap::new(),
-            }
-        };
-        let disk = DiskLoader::new(root).map_err(|error| unreadable(error.to_string()))?;
+        let unreadable = |message: &dyn fmt::Display| CompileError::unreadable(path, message);
+        let disk = DiskLoader::new(root).map_err(|error| unreadable(&error))?;
         let name = match &self.root {
             None => path.file_name().map(PathBuf::from),
             Some(root) => within(root, path),
         };
         let Some(name) = name else {
-            return Err(unreadable("it lies outside the root folder".to_owned()));
+            return Err(unreadable(&"it lies outside the root folder"));
         };
         // Inside the engine a path's parts are joined by `/`, whatever the system writes.
         let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -256,6 +251,12 @@ impl CompileError {
         CompileError { diagnostics, sources }
     }
 
+    /// That a file cannot be read.
+    pub(super) fn unreadable(path: &Path, message: &dyn fmt::Display) -> CompileError {
+        let message = format!("`{}` cannot be read: {message}", path.display());
+        Diagnostic::without_place(Code::FileUnreadable, message).into()
+    }
+
     /// Says of which file it is that an artifact was expected.
     pub(super) fn name_artifact(&mut self, name: &str) {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
@@ -286,8 +287,15 @@ impl CompileError {
     }
 }
 
-impl std::fmt::Display for CompileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// One error, which is about no text.
+impl From<Diagnostic> for CompileError {
+    fn from(diagnostic: Diagnostic) -> CompileError {
+        CompileError { diagnostics: vec![diagnostic], sources: SourceMap::new() }
+    }
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let errors: Vec<&Diagnostic> =
             self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
         for (at, diagnostic) in errors.iter().enumerate() {

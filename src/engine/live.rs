@@ -1,19 +1,5 @@
 //! Rules that change while they serve: routes are inserted, replaced and removed while other threads
 //! decide, and the next decision sees it. See [`LiveRules`].
-//!
-//! | module | what lives there |
-//! |---|---|
-//! | `segment` | rules compiled together, with tombstones: the base, and what came later |
-//! | `snapshot` | the segments as of a version: what decisions look at |
-//! | `decide` | decisions by segments |
-//! | `declarations` | compiling routes apart from the base, with the declarations they mention |
-//! | `route` | a route as it was written |
-//! | `jumps` | the jumps between tables |
-//! | `texts` | the texts behind the rules, with the edits in them |
-//! | `writer` | the state that edits change |
-//! | `base` | the base, and compiling it |
-//! | `background` | compiling young segments together, and a new base of the edited texts |
-//! | `error` | why an edit was refused |
 
 mod background;
 mod base;

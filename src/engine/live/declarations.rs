@@ -2,7 +2,7 @@
 //! is checked together with the declarations that it mentions, directly or by others. Routes that were compiled alone
 //! are compiled together in the same way.
 
-use super::route::{Draft, Route};
+use super::route::{Draft, Route, refusal};
 use crate::diag::{Code, Diagnostic};
 use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
@@ -11,7 +11,6 @@ use crate::loader::{Loaded, Unit};
 use crate::sema::check::{Known, RouteUses, check_route};
 use crate::sema::hir::{Extern, Outcome, Program, TableId};
 use crate::sema::resolve::names_in;
-use crate::source::SourceMap;
 use crate::span::FileId;
 use crate::syntax::ast::{self, Expr, Statement, StatementKind, Target};
 use hashbrown::{HashMap, HashSet};
@@ -235,7 +234,7 @@ impl Declarations {
     ) -> Result<(Route, Rules), CompileError> {
         let mut checked = self.check_in(&[(name_in(base, table), &draft)], known);
         let uses = std::mem::take(&mut checked.uses);
-        let refused = |diagnostics| Err(refusal(base, &draft.text, diagnostics));
+        let refused = |diagnostics| Err(refusal(base.sources(), &draft.text, diagnostics));
         let rules = match checked.finish(compiler, base) {
             Ok(rules) if rules.program().rules.len() == 1 => rules,
             Ok(_) => return refused(Vec::new()),
@@ -263,13 +262,6 @@ type Drafts<'d> = [(Option<&'d str>, &'d Draft)];
 /// The name of a table; the routes outside any stand in none.
 pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
-}
-
-/// The refusal of a route for its errors.
-pub(super) fn refusal(base: &Rules, text: &str, mut diagnostics: Vec<Diagnostic>) -> CompileError {
-    diagnostics.retain(Diagnostic::is_error);
-    let sources = sources(base.sources(), &diagnostics, text);
-    CompileError::new(diagnostics, sources)
 }
 
 /// The result of checking routes.
@@ -307,22 +299,6 @@ fn hosts(
     let found: Option<Vec<Host>> = program.externs.iter().map(known).collect();
     // An analysis that no rule has asked for so far is made now.
     found.unwrap_or_else(|| compiler.link(program, diagnostics))
-}
-
-/// The texts that diagnostics point into, the route's own last; the others are left empty.
-fn sources(base: &SourceMap, diagnostics: &[Diagnostic], text: &str) -> SourceMap {
-    let shown = |file: FileId| {
-        diagnostics.iter().any(|found| {
-            found.labels.iter().any(|label| label.span.file == file)
-                || found.fixes.iter().any(|fix| fix.span.file == file)
-        })
-    };
-    let mut sources = SourceMap::new();
-    for (id, file) in base.iter() {
-        sources.add(file.name.as_str(), if shown(id) { file.text.as_str() } else { "" });
-    }
-    sources.add("<route>", text);
-    sources
 }
 
 /// The names that a route mentions, of whatever kind.

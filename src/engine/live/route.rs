@@ -64,13 +64,7 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
     let file = FileId(sources.iter().count() as u32);
     let mut parsed = parse(file, text);
     if fails(&parsed.diagnostics) {
-        parsed.diagnostics.retain(Diagnostic::is_error);
-        let mut shown = SourceMap::new();
-        for (_, file) in sources.iter() {
-            shown.add(file.name.as_str(), "");
-        }
-        shown.add("<route>", text);
-        return Err(CompileError::new(parsed.diagnostics, shown).into());
+        return Err(refusal(sources, text, parsed.diagnostics).into());
     }
     let wrong = |what: &str| Err(EditError::NotOneRoute(what.to_owned()));
     match parsed.statements.pop() {
@@ -81,4 +75,21 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
         Some(_) => wrong("another statement"),
         None => wrong("none"),
     }
+}
+
+/// The refusal of a route for its errors, with the texts that they point into, the route's own last.
+pub(super) fn refusal(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
+    errors.retain(Diagnostic::is_error);
+    let shown = |file: FileId| {
+        errors.iter().any(|found| {
+            found.labels.iter().any(|label| label.span.file == file)
+                || found.fixes.iter().any(|fix| fix.span.file == file)
+        })
+    };
+    let mut sources = SourceMap::new();
+    for (id, file) in base.iter() {
+        sources.add(file.name.as_str(), if shown(id) { file.text.as_str() } else { "" });
+    }
+    sources.add("<route>", text);
+    CompileError::new(errors, sources)
 }

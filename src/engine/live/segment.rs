@@ -19,6 +19,7 @@ pub(super) const INSERTED: Place = 1 << 32;
 pub(super) type Key = (Reverse<i64>, Place);
 
 /// Rules compiled together.
+#[derive(Clone)]
 pub(super) struct Segment {
     pub rules: Rules,
     /// The number in the base of each of its tables.
@@ -27,7 +28,8 @@ pub(super) struct Segment {
     orders: Arc<[Vec<RuleId>]>,
     /// The place of each route; in the base that is its number.
     places: Option<Box<[Place]>>,
-    tombstones: Arc<Tombstones>,
+    /// The routes that were removed.
+    pub tombstones: Arc<Tombstones>,
     /// Its routes as they were written, in a segment that came later.
     pub routes: Arc<[Arc<Route>]>,
 }
@@ -62,19 +64,7 @@ impl Segment {
 
     /// The same with its routes at other places, in the same order.
     pub fn moved(&self, places: Box<[Place]>) -> Segment {
-        Segment {
-            rules: self.rules.clone(),
-            tables: Arc::clone(&self.tables),
-            orders: Arc::clone(&self.orders),
-            places: Some(places),
-            tombstones: Arc::clone(&self.tombstones),
-            routes: Arc::clone(&self.routes),
-        }
-    }
-
-    /// The routes that were removed.
-    pub fn tombstones(&self) -> &Tombstones {
-        &self.tombstones
+        Segment { places: Some(places), ..self.clone() }
     }
 
     /// Its own number of a table of the base.
@@ -116,7 +106,7 @@ impl Segment {
         self.order(table).partition_point(|rule| self.key(*rule) < key) as u32
     }
 
-    /// The number of routes before a key or at it.
+    /// The same with the one at the key.
     pub fn up_to(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) <= key) as u32
     }

@@ -6,7 +6,7 @@ use crate::loader::{LoadError, Loader, MemoryLoader, Unit};
 use crate::sema::hir::{RuleId, TableId};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span};
-use crate::syntax::ast::StatementKind;
+use crate::syntax::ast::{Statement, StatementKind};
 use hashbrown::HashMap;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -61,24 +61,18 @@ impl Places {
     pub fn of(units: &[Unit]) -> Places {
         let mut places =
             Places { leads: Vec::new(), ends: vec![None], main: units.last().map(|unit| unit.file) };
-        if let Some(main) = units.last() {
-            let mut lead = 0;
-            for statement in &main.statements {
+        let mut keep_leads = |statements: &[Statement], mut lead: u32| {
+            for statement in statements {
                 if matches!(statement.kind, StatementKind::Route(_)) {
                     places.leads.push(lead);
                 }
                 lead = statement.span.end;
             }
-        }
+        };
+        units.last().into_iter().for_each(|main| keep_leads(&main.statements, 0));
         for statement in units.iter().flat_map(|unit| &unit.statements) {
             let StatementKind::Table { statements, .. } = &statement.kind else { continue };
-            let mut lead = statement.span.start;
-            for inner in statements {
-                if matches!(inner.kind, StatementKind::Route(_)) {
-                    places.leads.push(lead);
-                }
-                lead = inner.span.end;
-            }
+            keep_leads(statements, statement.span.start);
             let end = statement.span.end;
             places.ends.push(Some(Span { start: end.saturating_sub(1), ..statement.span }));
         }

@@ -2,10 +2,10 @@
 //! step at the end.
 
 use super::base::Base;
-use super::declarations::{name_in, refusal};
+use super::declarations::name_in;
 use super::error::{EditError, UnknownRoute};
 use super::jumps::Jumps;
-use super::route::{Draft, Route, RouteKey, draft};
+use super::route::{Draft, Route, RouteKey, draft, refusal};
 use super::segment::{INSERTED, Place, Segment};
 use super::snapshot::Snapshot;
 use super::texts::Changes;
@@ -210,7 +210,7 @@ impl Writer {
         {
             let wrong = Diagnostic::new(wrong.0, span, wrong.1)
                 .help("let tables jump to their goal directly, and never back");
-            return Err(refusal(base, &route.draft.text, vec![wrong]));
+            return Err(refusal(base.sources(), &route.draft.text, vec![wrong]));
         }
         Ok((route, rules))
     }
