@@ -89,7 +89,6 @@ impl<'a> HostCalls<'a> {
     }
 }
 
-/// A call that was made.
 struct Call<'a> {
     id: ExternId,
     args: &'a [Value<'a>],

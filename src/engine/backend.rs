@@ -38,7 +38,6 @@ pub(super) struct Backends {
 }
 
 impl Backends {
-    /// Nothing is resolved yet.
     pub fn new(how: How, table: TableId) -> Backends {
         Backends { how, table, tree: None, slots: None }
     }

@@ -31,7 +31,6 @@ pub struct Decision {
     pub(super) extras: Option<Box<Extras>>,
 }
 
-/// The answer of an entry.
 #[derive(Clone)]
 pub(super) enum Answer {
     /// One by the rule set alone.
@@ -121,7 +120,6 @@ impl Decision {
         self.picked().and_then(|(program, chosen)| chosen.outcome(program))
     }
 
-    /// A list of the extras.
     fn extra<T>(&self, list: impl Fn(&Extras) -> &[T]) -> &[T] {
         self.extras.as_deref().map_or(&[], list)
     }

@@ -17,7 +17,6 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The parts of a compiled rule set.
 pub(crate) struct RuleSet {
     pub program: Program,
     pub promises: Option<Promises>,
@@ -117,7 +116,6 @@ impl RuleSet {
 pub(crate) struct Handle(Arc<RuleSet>);
 
 impl Handle {
-    /// A new owner.
     pub fn new(set: &Arc<RuleSet>) -> Arc<Handle> {
         Arc::new(Handle(Arc::clone(set)))
     }
@@ -141,7 +139,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// A rule set without owners yet.
     pub fn new(set: RuleSet) -> Shared {
         Shared { set: Arc::new(set), owners: [const { OnceLock::new() }; OWNERS] }
     }

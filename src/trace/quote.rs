@@ -70,17 +70,15 @@ pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(TEXT_LIMIT * 4));
     let mut rest = TEXT_LIMIT;
     let mut gap = false;
-    for token in lex::tokens(text.trim()) {
-        if matches!(
-            token.kind,
-            TokenKind::White | TokenKind::Newline | TokenKind::Comment | TokenKind::DocComment
-        ) {
+    let text = text.trim();
+    for token in lex::tokens(text) {
+        // No rules hold `//`, but the name of a file may, which stands where a text was left out.
+        if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
             gap = !line.is_empty();
             continue;
         }
-        let piece =
-            std::mem::take(&mut gap).then_some(' ').into_iter().chain(token.text(text.trim()).chars());
-        for c in piece {
+        let space = std::mem::take(&mut gap).then_some(' ');
+        for c in space.into_iter().chain(token.text(text).chars()) {
             if rest == 0 {
                 line.push('…');
                 return line;

@@ -19,7 +19,6 @@ pub(super) struct Base {
     pub segment: Arc<Segment>,
     /// The routes of each table by name, disabled ones included.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
-    /// The places of the routes in the texts.
     pub places: Places,
     pub declarations: Declarations,
 }
@@ -36,7 +35,6 @@ impl Base {
         Base { segment: Arc::new(Segment::base(rules.clone())), rules, names, places, declarations }
     }
 
-    /// The route of that name of a table.
     pub fn named(&self, table: TableId, name: &str) -> Option<RuleId> {
         self.names.get(table.index())?.get(name).copied()
     }

@@ -45,7 +45,6 @@ fn is_live(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
-/// Decides by a table.
 pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
     if !is_live(snapshot, entry) {
@@ -72,7 +71,6 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
     })
 }
 
-/// Decides by a table for a message as JSON text.
 pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {
     if !is_live(snapshot, entry) {
         return snapshot.base.rules.table(entry).decide_line(text);
@@ -109,10 +107,8 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
     all.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// A route that holds.
 #[derive(Clone, Copy)]
 struct Hit {
-    /// The number of its segment.
     segment: usize,
     /// The route, by its number there.
     rule: RuleId,
@@ -121,7 +117,6 @@ struct Hit {
     goto: Option<TableId>,
 }
 
-/// A decision in the making.
 struct Search<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut Machines<'s>,

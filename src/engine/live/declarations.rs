@@ -16,7 +16,6 @@ use crate::syntax::ast::{self, Expr, Statement, StatementKind, Target};
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A rule set's declarations.
 pub(super) struct Declarations {
     /// The files, without statements.
     units: Vec<Unit>,
@@ -36,7 +35,6 @@ struct Declaration {
 }
 
 impl Declarations {
-    /// The declarations of files.
     pub fn new(mut units: Vec<Unit>) -> Declarations {
         let statements =
             units.iter_mut().map(|unit| std::mem::take(&mut unit.statements)).collect::<Vec<_>>();

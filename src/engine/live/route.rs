@@ -35,16 +35,13 @@ impl Route {
 
 /// A parsed route.
 pub(super) struct Draft {
-    /// The statement.
     pub statement: Statement,
-    /// Its text.
     pub text: Arc<str>,
     /// The file that the statement's places are in.
     pub file: FileId,
 }
 
 impl Draft {
-    /// The statement as a route.
     pub fn route(&self) -> Option<&ast::Route> {
         match &self.statement.kind {
             StatementKind::Route(route) => Some(route),
@@ -52,7 +49,6 @@ impl Draft {
         }
     }
 
-    /// The name of the route.
     pub fn name(&self) -> &str {
         self.route().map_or("", |route| &route.name.node)
     }

@@ -35,7 +35,6 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// The base's.
     pub fn base(rules: Rules) -> Segment {
         let tables = (0..rules.program().tables.len()).map(|table| TableId(table as u32)).collect();
         Segment::new(rules, tables, None, Arc::new([]))

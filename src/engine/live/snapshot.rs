@@ -6,7 +6,6 @@ use super::base::Base;
 use super::segment::Segment;
 use std::sync::Arc;
 
-/// The rules as of a version.
 pub(super) struct Snapshot {
     pub base: Arc<Base>,
     /// The base's segment, then those that came later.

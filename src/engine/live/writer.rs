@@ -88,7 +88,6 @@ pub(super) struct Merged {
 }
 
 impl Writer {
-    /// The state of rules that have just been compiled.
     pub fn new(base: Base, known: Known) -> Writer {
         Writer {
             jumps: Jumps::of(base.rules.program()),
@@ -119,7 +118,6 @@ impl Writer {
         Arc::new(Snapshot { base: Arc::clone(&self.base), segments, version: self.version, edited })
     }
 
-    /// The route of that name.
     pub fn find(&self, table: TableId, name: &str) -> Option<Home> {
         if let Some(home) = self.names.get(&(table, Arc::from(name))) {
             return Some(home.clone());
