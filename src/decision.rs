@@ -29,7 +29,6 @@ impl<R> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
-    /// Chosen without a jump.
     #[inline]
     pub(crate) fn at_once(chosen: Chosen<R>) -> Choice<R> {
         Choice { chosen: Some(chosen), path: SmallVec::new() }

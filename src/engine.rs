@@ -1,18 +1,5 @@
 //! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
 //! any thread; with [`LiveRules`] routes come and go meanwhile.
-//!
-//! | module | what lives there |
-//! |---|---|
-//! | `compile` `files` `hosts` `artifact` | from texts, files and functions to [`Rules`] |
-//! | `set` | the compiled rule set, and who keeps it alive |
-//! | `strategy` `tiers` | the engines to choose from; when machine code is made |
-//! | `input` | the forms of a message |
-//! | `backend` | the engine of an entry, resolved once, and a decision by it |
-//! | `workspace` | working memory |
-//! | `session` `entry` `batch` | deciding: again and again, one message at a time, many at once |
-//! | `decision` | the answer |
-//! | `test_blocks` | running the tests of a rule set |
-//! | `live` | rules that change while they serve |
 
 mod artifact;
 mod backend;
@@ -53,7 +40,7 @@ use crate::explain::Explanation;
 use crate::host::Host;
 use crate::index::{self, Index, TablePlan};
 use crate::json::JsonError;
-use crate::sema::hir::{Outcome, Program, Table, TableId, TableKind};
+use crate::sema::hir::{Program, Table, TableId, TableKind};
 use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::trace;
@@ -192,18 +179,9 @@ impl Rules {
 
     /// The names of all handlers a decision may lead to: what a registry must hold.
     pub fn targets(&self) -> BTreeSet<&str> {
-        let program = &self.set().program;
-        let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
-        let chooses = |table: TableId| program.tables[table.index()].kind != TableKind::Requirements;
-        let routes = program.rules.iter().filter(|route| !route.disabled && chooses(route.table));
-        let routes = routes.map(|route| &route.outcome);
-        routes
-            .chain(defaults)
-            .filter_map(|outcome| match outcome {
-                Outcome::Handler { name, .. } => Some(&**name),
-                _ => None,
-            })
-            .collect()
+        let tables = self.set().program.tables.iter().zip(0..);
+        let choosing = tables.filter(|(table, _)| table.kind != TableKind::Requirements);
+        entry::targets(&self.set().program, choosing.map(|(_, id)| TableId(id)).collect())
     }
 
     /// The message as a log may show it: the values of `@private` fields masked.

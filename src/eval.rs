@@ -169,11 +169,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             CondKind::Const(value) => Tri::from(*value),
             CondKind::Not(inner) => eval.cond(inner).not(),
             CondKind::And(_) => {
-                let operands = eval.host_use.ordered(cond);
+                let operands = eval.host_use.ordered(cond, eval.program);
                 Tri::all(operands.into_iter().map(|operand| eval.cond(operand)))
             }
             CondKind::Or(_) => {
-                let operands = eval.host_use.ordered(cond);
+                let operands = eval.host_use.ordered(cond, eval.program);
                 Tri::any(operands.into_iter().map(|operand| eval.cond(operand)))
             }
             CondKind::Test(predicate) => eval.predicate(predicate),

@@ -90,25 +90,27 @@ pub fn explain(
     show_private: bool,
 ) -> Explanation {
     let program = evaluator.program();
-    let trace = Tracer::new(evaluator, source, show_private).decide(entry);
-    let outcome = trace.choice.chosen.and_then(|chosen| chosen.outcome(program));
+    let mut tracer = Tracer::new(evaluator, source, show_private);
+    let (choice, trace) = tracer.decide(entry);
+    let (args, missing_args) = tracer.arguments(&choice);
+    let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
     let (target, metadata) = match outcome {
         Some(Outcome::Handler { name, metadata, .. }) => (Some(name.to_string()), (**metadata).clone()),
         _ => (None, Map::new()),
     };
-    let tables = trace.choice.tables(program, entry);
+    let tables = choice.tables(program, entry);
     Explanation {
         entry: program.tables[entry.index()].name.to_string(),
-        chosen: trace.choice.chosen.map(|chosen| chosen.name(program).to_owned()),
+        chosen: choice.chosen.map(|chosen| chosen.name(program).to_owned()),
         target,
-        args: trace.args,
+        args,
         metadata,
         tables: tables.iter().map(|id| program.tables[id.index()].name.to_string()).collect(),
-        path: trace.choice.path.iter().map(|id| program.rules[id.index()].name.to_string()).collect(),
-        missing_args: trace.missing_args,
-        message: trace.message,
-        host_failures: trace.host_failures,
-        trace: trace.table,
+        path: choice.path.iter().map(|id| program.rules[id.index()].name.to_string()).collect(),
+        missing_args,
+        message: tracer.message(),
+        host_failures: tracer.host_failures(),
+        trace,
     }
 }
 

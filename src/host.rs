@@ -44,7 +44,8 @@ pub struct HostFailure {
 /// The calls of one decision.
 pub struct HostCalls<'a> {
     hosts: &'a [Host],
-    made: Made<'a>,
+    /// The calls that were made, by their hashes.
+    made: HashTable<(u64, Call<'a>)>,
     /// The calls that failed.
     pub failures: Vec<HostFailure>,
     /// The time spent in host functions.
@@ -54,16 +55,18 @@ pub struct HostCalls<'a> {
 impl<'a> HostCalls<'a> {
     /// No call yet. `hosts` stand in the order of the program's externs.
     pub fn new(hosts: &'a [Host]) -> Self {
-        HostCalls { hosts, made: Made::Few(Vec::new()), failures: Vec::new(), elapsed: Duration::ZERO }
+        HostCalls { hosts, made: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
     }
 
     /// Calls a function, or answers from an equal earlier call of this decision.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
-        if let Some(result) = self.made.result(id, args) {
-            return result;
+        let hash = hash(id, args);
+        if let Some((_, call)) = self.made.find(hash, |(_, call)| call.is(id, args)) {
+            return call.result;
         }
         let result = self.call_now(id, args, bump);
-        self.made.add(Call { id, args: bump.alloc_slice_copy(args), result });
+        let call = Call { id, args: bump.alloc_slice_copy(args), result };
+        self.made.insert_unique(hash, (hash, call), |(hash, _)| *hash);
         result
     }
 
@@ -86,7 +89,6 @@ impl<'a> HostCalls<'a> {
     }
 }
 
-/// A call that was made.
 struct Call<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
@@ -99,43 +101,6 @@ impl Call<'_> {
         self.id == id
             && self.args.len() == args.len()
             && self.args.iter().zip(args).all(|(a, b)| a.kind() == b.kind() && identical(*a, *b))
-    }
-}
-
-/// The calls that were made: compared one by one, or by their hash when they are many, as they are when
-/// the elements of a payload are judged.
-enum Made<'a> {
-    Few(Vec<Call<'a>>),
-    Many(Box<HashTable<(u64, Call<'a>)>>),
-}
-
-/// The number of calls that are compared one by one.
-const FEW: usize = 8;
-
-impl<'a> Made<'a> {
-    /// The result of an equal call.
-    fn result(&self, id: ExternId, args: &[Value<'_>]) -> Option<Value<'a>> {
-        match self {
-            Made::Few(calls) => calls.iter().find(|call| call.is(id, args)).map(|call| call.result),
-            Made::Many(calls) => {
-                calls.find(hash(id, args), |(_, call)| call.is(id, args)).map(|(_, call)| call.result)
-            }
-        }
-    }
-
-    fn add(&mut self, call: Call<'a>) {
-        match self {
-            Made::Few(calls) if calls.len() < FEW => calls.push(call),
-            Made::Few(calls) => {
-                let calls = std::mem::take(calls);
-                *self = Made::Many(Box::default());
-                calls.into_iter().chain([call]).for_each(|call| self.add(call));
-            }
-            Made::Many(calls) => {
-                let hash = hash(call.id, call.args);
-                calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
-            }
-        }
     }
 }
 

@@ -28,23 +28,6 @@ use private::Privacy;
 use record::{Recorder, Traced};
 use serde_json::{Map, Value as Json};
 
-/// A decision with everything that led to it.
-#[derive(Clone, Debug)]
-pub struct Trace {
-    /// The choice.
-    pub choice: Choice,
-    /// The search of the entry's table.
-    pub table: TableTrace,
-    /// The chosen handler's arguments; private ones are masked.
-    pub args: Map<String, Json>,
-    /// The required arguments that are missing.
-    pub missing_args: Vec<String>,
-    /// The fields that were read, in the order they were first read.
-    pub message: Vec<Operand>,
-    /// The host functions that failed.
-    pub host_failures: Vec<HostFailed>,
-}
-
 /// An evaluator that is listened to.
 pub struct Tracer<'a, 's> {
     eval: Traced<'a, 's>,
@@ -57,18 +40,10 @@ impl<'a, 's> Tracer<'a, 's> {
         Tracer { eval: eval.observed_by(Recorder::new(source, privacy)) }
     }
 
-    /// Decides by a table and tells how.
-    pub fn decide(&mut self, entry: TableId) -> Trace {
+    /// Decides by a table, and tells how it was searched.
+    pub fn decide(&mut self, entry: TableId) -> (Choice, TableTrace) {
         let choice = self.eval.decide(entry);
-        let (args, missing_args) = self.arguments(&choice);
-        Trace {
-            choice,
-            table: self.eval.observer.frame.table.take().unwrap_or_default(),
-            args,
-            missing_args,
-            message: self.message(),
-            host_failures: self.host_failures(),
-        }
+        (choice, self.eval.observer.frame.table.take().unwrap_or_default())
     }
 
     /// The conditions of a choice that cannot be used for this message.
@@ -102,7 +77,7 @@ impl<'a, 's> Tracer<'a, 's> {
     }
 
     /// The chosen handler's arguments as they may be shown, and the required ones that are missing.
-    fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
+    pub fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
         let program = self.eval.program();
         let Some(outcome) = choice.chosen.and_then(|chosen| chosen.outcome(program)) else {
             return Default::default();
@@ -112,8 +87,8 @@ impl<'a, 's> Tracer<'a, 's> {
         (given, missing.iter().map(ToString::to_string).collect())
     }
 
-    /// The fields read, as they stand in the message.
-    fn message(&self) -> Vec<Operand> {
+    /// The fields that were read, in the order they were first read, as they stand in the message.
+    pub fn message(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
         for &id in &recorder.slots {
@@ -126,7 +101,7 @@ impl<'a, 's> Tracer<'a, 's> {
     }
 
     /// The failed calls; a text that may hold a private value is masked.
-    fn host_failures(&self) -> Vec<HostFailed> {
+    pub fn host_failures(&self) -> Vec<HostFailed> {
         let failures = self.eval.hosts.failures.iter().enumerate();
         failures
             .map(|(position, failure)| HostFailed {

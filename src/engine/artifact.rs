@@ -1,12 +1,13 @@
 //! Building artifacts from rules, and loading them.
 
 use super::Rules;
-use super::compile::{CompileError, Compiler, Parts};
+use super::compile::{CompileError, Compiler};
+use super::set::RuleSet;
 use crate::artifact::{self, ArtifactError};
 use crate::bytecode::{self, Bytecode};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::TableId;
-use crate::source::SourceMap;
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
@@ -76,28 +77,23 @@ impl Compiler {
     /// When the file cannot be read, and as there.
     pub fn load_artifact_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let path = path.as_ref();
-        let name = path.display();
-        let unreadable = |message: String| {
-            fails(Diagnostic::without_place(
-                Code::FileUnreadable,
-                format!("`{name}` cannot be read: {message}"),
-            ))
-        };
+        let unreadable = |message: &dyn fmt::Display| CompileError::unreadable(path, message);
         let mut bytes = Vec::new();
-        let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+        let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
         let read = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
-        if read.map_err(|error| unreadable(error.to_string()))? as u64 > MAX_ARTIFACT_BYTES {
-            return Err(unreadable("it is over 4 GiB".to_owned()));
+        if read.map_err(|error| unreadable(&error))? as u64 > MAX_ARTIFACT_BYTES {
+            return Err(unreadable(&"it is over 4 GiB"));
         }
         self.load_artifact(&bytes).map_err(|mut error| {
-            error.name_artifact(&name.to_string());
+            error.name_artifact(&path.display().to_string());
             error
         })
     }
 
     fn load(&self, bytes: &[u8], check_hash: bool) -> Result<Rules, CompileError> {
-        let contents = artifact::read(bytes, check_hash).map_err(|error| fails(refused(&error)))?;
-        let makes_no_sense = |error: &dyn std::error::Error| fails(damaged(error.to_string()));
+        let contents = artifact::read(bytes, check_hash).map_err(|error| refused(&error))?;
+        let makes_no_sense =
+            |error: &dyn fmt::Display| damaged(&format!("its bytecode makes no sense: {error}"));
         // Without this a jump back could keep the machine busy for ever.
         bytecode::verify::verify_chunk(&contents.chunk).map_err(|error| makes_no_sense(&error))?;
         let bytecode = Bytecode::reload(contents.chunk).map_err(|error| makes_no_sense(&error))?;
@@ -106,37 +102,27 @@ impl Compiler {
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(CompileError::new(diagnostics, contents.sources));
         }
-        Ok(self.assemble(Parts {
-            program: contents.program,
-            sources: contents.sources,
-            warnings: diagnostics,
-            bytecode,
-            hosts,
-            index: contents.index,
-            machine_code: check_hash,
-        }))
+        let set = RuleSet::new(contents.program, bytecode, hosts, contents.index, check_hash);
+        Ok(self.rules(RuleSet { sources: contents.sources, warnings: diagnostics, ..set }))
     }
 }
 
-fn fails(diagnostic: Diagnostic) -> CompileError {
-    CompileError::new(vec![diagnostic], SourceMap::new())
-}
-
-fn refused(error: &ArtifactError) -> Diagnostic {
-    let again = "build it again from the rules: `rulec build`";
-    let message = format!("the compiled rules cannot be loaded: {error}");
+fn refused(error: &ArtifactError) -> CompileError {
     match error {
-        ArtifactError::Foreign => Diagnostic::without_place(Code::NoArtifact, message)
-            .help("rules are compiled to such a file by `rulec build`"),
-        ArtifactError::Version(_) => Diagnostic::without_place(Code::ArtifactVersion, message).help(again),
-        ArtifactError::Damaged | ArtifactError::Malformed(_) => {
-            Diagnostic::without_place(Code::ArtifactDamaged, message).help(again)
-        }
+        ArtifactError::Foreign => cannot_load(Code::NoArtifact, error)
+            .help("rules are compiled to such a file by `rulec build`")
+            .into(),
+        ArtifactError::Version(_) => cannot_load(Code::ArtifactVersion, error).help(AGAIN).into(),
+        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(error),
     }
 }
 
-fn damaged(what: String) -> Diagnostic {
-    let message = format!("the compiled rules cannot be loaded: its bytecode makes no sense: {what}");
-    Diagnostic::without_place(Code::ArtifactDamaged, message)
-        .help("build it again from the rules: `rulec build`")
+const AGAIN: &str = "build it again from the rules: `rulec build`";
+
+fn damaged(what: &dyn fmt::Display) -> CompileError {
+    cannot_load(Code::ArtifactDamaged, what).help(AGAIN).into()
+}
+
+fn cannot_load(code: Code, what: &dyn fmt::Display) -> Diagnostic {
+    Diagnostic::without_place(code, format!("the compiled rules cannot be loaded: {what}"))
 }

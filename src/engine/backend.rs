@@ -31,26 +31,15 @@ pub enum Backend {
 
 /// The backends of a table, each resolved when a message of its form first comes.
 pub(super) struct Backends {
-    how: How,
-    table: TableId,
+    pub how: How,
+    pub table: TableId,
     tree: Option<Backend>,
     slots: Option<Backend>,
 }
 
 impl Backends {
-    /// Nothing is resolved yet.
     pub fn new(how: How, table: TableId) -> Backends {
         Backends { how, table, tree: None, slots: None }
-    }
-
-    /// The table.
-    pub fn table(&self) -> TableId {
-        self.table
-    }
-
-    /// The engine and the index that were asked for.
-    pub fn how(&self) -> How {
-        self.how
     }
 
     /// The backend for messages that are trees, or whose slots have been read. The bytecode machine is
@@ -132,7 +121,7 @@ impl Work for Decide<'_> {
 }
 
 /// The failures and the time of the host functions that a decision called.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     pub failures: Vec<HostFailure>,
     pub elapsed: Duration,
@@ -144,16 +133,35 @@ impl Calls {
         (!calls.failures.is_empty() || !calls.elapsed.is_zero())
             .then(|| Calls { failures: calls.failures.clone(), elapsed: calls.elapsed })
     }
+
+    /// These and others, each failure once.
+    pub fn and(mut self, more: Calls) -> Calls {
+        for failure in more.failures {
+            if !self.failures.contains(&failure) {
+                self.failures.push(failure);
+            }
+        }
+        self.elapsed += more.elapsed;
+        self
+    }
+}
+
+/// The engines have methods of these names.
+macro_rules! forward {
+    () => {
+        #[inline(always)]
+        fn decide(&mut self, entry: TableId) -> Choice {
+            self.decide(entry)
+        }
+
+        fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+            self.matched(table)
+        }
+    };
 }
 
 impl Engine for Evaluator<'_> {
-    fn decide(&mut self, entry: TableId) -> Choice {
-        self.decide(entry)
-    }
-
-    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.matched(table)
-    }
+    forward!();
 
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         outcome.has_values().then(|| {
@@ -168,14 +176,7 @@ impl Engine for Evaluator<'_> {
 }
 
 impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
-    #[inline]
-    fn decide(&mut self, entry: TableId) -> Choice {
-        self.decide(entry)
-    }
-
-    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.matched(table)
-    }
+    forward!();
 
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         self.outcome(outcome)
@@ -188,14 +189,7 @@ impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
 
 #[cfg(feature = "jit")]
 impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
-    #[inline(always)]
-    fn decide(&mut self, entry: TableId) -> Choice {
-        self.decide(entry)
-    }
-
-    fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.matched(table)
-    }
+    forward!();
 
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         self.outcome(outcome)
@@ -265,8 +259,7 @@ impl RuleSet {
             // It walks trees, so no message is read into slots alone for it.
             Backend::Reference => {
                 if let Some(tree) = input.tree() {
-                    let bump = Bump::new();
-                    return work.with(&mut self.evaluator(tree, &bump));
+                    return self.refer(tree, |mut evaluator| work.with(&mut evaluator));
                 }
             }
             #[cfg(feature = "jit")]
@@ -293,9 +286,10 @@ impl RuleSet {
         }
     }
 
-    /// The reference evaluator for a message.
-    pub fn evaluator<'a>(&'a self, message: &'a Json, bump: &'a Bump) -> Evaluator<'a> {
-        Evaluator::new(&self.program, message, bump, HostCalls::new(&self.hosts))
+    /// Asks the reference evaluator about a message.
+    pub fn refer<T>(&self, message: &Json, ask: impl FnOnce(Evaluator<'_>) -> T) -> T {
+        let bump = Bump::new();
+        ask(Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts)))
     }
 
     /// Lends a VM the index, when it may use it.

@@ -3,24 +3,21 @@
 use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
-#[cfg(feature = "jit")]
-use super::tiers::Tiers;
 use super::{How, Indexing, Rules, Tier};
-use crate::bytecode::{self, Bytecode, LowerError};
+use crate::bytecode::{self, LowerError};
 use crate::diag::{Code, Diagnostic};
 use crate::host::Host;
 use crate::index::{self, Index};
 use crate::loader::{self, Loaded, Loader, MemoryLoader};
-use crate::schema::Promises;
 use crate::sema::check;
 use crate::sema::hir::Program;
-use crate::sema::normal::{self, Normal};
+use crate::sema::normal;
 use crate::source::SourceMap;
 use crate::text;
 use crate::threads::Threads;
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Compiles rule files into [`Rules`].
 ///
@@ -101,20 +98,14 @@ impl Compiler {
             Some(root) => root.as_path(),
             None => path.parent().unwrap_or(Path::new("")),
         };
-        let unreadable = |message: String| {
-            let message = format!("`{}` cannot be read: {message}", path.display());
-            CompileError {
-                diagnostics: vec![Diagnostic::without_place(Code::FileUnreadable, message)],
-                sources: SourceMap::new(),
-            }
-        };
-        let disk = DiskLoader::new(root).map_err(|error| unreadable(error.to_string()))?;
+        let unreadable = |message: &dyn fmt::Display| CompileError::unreadable(path, message);
+        let disk = DiskLoader::new(root).map_err(|error| unreadable(&error))?;
         let name = match &self.root {
             None => path.file_name().map(PathBuf::from),
             Some(root) => within(root, path),
         };
         let Some(name) = name else {
-            return Err(unreadable("it lies outside the root folder".to_owned()));
+            return Err(unreadable(&"it lies outside the root folder"));
         };
         // Inside the engine a path's parts are joined by `/`, whatever the system writes.
         let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -163,89 +154,62 @@ impl Compiler {
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);
-        let mut compiled = None;
-        if !fails(&diagnostics) {
-            let hosts = self.link(&program, &mut diagnostics);
-            compiled = lower(&program, &mut diagnostics).map(|(normal, code)| (normal, code, hosts));
-        }
+        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
+        let compiled = lower(program, true, &mut diagnostics, link);
         allows.silence(&mut diagnostics);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
         diagnostics.dedup();
+        let sources = loaded.sources;
         match compiled {
-            Some((normal, bytecode, hosts)) if !fails(&diagnostics) => {
-                // The index is built before anything is taken down: in one piece it is walked faster.
-                let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
-                // What remains is what deciding needs; the rest is there again when it is asked for.
-                drop(normal);
-                let mut program = program;
-                program.pack(loaded.sources.len());
-                Ok(self.assemble(Parts {
-                    program,
-                    sources: loaded.sources,
-                    warnings: diagnostics,
-                    bytecode,
-                    hosts,
-                    index,
-                    machine_code: true,
-                }))
+            Some(mut set) => {
+                set.program.pack(sources.len());
+                Ok(self.rules(RuleSet { sources, warnings: diagnostics, ..set }))
             }
-            _ => Err(CompileError { diagnostics, sources: loaded.sources }),
+            None => Err(CompileError { diagnostics, sources }),
         }
     }
 
-    /// Rules of their parts.
-    pub(super) fn assemble(&self, parts: Parts) -> Rules {
-        let Parts { program, sources, warnings, bytecode, hosts, index, machine_code } = parts;
-        #[cfg(not(feature = "jit"))]
-        let _ = machine_code;
-        let set = RuleSet {
-            promises: program.input.as_ref().map(Promises::of),
-            program,
-            index: index.map(OnceLock::from).unwrap_or_default(),
-            normal: OnceLock::new(),
-            plan: OnceLock::new(),
-            #[cfg(feature = "jit")]
-            tiers: Tiers::new(&bytecode, machine_code),
-            bytecode: Arc::new(bytecode),
-            hosts,
-            sources,
-            warnings,
-            generation: GENERATION.fetch_add(1, Ordering::Relaxed),
-        };
+    /// Rules as the settings have them.
+    pub(super) fn rules(&self, set: RuleSet) -> Rules {
         Rules { shared: Arc::new(Shared::new(set)), how: How { tier: self.tier, indexing: self.indexing } }
     }
 }
-
-/// The parts that rules are made of, compiled or loaded.
-pub(super) struct Parts {
-    pub program: Program,
-    pub sources: SourceMap,
-    pub warnings: Vec<Diagnostic>,
-    pub bytecode: Bytecode,
-    pub hosts: Vec<Host>,
-    pub index: Option<Index>,
-    /// True when the rules may get machine code.
-    pub machine_code: bool,
-}
-
-static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Normal form and bytecode of a checked program.
-pub(super) fn lower(program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Option<(Normal, Bytecode)> {
-    let (normal, warnings) = normal::build(program);
-    diagnostics.extend(warnings);
-    match bytecode::lower(program, &normal) {
-        Ok(code) => match bytecode::verify(&code) {
-            Ok(()) => return Some((normal, code)),
-            Err(error) => diagnostics.push(too_complex(&error)),
-        },
-        Err(error) => diagnostics.push(lowering_failed(program, &error)),
+/// Compiles a checked program, and links its host functions; `None` when it has errors.
+pub(super) fn lower(
+    program: Program,
+    machine_code: bool,
+    diagnostics: &mut Vec<Diagnostic>,
+    link: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<Host>,
+) -> Option<RuleSet> {
+    if fails(diagnostics) {
+        return None;
     }
-    None
+    let hosts = link(&program, diagnostics);
+    let (normal, warnings) = normal::build(&program);
+    diagnostics.extend(warnings);
+    let bytecode = match bytecode::lower(&program, &normal) {
+        Ok(code) => match bytecode::verify(&code) {
+            Ok(()) => Some(code),
+            Err(error) => {
+                diagnostics.push(too_complex(&error));
+                None
+            }
+        },
+        Err(error) => {
+            diagnostics.push(lowering_failed(&program, &error));
+            None
+        }
+    };
+    let bytecode = bytecode.filter(|_| !fails(diagnostics))?;
+    let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
+    // What remains is what deciding needs; the rest is there again when it is asked for.
+    drop(normal);
+    Some(RuleSet::new(program, bytecode, hosts, index, machine_code))
 }
 
 /// `path` as seen from `root`, when it lies there.
@@ -287,6 +251,12 @@ impl CompileError {
         CompileError { diagnostics, sources }
     }
 
+    /// That a file cannot be read.
+    pub(super) fn unreadable(path: &Path, message: &dyn fmt::Display) -> CompileError {
+        let message = format!("`{}` cannot be read: {message}", path.display());
+        Diagnostic::without_place(Code::FileUnreadable, message).into()
+    }
+
     /// Says of which file it is that an artifact was expected.
     pub(super) fn name_artifact(&mut self, name: &str) {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
@@ -317,8 +287,15 @@ impl CompileError {
     }
 }
 
-impl std::fmt::Display for CompileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// One error, which is about no text.
+impl From<Diagnostic> for CompileError {
+    fn from(diagnostic: Diagnostic) -> CompileError {
+        CompileError { diagnostics: vec![diagnostic], sources: SourceMap::new() }
+    }
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let errors: Vec<&Diagnostic> =
             self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
         for (at, diagnostic) in errors.iter().enumerate() {

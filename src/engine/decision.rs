@@ -1,15 +1,14 @@
 //! The decision as a value: what was chosen, and everything a caller needs to act on it.
 
-mod extras;
 mod serialize;
 
-pub(super) use extras::Extras;
-
+use super::backend::Calls;
 use super::set::Handle;
 use crate::decision::{Choice, Chosen};
 use crate::host::HostFailure;
 use crate::schema::Breach;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
+use crate::vm::Computed;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
@@ -32,7 +31,6 @@ pub struct Decision {
     pub(super) extras: Option<Box<Extras>>,
 }
 
-/// The answer of an entry.
 #[derive(Clone)]
 pub(super) enum Answer {
     /// One by the rule set alone.
@@ -50,6 +48,30 @@ pub(super) enum Answer {
 
 /// The tables from an entry to the one of the chosen statement.
 pub(super) type Trail = SmallVec<[TableId; 4]>;
+
+/// The parts of a decision that most have none of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extras {
+    computed: Computed,
+    breaches: Vec<Breach>,
+    calls: Calls,
+}
+
+impl Extras {
+    /// `None` when there is none of them.
+    #[inline]
+    pub fn of(
+        computed: Option<Computed>,
+        calls: Option<Calls>,
+        breaches: Vec<Breach>,
+    ) -> Option<Box<Extras>> {
+        if computed.is_none() && calls.is_none() && breaches.is_empty() {
+            return None;
+        }
+        let (computed, calls) = (computed.unwrap_or_default(), calls.unwrap_or_default());
+        Some(Box::new(Extras { computed, breaches, calls }))
+    }
+}
 
 /// A flow that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +120,6 @@ impl Decision {
         self.picked().and_then(|(program, chosen)| chosen.outcome(program))
     }
 
-    /// A list of the extras.
     fn extra<T>(&self, list: impl Fn(&Extras) -> &[T]) -> &[T] {
         self.extras.as_deref().map_or(&[], list)
     }
@@ -227,12 +248,12 @@ impl Decision {
 
     /// Host functions that failed; their results counted as missing.
     pub fn failures(&self) -> &[HostFailure] {
-        self.extra(|extras| &extras.failures)
+        self.extra(|extras| &extras.calls.failures)
     }
 
     /// The time spent in host functions.
     pub fn host_time(&self) -> Duration {
-        self.extras.as_deref().map_or(Duration::ZERO, |extras| extras.host_time)
+        self.extras.as_deref().map_or(Duration::ZERO, |extras| extras.calls.elapsed)
     }
 }
 

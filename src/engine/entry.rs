@@ -6,14 +6,12 @@ use super::decision::Decision;
 use super::input::{Input, Record};
 use super::session::{Call, Session};
 use super::set::{Handle, Shared};
-use super::workspace::{self, Workspace};
+use super::workspace;
 use crate::diag::nearest;
 use crate::explain::{self, Explanation};
-use crate::input::InputScratch;
 use crate::json::JsonError;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
 use crate::trace::{SkippedCondition, Tracer};
-use bumpalo::Bump;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -64,24 +62,7 @@ impl<'r> Entry<'r> {
 
     /// The names of all handlers a decision by this entry may lead to, jumps followed.
     pub fn targets(&self) -> BTreeSet<&'r str> {
-        let program = self.program();
-        let (mut targets, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![self.table]);
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            let table = &program.tables[id.index()];
-            let routes = table.order.iter().map(|route| &program.rules[route.index()]);
-            let outcomes = routes.filter(|route| !route.disabled).map(|route| &route.outcome);
-            for outcome in outcomes.chain(&table.default) {
-                match outcome {
-                    Outcome::Handler { name, .. } => drop(targets.insert(&**name)),
-                    Outcome::Goto(inner) => open.push(*inner),
-                    _ => {}
-                }
-            }
-        }
-        targets
+        targets(self.program(), vec![self.table])
     }
 
     /// Opens a session, which decides without looking anything up but the message.
@@ -90,10 +71,10 @@ impl<'r> Entry<'r> {
     }
 
     /// Has work done with this thread's workspace.
-    fn call<T>(&self, work: impl FnOnce(Call<'_>, &mut InputScratch) -> T) -> T {
-        workspace::with_thread(|Workspace { machine, input, .. }, thread| {
+    fn call<T>(&self, work: impl FnOnce(Call<'_>) -> T) -> T {
+        workspace::with_thread(|workspace, thread| {
             let backends = &mut Backends::new(self.how, self.table);
-            work(Call { rules: self.rules.owner(thread), backends, machine }, input)
+            work(Call { rules: self.rules.owner(thread), backends, workspace })
         })
     }
 
@@ -105,7 +86,7 @@ impl<'r> Entry<'r> {
 
     /// Decides for a message.
     pub fn decide(&self, message: &Json) -> Decision {
-        self.call(|call, _| call.decide(Input::Tree(message)))
+        self.call(|call| call.decide(Input::Tree(message)))
     }
 
     /// Decides for a message as JSON text: what [`Entry::decide`] decides for the object that
@@ -115,7 +96,7 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// Those of `parse_object_bytes`, for fields that no rule reads as well.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
-        self.call(|call, input| call.decide_line(text, input))
+        self.call(|call| call.decide_line(text))
     }
 
     /// Decides for any value that serializes to an object: what [`Entry::decide`] decides for
@@ -125,18 +106,18 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.call(|call, input| call.decide_value(message, input))
+        self.call(|call| call.decide_value(message))
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
     pub fn decide_record(&self, record: &Record<'_>) -> Decision {
-        self.call(|call, _| call.decide_record(record))
+        self.call(|call| call.decide_record(record))
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
     /// by its own condition.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
-        let ids = self.call(|call, _| call.matched(message));
+        let ids = self.call(|call| call.matched(message));
         ids.into_iter().map(|id| &*self.program().rules[id.index()].name).collect()
     }
 
@@ -155,21 +136,16 @@ impl<'r> Entry<'r> {
         if self.kind() != TableKind::Choice {
             return Vec::new();
         }
-        let bump = Bump::new();
-        let rules = &*self.rules.set;
-        let evaluator = rules.evaluator(message, &bump);
-        Tracer::new(evaluator, &rules.sources, false).skipped(self.table)
+        let set = &self.rules.set;
+        set.refer(message, |evaluator| Tracer::new(evaluator, &set.sources, false).skipped(self.table))
     }
 
     /// The targets a decision may still lead to, given what is known of the message: those of routes
     /// that hold or whose condition is unknown, up to the first that surely holds. A jump counts as
     /// all that its table may lead to. Sorted, each once.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
-        let bump = Bump::new();
-        let rules = &*self.rules.set;
-        let mut evaluator = rules.evaluator(message, &bump);
-        let possible = evaluator.possible(self.table).into_iter();
-        let names = possible.filter_map(|chosen| match chosen.outcome(&rules.program) {
+        let possible = self.rules.set.refer(message, |mut evaluator| evaluator.possible(self.table));
+        let names = possible.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
             Some(Outcome::Handler { name, .. }) => Some(&**name),
             _ => None,
         });
@@ -178,9 +154,28 @@ impl<'r> Entry<'r> {
 
     /// Explains how the decision comes about. Fields marked `@private` are masked unless `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
-        let bump = Bump::new();
-        let rules = &*self.rules.set;
-        let evaluator = rules.evaluator(message, &bump);
-        explain::explain(evaluator, self.table, &rules.sources, show_private)
+        let set = &self.rules.set;
+        set.refer(message, |evaluator| explain::explain(evaluator, self.table, &set.sources, show_private))
     }
+}
+
+/// The names of all handlers that some tables may lead to, jumps followed.
+pub(super) fn targets(program: &Program, mut open: Vec<TableId>) -> BTreeSet<&str> {
+    let (mut targets, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let table = &program.tables[id.index()];
+        let routes = table.order.iter().map(|route| &program.rules[route.index()]);
+        let outcomes = routes.filter(|route| !route.disabled).map(|route| &route.outcome);
+        for outcome in outcomes.chain(&table.default) {
+            match outcome {
+                Outcome::Handler { name, .. } => drop(targets.insert(&**name)),
+                Outcome::Goto(inner) => open.push(*inner),
+                _ => {}
+            }
+        }
+    }
+    targets
 }

@@ -14,7 +14,6 @@ pub struct Record<'m> {
     pub(super) generation: u64,
 }
 
-/// A message.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'m> {
     /// A JSON tree, whose fields are looked up when they are first asked for.

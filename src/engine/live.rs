@@ -1,28 +1,12 @@
 //! Rules that change while they serve: routes are inserted, replaced and removed while other threads
 //! decide, and the next decision sees it. See [`LiveRules`].
-//!
-//! | module | what lives there |
-//! |---|---|
-//! | `segment` | rules compiled together, with tombstones: the base, and what came later |
-//! | `snapshot` | the segments as of a version: what decisions look at |
-//! | `decide` | decisions by segments |
-//! | `declarations` | compiling routes apart from the base, with the declarations they mention |
-//! | `route` | a route as it was written |
-//! | `jumps` | the jumps between tables |
-//! | `texts` | the texts behind the rules, with the edits in them |
-//! | `writer` | the state that edits change |
-//! | `base` | compiling the base |
-//! | `compact` | compiling young segments together |
-//! | `merge` | compiling a new base of the edited texts |
-//! | `error` | why an edit was refused |
 
+mod background;
 mod base;
-mod compact;
 mod decide;
 mod declarations;
 mod error;
 mod jumps;
-mod merge;
 mod route;
 mod segment;
 mod snapshot;
@@ -38,8 +22,10 @@ use crate::explain::Explanation;
 use crate::json::JsonError;
 use crate::loader::{Loader, MemoryLoader};
 use crate::sema::hir::{ROUTES, TableId, TableKind};
+use crate::source::SourceMap;
 use crate::threads::Threads;
 use arc_swap::ArcSwap;
+use route::draft;
 use serde_json::Value as Json;
 use snapshot::Snapshot;
 use std::path::Path;
@@ -103,9 +89,9 @@ impl LiveRules {
     /// Every error and warning found, when one is an error.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
         let recorder = texts::Recorder::new(loader);
-        let compiled = base::compile(&compiler, &recorder, path, true, Threads::All)?;
-        let files = recorder.finish(path, compiled.base.rules.sources());
-        let writer = Writer::new(compiled);
+        let (base, known) = base::compile(&compiler, &recorder, path, true, Threads::All)?;
+        let files = recorder.finish(path, base.rules.sources());
+        let writer = Writer::new(base, known);
         Ok(LiveRules {
             shared: Arc::new(Shared {
                 compiler,
@@ -211,7 +197,7 @@ impl LiveRules {
     /// # Errors
     /// See [`EditError`].
     pub fn insert_into(&self, table: &str, route: &str) -> Result<(), EditError> {
-        self.edit(table, Edit::Insert(route))
+        self.edit(table, |sources| draft(route, sources).map(Edit::Insert))
     }
 
     /// Puts a route in the place of the one of its name outside any table. Among routes of equal
@@ -228,7 +214,7 @@ impl LiveRules {
     /// # Errors
     /// See [`EditError`].
     pub fn replace_in(&self, table: &str, route: &str) -> Result<(), EditError> {
-        self.edit(table, Edit::Replace(route))
+        self.edit(table, |sources| draft(route, sources).map(Edit::Replace))
     }
 
     /// Removes the route of that name outside any table.
@@ -244,7 +230,7 @@ impl LiveRules {
     /// # Errors
     /// When there is no such table, or no such route in it.
     pub fn remove_from(&self, table: &str, name: &str) -> Result<(), EditError> {
-        self.edit(table, Edit::Remove(name))
+        self.edit(table, |_| Ok(Edit::Remove(name)))
     }
 
     /// True when a table has a route of that name.
@@ -304,18 +290,22 @@ impl LiveRules {
         }
     }
 
-    fn edit(&self, table: &str, edit: Edit<'_>) -> Result<(), EditError> {
+    fn edit<'t>(
+        &self,
+        table: &str,
+        parse: impl FnOnce(&SourceMap) -> Result<Edit<'t>, EditError>,
+    ) -> Result<(), EditError> {
         let shared = &self.shared;
-        let table = self.table(&shared.snapshot.load().base.rules, table)?;
-        let prepared = edit.prepare(&shared.snapshot.load().base.rules)?;
+        let rules = self.rules();
+        let table = self.table(&rules, table)?;
+        let edit = parse(rules.sources())?;
         let mut writer = shared.lock();
-        match writer.apply(&shared.compiler, table, prepared)? {
+        match writer.apply(&shared.compiler, table, edit)? {
             None => shared.snapshot.store(writer.snapshot()),
             // Without a route that fixed a field's type others are read otherwise.
             Some(changes) => shared.rebuild(&mut writer, &changes)?,
         }
-        shared.compact_if_due(&mut writer);
-        shared.merge_if_due(&mut writer);
+        shared.start_what_is_due(&mut writer);
         Ok(())
     }
 }
@@ -335,12 +325,11 @@ impl Shared {
     /// Compiles a new base with these changes while no other edit is made.
     fn rebuild(&self, writer: &mut Writer, changes: &Changes) -> Result<(), CompileError> {
         let texts = self.files.with(changes.apply(&writer.base.rules, &writer.base.places));
-        let compiled = base::compile(&self.compiler, &texts, &self.files.main, false, Threads::All)?;
-        let fresh = Writer::new(compiled);
+        let (base, known) = base::compile(&self.compiler, &texts, &self.files.main, false, Threads::All)?;
         // A merge that still runs finds that it comes too late, and so does compacting.
-        let (merging, compacting) = (writer.merging, writer.compacting);
+        let mut fresh = Writer::new(base, known);
+        (fresh.merging, fresh.compacting) = (writer.merging, writer.compacting);
         *writer = fresh;
-        (writer.merging, writer.compacting) = (merging, compacting);
         self.snapshot.store(writer.snapshot());
         Ok(())
     }

@@ -3,11 +3,11 @@
 use super::backend::{Backend, Backends, Choose, Decide, Matched};
 use super::decision::{Answer, Decision, Extras};
 use super::input::{Input, Record};
-use super::set::Handle;
+use super::set::{Handle, RuleSet};
 use super::strategy::Tier;
 use super::workspace::Workspace;
 use crate::decision::Choice;
-use crate::input::{Filled, InputScratch, Plan};
+use crate::input::{Filled, Plan};
 use crate::json::{self, JsonError};
 use crate::sema::hir::RuleId;
 use crate::vm::Scratch;
@@ -39,7 +39,7 @@ pub struct Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let table = &self.rules.program.tables[self.backends.table().index()];
+        let table = &self.rules.program.tables[self.backends.table.index()];
         write!(f, "Session({}, generation {})", table.name, self.rules.generation)
     }
 }
@@ -51,14 +51,13 @@ impl Session {
     }
 
     #[inline(always)]
-    fn call(&mut self) -> (Call<'_>, &mut InputScratch) {
-        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
-        (Call { rules, backends, machine }, input)
+    fn call(&mut self) -> Call<'_> {
+        Call { rules: &self.rules, backends: &mut self.backends, workspace: &mut self.workspace }
     }
 
     /// Decides for a message.
     pub fn decide(&mut self, message: &Json) -> Decision {
-        self.call().0.decide(Input::Tree(message))
+        self.call().decide(Input::Tree(message))
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
@@ -66,8 +65,7 @@ impl Session {
     /// # Errors
     /// As there.
     pub fn decide_line(&mut self, text: &[u8]) -> Result<Decision, JsonError> {
-        let (call, input) = self.call();
-        call.decide_line(text, input)
+        self.call().decide_line(text)
     }
 
     /// Decides for any value that serializes to an object; see
@@ -76,13 +74,12 @@ impl Session {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&mut self, message: &T) -> Result<Decision, serde_json::Error> {
-        let (call, input) = self.call();
-        call.decide_value(message, input)
+        self.call().decide_value(message)
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
     pub fn decide_record(&mut self, record: &Record<'_>) -> Decision {
-        self.call().0.decide_record(record)
+        self.call().decide_record(record)
     }
 
     /// The choice that [`Session::decide_record`] makes, and nothing else: no arguments are evaluated, and
@@ -92,9 +89,9 @@ impl Session {
             return self.choose_anew(record.message);
         }
         let Session { rules, backends, workspace } = self;
-        let (how, entry) = (backends.how(), backends.table());
         let backend = backends.resolve(rules, false);
-        rules.run(how, backend, Input::Record(record), &mut workspace.machine, Choose(entry))
+        let work = Choose(backends.table);
+        rules.run(backends.how, backend, Input::Record(record), &mut workspace.machine, work)
     }
 
     /// Chooses for a message that other rules prepared.
@@ -107,7 +104,7 @@ impl Session {
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
     /// by its own condition.
     pub fn matched(&mut self, message: &Json) -> Vec<&str> {
-        let ids = self.call().0.matched(message);
+        let ids = self.call().matched(message);
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 
@@ -130,19 +127,13 @@ impl Session {
 pub(super) struct Call<'c> {
     pub rules: &'c Arc<Handle>,
     pub backends: &'c mut Backends,
-    pub machine: &'c mut Scratch,
+    pub workspace: &'c mut Workspace,
 }
 
-impl<'c> Call<'c> {
+impl Call<'_> {
     /// Decides for a message in any form.
     pub fn decide(self, input: Input<'_>) -> Decision {
-        let Call { rules, backends, machine } = self;
-        let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table());
-        let breaches = rules.breaches(input);
-        let work = Decide { table: entry, program: &rules.program };
-        let (choice, computed, calls) = rules.run(backends.how(), backend, input, machine, work);
-        let extras = Extras::of(computed, calls, breaches);
-        Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
+        decide(self.rules, self.backends, &mut self.workspace.machine, input)
     }
 
     /// Decides for a prepared message.
@@ -155,50 +146,62 @@ impl<'c> Call<'c> {
     }
 
     /// Decides for a message as JSON text.
-    pub fn decide_line(mut self, text: &[u8], scratch: &mut InputScratch) -> Result<Decision, JsonError> {
-        if let Some(plan) = self.plan()
-            && let Some(Some(decision)) = scratch.read(plan, text, |filled| self.decide_filled(filled))
+    pub fn decide_line(self, text: &[u8]) -> Result<Decision, JsonError> {
+        let Call { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        if let Some(plan) = plan(rules, backends)
+            && let Some(Some(decision)) =
+                input.read(plan, text, |filled| decide_filled(rules, backends, machine, &filled))
         {
             return Ok(decision);
         }
         let message = Json::Object(json::parse_object_bytes(text)?);
-        Ok(self.decide(Input::Tree(&message)))
+        Ok(decide(rules, backends, machine, Input::Tree(&message)))
     }
 
     /// Decides for any value that serializes to an object.
-    pub fn decide_value<T: Serialize>(
-        mut self,
-        message: &T,
-        scratch: &mut InputScratch,
-    ) -> Result<Decision, serde_json::Error> {
-        if let Some(plan) = self.plan()
-            && let Some(Some(decision)) = scratch.take(plan, message, |filled| self.decide_filled(filled))
+    pub fn decide_value<T: Serialize>(self, message: &T) -> Result<Decision, serde_json::Error> {
+        let Call { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        if let Some(plan) = plan(rules, backends)
+            && let Some(Some(decision)) =
+                input.take(plan, message, |filled| decide_filled(rules, backends, machine, &filled))
         {
             return Ok(decision);
         }
         let message = serde_json::to_value(message)?;
-        Ok(self.decide(Input::Tree(&message)))
-    }
-
-    /// The plan to read messages straight into slots; `None` for the reference evaluator, which walks trees.
-    fn plan(&self) -> Option<&'c Plan> {
-        if self.backends.how().tier == Tier::Reference { None } else { self.rules.plan() }
-    }
-
-    /// Decides by slots; `None` where only a tree will do.
-    fn decide_filled(&mut self, filled: Filled<'_, '_>) -> Option<Decision> {
-        // What is wrong with a message is told from the whole of it.
-        if !filled.kept {
-            return None;
-        }
-        let call = Call { rules: self.rules, backends: self.backends, machine: self.machine };
-        Some(call.decide(Input::Slots(filled.values)))
+        Ok(decide(rules, backends, machine, Input::Tree(&message)))
     }
 
     /// Every route that holds, in the order they are tried.
     pub fn matched(self, message: &Json) -> Vec<RuleId> {
-        let Call { rules, backends, machine } = self;
-        let (backend, entry) = (backends.resolve(rules, true), backends.table());
-        rules.run(backends.how(), backend, Input::Tree(message), machine, Matched(entry))
+        let Call { rules, backends, workspace } = self;
+        let backend = backends.resolve(rules, true);
+        let work = Matched(backends.table);
+        rules.run(backends.how, backend, Input::Tree(message), &mut workspace.machine, work)
     }
+}
+
+/// Decides for a message in any form.
+fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, input: Input<'_>) -> Decision {
+    let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table);
+    let breaches = rules.breaches(input);
+    let work = Decide { table: entry, program: &rules.program };
+    let (choice, computed, calls) = rules.run(backends.how, backend, input, machine, work);
+    let extras = Extras::of(computed, calls, breaches);
+    Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
+}
+
+/// Decides by slots; `None` where only a tree will do: what is wrong with a message is told from the whole
+/// of it.
+fn decide_filled(
+    rules: &Arc<Handle>,
+    backends: &mut Backends,
+    machine: &mut Scratch,
+    filled: &Filled<'_, '_>,
+) -> Option<Decision> {
+    filled.kept.then(|| decide(rules, backends, machine, Input::Slots(filled.values)))
+}
+
+/// The plan to read messages straight into slots; `None` for the reference evaluator, which walks trees.
+fn plan<'r>(rules: &'r RuleSet, backends: &Backends) -> Option<&'r Plan> {
+    if backends.how.tier == Tier::Reference { None } else { rules.plan() }
 }

@@ -14,9 +14,9 @@ use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
 use serde_json::Value as Json;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The parts of a compiled rule set.
 pub(crate) struct RuleSet {
     pub program: Program,
     pub promises: Option<Promises>,
@@ -35,7 +35,35 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+
 impl RuleSet {
+    /// A rule set without its texts. It gets machine code only where that is allowed.
+    pub fn new(
+        program: Program,
+        bytecode: Bytecode,
+        hosts: Vec<Host>,
+        index: Option<Index>,
+        machine_code: bool,
+    ) -> RuleSet {
+        #[cfg(not(feature = "jit"))]
+        let _ = machine_code;
+        RuleSet {
+            promises: program.input.as_ref().map(Promises::of),
+            program,
+            index: index.map(OnceLock::from).unwrap_or_default(),
+            normal: OnceLock::new(),
+            plan: OnceLock::new(),
+            #[cfg(feature = "jit")]
+            tiers: Tiers::new(&bytecode, machine_code),
+            bytecode: Arc::new(bytecode),
+            hosts,
+            sources: SourceMap::new(),
+            warnings: Vec::new(),
+            generation: GENERATION.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
     /// Resolves every slot of a message.
     pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
         Record {
@@ -88,7 +116,6 @@ impl RuleSet {
 pub(crate) struct Handle(Arc<RuleSet>);
 
 impl Handle {
-    /// A new owner.
     pub fn new(set: &Arc<RuleSet>) -> Arc<Handle> {
         Arc::new(Handle(Arc::clone(set)))
     }
@@ -112,7 +139,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// A rule set without owners yet.
     pub fn new(set: RuleSet) -> Shared {
         Shared { set: Arc::new(set), owners: [const { OnceLock::new() }; OWNERS] }
     }

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Memory that is kept from one decision to the next, for any rule sets and messages in turn.
 #[derive(Default)]
 pub(crate) struct Workspace {
-    /// The memory of the machines.
     pub machine: Scratch,
     /// The memory that messages are read into.
     pub input: InputScratch,
@@ -30,7 +29,6 @@ thread_local! {
     static HOME: RefCell<Option<Box<Home>>> = const { RefCell::new(None) };
 }
 
-/// The number of the next thread.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// Lends this thread's workspace, with the thread's number.

@@ -1,61 +1,47 @@
 //! Host functions are called after everything cheaper has been asked: the one place where the
 //! reference leaves the author's order. It changes no decision, only whether a call is made.
 
-use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, LetId, Part, Program};
+use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
 /// The parts of a program that call host functions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct HostUse {
     /// True when the program declares any.
     declared: bool,
-    /// True for each `let` that calls one; `None` until it is known.
+    /// True for each `let` that calls one; `None` until it is asked for.
     lets: Vec<Option<bool>>,
 }
 
 impl HostUse {
-    /// Looks through the `let`s of a program.
     pub(crate) fn of(program: &Program) -> HostUse {
-        if program.externs.is_empty() {
-            return HostUse::default();
-        }
-        let mut found = HostUse { declared: true, lets: vec![None; program.lets.len()] };
-        for index in 0..program.lets.len() {
-            found.look_at(LetId(index as u32), program);
-        }
-        found
+        HostUse { declared: !program.externs.is_empty(), lets: vec![None; program.lets.len()] }
     }
 
-    fn look_at(&mut self, id: LetId, program: &Program) {
-        if self.lets[id.index()].is_some() {
-            return;
+    /// True when evaluating the part may call a host function.
+    fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
+        match part {
+            Part::Let(id) => {
+                if let Some(known) = self.lets[id.index()] {
+                    return known;
+                }
+                // Set first, so that even a cycle (which the checker refuses) comes to an end.
+                self.lets[id.index()] = Some(false);
+                let calls = self.calls_host(program.let_body(id).part(), program);
+                self.lets[id.index()] = Some(calls);
+                calls
+            }
+            Part::Expr(Expr { kind: ExprKind::Extern(..), .. }) => true,
+            part => part.parts().into_iter().any(|part| self.calls_host(part, program)),
         }
-        // Set first, so that even a cycle (which the checker refuses) comes to an end.
-        self.lets[id.index()] = Some(false);
-        let mut used = Vec::new();
-        let calls = calls_host(program.let_body(id).part(), &mut used);
-        let calls = used.into_iter().fold(calls, |calls, inner| {
-            self.look_at(inner, program);
-            calls || self.lets[inner.index()] == Some(true)
-        });
-        self.lets[id.index()] = Some(calls);
-    }
-
-    /// True when evaluating the condition may call a host function.
-    fn in_cond(&self, cond: &Cond) -> bool {
-        if !self.declared {
-            return false;
-        }
-        let mut used = Vec::new();
-        calls_host(Part::Cond(cond), &mut used) || used.iter().any(|id| self.lets[id.index()] == Some(true))
     }
 
     /// The operands of an `and` or `or` in the order they are evaluated: the author's, but those that
     /// call host functions last.
-    pub(crate) fn ordered<'a>(&self, cond: &'a Cond) -> Operands<'a> {
+    pub(crate) fn ordered<'a>(&mut self, cond: &'a Cond, program: &Program) -> Operands<'a> {
         let mut operands = operands(cond);
         if self.declared {
-            operands.sort_by_cached_key(|operand| self.in_cond(operand));
+            operands.sort_by_cached_key(|operand| self.calls_host(Part::Cond(operand), program));
         }
         operands
     }
@@ -80,16 +66,4 @@ pub(crate) fn operands(cond: &Cond) -> Operands<'_> {
     let mut row = Operands::new();
     flatten(cond, &mut row);
     row
-}
-
-/// True when the part calls a host function outside the `let`s it uses, which are noted.
-fn calls_host(part: Part<'_>, lets: &mut Vec<LetId>) -> bool {
-    match part {
-        Part::Let(id) => {
-            lets.push(id);
-            false
-        }
-        Part::Expr(Expr { kind: ExprKind::Extern(..), .. }) => true,
-        part => part.parts().into_iter().any(|part| calls_host(part, lets)),
-    }
 }

@@ -23,7 +23,6 @@ pub(super) fn operand(operand: &Operand) -> String {
     }
 }
 
-/// A value.
 pub(super) fn value(json: &Json) -> String {
     let mut shown = String::new();
     show(json, None, false, 0, &mut shown);

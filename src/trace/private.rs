@@ -19,7 +19,6 @@ const ITEM_LIMIT: usize = 20;
 /// The greatest depth to which a value is kept.
 const DEPTH_LIMIT: usize = 8;
 
-/// The private values of a program.
 pub(super) struct Privacy<'a> {
     program: &'a Program,
     pub(super) show: bool,

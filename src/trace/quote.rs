@@ -2,6 +2,7 @@
 
 use crate::source::SourceMap;
 use crate::span::Span;
+use crate::syntax::lex::{self, TokenKind};
 use serde::Serialize;
 use std::fmt;
 
@@ -63,62 +64,30 @@ impl<F: Fn(Span) -> String> Source for F {
 /// The longest text kept of a condition, in characters.
 const TEXT_LIMIT: usize = 400;
 
-/// Puts the author's text on one line: comments go, runs of white space outside string literals
-/// become one space, and what is longer than 400 characters is cut.
+/// Puts the author's text on one line: comments go, white space outside string literals becomes one
+/// space, and what is longer than 400 characters is cut.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(TEXT_LIMIT * 4));
-    let mut rest = text.trim();
-    let mut kept = 0;
-    while let Some(c) = rest.chars().next() {
-        if kept >= TEXT_LIMIT {
-            line.push('…');
-            break;
-        }
-        if c.is_whitespace() || c == '#' {
-            rest = match c {
-                '#' => rest.find('\n').map_or("", |end| &rest[end..]),
-                _ => rest.trim_start(),
-            };
-            if !line.ends_with(' ') && !rest.is_empty() {
-                line.push(' ');
-                kept += 1;
-            }
+    let mut rest = TEXT_LIMIT;
+    let mut gap = false;
+    let text = text.trim();
+    for token in lex::tokens(text) {
+        // No rules hold `//`, but the name of a file may, which stands where a text was left out.
+        if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
+            gap = !line.is_empty();
             continue;
         }
-        let piece = &rest[..literal_len(rest, line.chars().next_back()).unwrap_or(c.len_utf8())];
-        for c in piece.chars().take(TEXT_LIMIT - kept) {
-            line.push(if c == '\n' || c == '\r' { '⏎' } else { c });
-            kept += 1;
-        }
-        rest = &rest[piece.len()..];
-    }
-    line.truncate(line.trim_end().len());
-    line
-}
-
-/// The length of the string literal at the beginning of the text, when there is one.
-fn literal_len(text: &str, before: Option<char>) -> Option<usize> {
-    if text.starts_with('"') {
-        let mut escaped = false;
-        for (at, c) in text.char_indices().skip(1) {
-            match c {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '"' => return Some(at + 1),
-                _ => {}
+        let space = std::mem::take(&mut gap).then_some(' ');
+        for c in space.into_iter().chain(token.text(text).chars()) {
+            if rest == 0 {
+                line.push('…');
+                return line;
             }
+            rest -= 1;
+            line.push(if c == '\n' || c == '\r' { '⏎' } else { c });
         }
-        return Some(text.len());
     }
-    let after_r = text.strip_prefix('r')?;
-    if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
-        return None;
-    }
-    let hashes = after_r.len() - after_r.trim_start_matches('#').len();
-    after_r[hashes..].strip_prefix('"')?;
-    let open = 1 + hashes + 1;
-    let close = format!("\"{}", "#".repeat(hashes));
-    Some(text[open..].find(&close).map_or(text.len(), |at| open + at + close.len()))
+    line
 }
 
 #[cfg(test)]

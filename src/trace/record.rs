@@ -17,7 +17,6 @@ const SHOWN_INSIDE: usize = 5;
 /// The evaluator while it is traced.
 pub(super) type Traced<'a, 's> = Evaluator<'a, Recorder<'a, 's>>;
 
-/// The trace so far.
 pub(super) struct Recorder<'a, 's> {
     pub(super) source: &'s dyn Source,
     pub(super) privacy: Privacy<'a>,
@@ -127,7 +126,6 @@ impl<'a, 's> Recorder<'a, 's> {
         self.outer.push(std::mem::replace(&mut self.frame, frame));
     }
 
-    /// Ends the innermost step.
     fn end(&mut self) -> Frame<'a> {
         std::mem::replace(&mut self.frame, self.outer.pop().unwrap_or_default())
     }

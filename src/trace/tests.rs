@@ -1,7 +1,8 @@
 //! Traces: they agree with the evaluator, show what happened, and hide what is private.
 
-use super::{Mark, Note, Trace, Tracer};
+use super::{Mark, Note, TableTrace, Tracer};
 use crate::builtins::Function;
+use crate::decision::Choice;
 use crate::eval::Evaluator;
 use crate::eval::fixture::Fixture;
 use crate::host::{Host, HostCalls};
@@ -12,7 +13,7 @@ use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: bool) -> Trace {
+pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: bool) -> (Choice, TableTrace) {
     let bump = Bump::new();
     let source = |span| f.quote(span);
     Tracer::new(Evaluator::new(&f.program, message, &bump, HostCalls::new(hosts)), &source, show_private)
@@ -25,9 +26,9 @@ fn one(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> super::TraceNode 
     let cond = build(&mut f);
     let handler = f.handler("h");
     f.route(TableId(0), "r", cond, handler);
-    let trace = trace(&f, &message, &[], false);
-    assert_eq!(trace.choice, f.decide(&message));
-    trace.table.routes[0].when.clone()
+    let (choice, table) = trace(&f, &message, &[], false);
+    assert_eq!(choice, f.decide(&message));
+    table.routes[0].when.clone()
 }
 
 #[test]
@@ -174,8 +175,8 @@ fn a_let_is_taken_apart_under_each_route_although_it_is_known() {
         let (cond, handler) = (f.use_let(outer), f.handler("h"));
         f.route(TableId(0), name, cond, handler);
     }
-    let trace = trace(&f, &json!({ "a": false }), &[], false);
-    let [first, second] = trace.table.routes.as_slice() else { panic!("two routes are tried") };
+    let (_, table) = trace(&f, &json!({ "a": false }), &[], false);
+    let [first, second] = table.routes.as_slice() else { panic!("two routes are tried") };
     assert_eq!(first.when, second.when);
     let inner = &second.when.children[0];
     assert_eq!((inner.name.as_deref(), inner.children[0].kind), (Some("inner"), super::NodeKind::Test));
@@ -369,9 +370,9 @@ fn a_trace_always_comes_to_the_evaluators_choice() {
             let message =
                 json!({ "a": dice.json(), "b": dice.json(), "c": { "d": dice.json(), "e": dice.json() } });
             let choice = f.decide(&message);
-            let told = trace(&f, &message, &[], false);
-            assert_eq!(told.choice, choice, "seed {seed} on {message}");
-            assert_eq!(told.table.chose, choice.chosen.is_some());
+            let (told, table) = trace(&f, &message, &[], false);
+            assert_eq!(told, choice, "seed {seed} on {message}");
+            assert_eq!(table.chose, choice.chosen.is_some());
             chosen += usize::from(choice.chosen.is_some());
             jumped += usize::from(!choice.path.is_empty());
         }

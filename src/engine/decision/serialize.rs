@@ -1,9 +1,10 @@
 //! The decision as JSON.
 
 use super::{Decision, NextNodes};
+use crate::host::HostFailure;
 use crate::sema::hir::{Outcome, TableKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,9 +46,10 @@ impl Serialize for Decision {
         if !extras.breaches.is_empty() {
             map.serialize_entry("breaches", &extras.breaches)?;
         }
-        if !extras.failures.is_empty() {
-            let failure = |failure: &crate::host::HostFailure| serde_json::json!({"function": &*failure.function, "message": failure.message});
-            let failures: Vec<Json> = extras.failures.iter().map(failure).collect();
+        if !self.failures().is_empty() {
+            let failure =
+                |failure: &HostFailure| json!({"function": &*failure.function, "message": failure.message});
+            let failures: Vec<Json> = self.failures().iter().map(failure).collect();
             map.serialize_entry("failures", &failures)?;
         }
         map.end()

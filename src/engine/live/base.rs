@@ -1,33 +1,54 @@
-//! Compiling the base of rules that are edited.
+//! The base of rules that are edited: compiled rules with what is needed to edit them.
 
 use super::declarations::Declarations;
-use super::snapshot::Base;
+use super::segment::Segment;
 use super::texts::Places;
 use crate::diag::Code;
-use crate::engine::{CompileError, Compiler};
+use crate::engine::{CompileError, Compiler, Rules};
 use crate::loader::{self, Loaded, Loader};
 use crate::sema::check::{Allows, Known, check_counting};
+use crate::sema::hir::{RuleId, TableId, TableKind};
 use crate::syntax::ast::StatementKind;
 use crate::text;
 use crate::threads::Threads;
+use hashbrown::HashMap;
+use std::sync::Arc;
 
-/// Compiled rules with what is needed to edit them.
-pub(super) struct Compiled {
-    pub base: Base,
+pub(super) struct Base {
+    pub rules: Rules,
+    pub segment: Arc<Segment>,
+    /// The routes of each table by name, disabled ones included.
+    pub names: Vec<HashMap<Arc<str>, RuleId>>,
+    pub places: Places,
     pub declarations: Declarations,
-    /// The fields of the message.
-    pub known: Known,
 }
 
-/// Compiles rules that are to be edited. Their tests are checked the `first` time only: they are about
-/// the rules as they were written.
+impl Base {
+    fn new(rules: Rules, places: Places, declarations: Declarations) -> Base {
+        let program = rules.program();
+        let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];
+        for (at, rule) in program.rules.iter().enumerate() {
+            if program.tables[rule.table.index()].kind == TableKind::Routes {
+                names[rule.table.index()].insert(rule.name.clone(), RuleId(at as u32));
+            }
+        }
+        Base { segment: Arc::new(Segment::base(rules.clone())), rules, names, places, declarations }
+    }
+
+    pub fn named(&self, table: TableId, name: &str) -> Option<RuleId> {
+        self.names.get(table.index())?.get(name).copied()
+    }
+}
+
+/// Compiles rules that are to be edited, and tells the fields of the message. Their tests are checked the
+/// `first` time only: they are about the rules as they were written.
 pub(super) fn compile(
     compiler: &Compiler,
     loader: &dyn Loader,
     path: &str,
     first: bool,
     threads: Threads,
-) -> Result<Compiled, CompileError> {
+) -> Result<(Base, Known), CompileError> {
     let mut loaded = loader::load(threads, loader, path);
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
     if !first {
@@ -38,11 +59,11 @@ pub(super) fn compile(
     text::keeping_parsed(|| compile_loaded(compiler, loaded))
 }
 
-fn compile_loaded(compiler: &Compiler, mut loaded: Loaded) -> Result<Compiled, CompileError> {
+fn compile_loaded(compiler: &Compiler, mut loaded: Loaded) -> Result<(Base, Known), CompileError> {
     let (program, found, known) = check_counting(&loaded);
     let allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
     let rules = compiler.finish(loaded, program, found, &allows)?;
-    Ok(Compiled { base: Base::new(rules, places), declarations, known })
+    Ok((Base::new(rules, places, declarations), known))
 }

@@ -31,7 +31,7 @@ fn with_machines<T>(
             let set = rules.set();
             let mut machine = Vm::json(&set.bytecode, &set.hosts, message, scratch);
             set.lend_index(&mut machine, rules.how.indexing);
-            machine.leave_out(segment.tombstones(), snapshot.version);
+            machine.leave_out(&segment.tombstones, snapshot.version);
             machine
         });
         work(&mut machines.collect(), thread)
@@ -45,7 +45,6 @@ fn is_live(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
-/// Decides by a table.
 pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
     if !is_live(snapshot, entry) {
@@ -64,8 +63,7 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
         let by = &snapshot.segments[number].rules;
         let outcome = chosen.and_then(|chosen| chosen.outcome(by.program()));
         let computed = outcome.and_then(|outcome| machines[number].outcome(outcome));
-        let mut calls = None;
-        machines.iter().for_each(|machine| add(&mut calls, Calls::of(machine.hosts())));
+        let calls = machines.iter().filter_map(|machine| Calls::of(machine.hosts())).reduce(Calls::and);
         let extras = Extras::of(computed, calls, rules.set().breaches(Input::Tree(message)));
         let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));
@@ -73,7 +71,6 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
     })
 }
 
-/// Decides by a table for a message as JSON text.
 pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {
     if !is_live(snapshot, entry) {
         return snapshot.base.rules.table(entry).decide_line(text);
@@ -110,26 +107,8 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
     all.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Joins what host functions did.
-fn add(calls: &mut Option<Calls>, more: Option<Calls>) {
-    match (calls, more) {
-        (Some(calls), Some(more)) => {
-            for failure in more.failures {
-                if !calls.failures.contains(&failure) {
-                    calls.failures.push(failure);
-                }
-            }
-            calls.elapsed += more.elapsed;
-        }
-        (calls @ None, more) => *calls = more,
-        (Some(_), None) => {}
-    }
-}
-
-/// A route that holds.
 #[derive(Clone, Copy)]
 struct Hit {
-    /// The number of its segment.
     segment: usize,
     /// The route, by its number there.
     rule: RuleId,
@@ -138,7 +117,6 @@ struct Hit {
     goto: Option<TableId>,
 }
 
-/// A decision in the making.
 struct Search<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut Machines<'s>,

@@ -2,27 +2,24 @@
 //! is checked together with the declarations that it mentions, directly or by others. Routes that were compiled alone
 //! are compiled together in the same way.
 
-use super::route::{Draft, Route};
+use super::route::{Draft, Route, refusal};
 use crate::diag::{Code, Diagnostic};
-use crate::engine::compile::{Parts, fails, lower};
+use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::host::Host;
-use crate::index::{self, Index};
 use crate::loader::{Loaded, Unit};
 use crate::sema::check::{Known, RouteUses, check_route};
-use crate::sema::hir::{Outcome, Program, TableId};
+use crate::sema::hir::{Extern, Outcome, Program, TableId};
 use crate::sema::resolve::names_in;
-use crate::source::SourceMap;
 use crate::span::FileId;
 use crate::syntax::ast::{self, Expr, Statement, StatementKind, Target};
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A rule set's declarations.
 pub(super) struct Declarations {
     /// The files, without statements.
     units: Vec<Unit>,
-    statements: Vec<Kept>,
+    statements: Vec<Declaration>,
     /// The statements that declare a name, of whatever kind.
     by_name: HashMap<String, Vec<u32>>,
     /// Those that concern every route: types, settings, and one handler, since with one all have to be
@@ -30,33 +27,25 @@ pub(super) struct Declarations {
     always: Vec<u32>,
 }
 
-/// A declaration.
-struct Kept {
+struct Declaration {
     unit: usize,
-    /// Taken out while a route is checked with it.
-    statement: Option<Statement>,
+    statement: Statement,
     /// The declarations it mentions.
     needs: Box<[u32]>,
 }
 
 impl Declarations {
-    /// The declarations of files.
-    pub fn new(units: Vec<Unit>) -> Declarations {
-        let mut this = Declarations {
-            units: Vec::new(),
-            statements: Vec::new(),
-            by_name: HashMap::new(),
-            always: Vec::new(),
-        };
-        for (at, mut unit) in units.into_iter().enumerate() {
-            for statement in std::mem::take(&mut unit.statements) {
-                this.keep(at, statement);
-            }
-            this.units.push(unit);
+    pub fn new(mut units: Vec<Unit>) -> Declarations {
+        let statements =
+            units.iter_mut().map(|unit| std::mem::take(&mut unit.statements)).collect::<Vec<_>>();
+        let (by_name, always) = (HashMap::new(), Vec::new());
+        let mut this = Declarations { units, statements: Vec::new(), by_name, always };
+        for (unit, statements) in statements.into_iter().enumerate() {
+            statements.into_iter().for_each(|statement| this.keep(unit, statement));
         }
         for at in 0..this.statements.len() {
             let mut names = Vec::new();
-            this.statements[at].statement.iter().for_each(|statement| mentions(statement, &mut names));
+            mentions(&this.statements[at].statement, &mut names);
             this.statements[at].needs = this.declaring(&names).collect();
         }
         this
@@ -64,11 +53,8 @@ impl Declarations {
 
     fn keep(&mut self, unit: usize, mut statement: Statement) {
         let at = self.statements.len() as u32;
-        let is_handler = |kept: &Kept| {
-            matches!(kept.statement, Some(Statement { kind: StatementKind::Handler { .. }, .. }))
-        };
-        if matches!(statement.kind, StatementKind::Handler { .. }) && !self.statements.iter().any(is_handler)
-        {
+        let is_handler = |statement: &Statement| matches!(statement.kind, StatementKind::Handler { .. });
+        if is_handler(&statement) && !self.statements.iter().any(|kept| is_handler(&kept.statement)) {
             self.always.push(at);
         }
         let name = match &mut statement.kind {
@@ -85,14 +71,14 @@ impl Declarations {
                 self.always.push(at);
                 None
             }
-            // What `request` gives depends on all of these together; see `Mentions::of`.
+            // What `request` gives depends on all of these together.
             StatementKind::Intent(_) | StatementKind::Entity(_) | StatementKind::Lexicon(_) => None,
             _ => return,
         };
         if let Some(name) = name {
             self.by_name.entry(name).or_default().push(at);
         }
-        self.statements.push(Kept { unit, statement: Some(statement), needs: Box::default() });
+        self.statements.push(Declaration { unit, statement, needs: Box::default() });
     }
 
     fn declaring(&self, names: &[&str]) -> impl Iterator<Item = u32> {
@@ -117,92 +103,84 @@ impl Declarations {
         found
     }
 
-    /// The declaration of a table, when the route is to stand in one, and the file it stands in.
-    fn place(&self, table: Option<&str>) -> (Option<u32>, usize) {
-        let named = table.and_then(|name| self.by_name.get(name));
-        let is_table = |at: &&u32| {
-            let kept = &self.statements[**at as usize].statement;
-            matches!(kept, Some(Statement { kind: StatementKind::Table { .. }, .. }))
-        };
-        match named.and_then(|all| all.iter().find(is_table)) {
-            Some(at) => (Some(*at), self.statements[*at as usize].unit),
-            None => (None, self.units.len().saturating_sub(1)),
-        }
+    /// The declaration of a table, when the route is to stand in one.
+    fn head(&self, table: Option<&str>) -> Option<u32> {
+        let is_table =
+            |at: &u32| matches!(self.statements[*at as usize].statement.kind, StatementKind::Table { .. });
+        self.by_name.get(table?)?.iter().copied().find(is_table)
     }
 
     /// The file that a table stands in, or the routes outside any.
     pub fn home(&self, table: Option<&str>) -> usize {
-        self.place(table).1
+        match self.head(table) {
+            Some(at) => self.statements[at as usize].unit,
+            None => self.units.len().saturating_sub(1),
+        }
     }
 
-    /// Checks routes that stand in one file with declarations, which are put back afterwards.
-    fn check(&mut self, drafts: &Drafts<'_>, needed: &[u32], known: Known) -> Checked {
+    /// Checks routes that stand in one file with declarations.
+    fn check(&self, drafts: &Drafts<'_>, needed: &[u32], known: Known) -> Checked {
         let Some((table, Draft { file, .. })) = drafts.first() else { return Checked::default() };
-        let home = self.home(*table);
-        let own = self.statements_of(drafts, needed, home, *file);
-        let is_head = |at: &&u32| drafts.iter().any(|(table, _)| self.place(*table).0 == Some(**at));
-        let needed: Vec<u32> = needed.iter().filter(|at| !is_head(at)).copied().collect();
-        let mut loaded = Loaded { units: std::mem::take(&mut self.units), ..Loaded::default() };
-        for at in &needed {
-            let kept = &mut self.statements[*at as usize];
-            if let (Some(statement), Some(unit)) = (kept.statement.take(), loaded.units.get_mut(kept.unit)) {
-                unit.statements.push(statement);
+        let (home, file) = (self.home(*table), *file);
+        let unit = |file, imports| {
+            let (statements, broken, lists) = Default::default();
+            Unit { file, imports, statements, broken, lists }
+        };
+        let units = self.units.iter().map(|known| unit(known.file, known.imports.clone())).collect();
+        let mut loaded = Loaded { units, ..Loaded::default() };
+        let (heads, statements) = self.statements_of(drafts, needed, home, file);
+        for Declaration { unit, statement, .. } in
+            needed.iter().filter(|at| !heads.contains(at)).map(|at| &self.statements[*at as usize])
+        {
+            let into = &mut loaded.units[*unit];
+            into.statements.push(statement.clone());
+            if let StatementKind::List { name, .. } = &statement.kind
+                && let Some(elements) = self.units[*unit].lists.get(&name.node)
+            {
+                into.lists.insert(name.node.clone(), elements.clone());
             }
         }
-        let imports = loaded.units.get(home).map(|unit| unit.file).into_iter().collect();
-        let (broken, lists) = (Vec::new(), std::collections::HashMap::new());
-        loaded.units.push(Unit { file: *file, imports, statements: own, broken, lists });
-
+        let imports = self.units.get(home).map(|unit| unit.file).into_iter().collect();
+        loaded.units.push(Unit { statements, ..unit(file, imports) });
         let (program, diagnostics, uses) = check_route(&loaded, known);
-
-        loaded.units.pop();
-        let mut taken: Vec<_> =
-            loaded.units.iter_mut().map(|unit| std::mem::take(&mut unit.statements).into_iter()).collect();
-        for at in &needed {
-            let kept = &mut self.statements[*at as usize];
-            kept.statement = taken.get_mut(kept.unit).and_then(Iterator::next);
-        }
-        self.units = loaded.units;
         Checked { program, diagnostics, uses }
     }
 
-    /// The statements of a file in which routes stand as they would in that of their tables.
+    /// The statements of a file in which routes stand as they would in that of their tables, and the
+    /// declarations of these tables.
     fn statements_of(
         &self,
         drafts: &Drafts<'_>,
         needed: &[u32],
         home: usize,
         file: FileId,
-    ) -> Vec<Statement> {
+    ) -> (Vec<u32>, Vec<Statement>) {
         let settings = needed.iter().find_map(|at| self.settings_for(*at, home, file));
-        let mut own: Vec<Statement> = settings.into_iter().collect();
-        let mut tables: Vec<(u32, usize)> = Vec::new();
+        let (mut heads, mut tables, mut outside) = (Vec::new(), Vec::<Statement>::new(), Vec::new());
         for (table, draft) in drafts {
-            let head = self.place(*table).0;
-            let known = tables.iter().find(|(known, _)| Some(*known) == head).map(|(_, at)| *at);
-            let kept = head.and_then(|at| self.statements[at as usize].statement.as_ref());
-            let inside = match (known, head.zip(kept)) {
-                (Some(at), _) => own.get_mut(at),
-                (None, Some((head, kept))) => {
-                    tables.push((head, own.len()));
-                    own.push(kept.clone());
-                    own.last_mut()
-                }
-                (None, None) => None,
+            let Some(head) = self.head(*table) else {
+                outside.push(draft.statement.clone());
+                continue;
             };
-            match inside.map(|table| &mut table.kind) {
-                Some(StatementKind::Table { statements, .. }) => statements.push(draft.statement.clone()),
-                _ => own.push(draft.statement.clone()),
+            let at = heads.iter().position(|known| *known == head).unwrap_or_else(|| {
+                heads.push(head);
+                tables.push(self.statements[head as usize].statement.clone());
+                tables.len() - 1
+            });
+            if let StatementKind::Table { statements, .. } = &mut tables[at].kind {
+                statements.push(draft.statement.clone());
             }
         }
-        own
+        (heads, settings.into_iter().chain(outside).chain(tables).collect())
     }
 
     /// The settings of the file that a route is to stand in, for the file that its text is.
     fn settings_for(&self, at: u32, home: usize, file: FileId) -> Option<Statement> {
-        let kept = self.statements.get(at as usize).filter(|kept| kept.unit == home)?;
-        let statement = kept.statement.as_ref()?;
+        let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
+        if *unit != home {
+            return None;
+        }
         // Those of the analysis hold for all files.
         let own = |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize");
         let mut settings = Statement {
@@ -216,12 +194,12 @@ impl Declarations {
     }
 
     /// The uses a route of the base makes of the fields of the message.
-    pub fn uses(&mut self, base: &Rules, table: TableId, draft: &Draft, known: Known) -> RouteUses {
+    pub fn uses(&self, base: &Rules, table: TableId, draft: &Draft, known: Known) -> RouteUses {
         self.check_in(&[(name_in(base, table), draft)], known).uses
     }
 
     /// Checks routes that are to stand in tables of one file, or outside any.
-    fn check_in(&mut self, drafts: &Drafts<'_>, known: Known) -> Checked {
+    fn check_in(&self, drafts: &Drafts<'_>, known: Known) -> Checked {
         let needed = self.needed(drafts.iter().filter_map(|(_, draft)| draft.route()));
         let checked = self.check(drafts, &needed, known.clone());
         if !fails(&checked.diagnostics) {
@@ -233,7 +211,7 @@ impl Declarations {
     }
 
     /// Checks routes that came later, to be compiled together.
-    pub fn check_all(&mut self, base: &Rules, routes: &[(Arc<Route>, u64)], known: Known) -> Checked {
+    pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, u64)], known: Known) -> Checked {
         let drafts = routes.iter().map(|(route, _)| (name_in(base, route.table), &route.draft));
         let drafts: Vec<_> = drafts.collect();
         self.check_in(&drafts, known)
@@ -245,7 +223,7 @@ impl Declarations {
     /// # Errors
     /// The errors of the route.
     pub fn compile(
-        &mut self,
+        &self,
         compiler: &Compiler,
         base: &Rules,
         table: TableId,
@@ -254,24 +232,20 @@ impl Declarations {
     ) -> Result<(Route, Rules), CompileError> {
         let mut checked = self.check_in(&[(name_in(base, table), &draft)], known);
         let uses = std::mem::take(&mut checked.uses);
-        let refused = |diagnostics| Err(refusal(base, &draft.text, diagnostics));
+        let refused = |diagnostics| Err(refusal(base.sources(), &draft.text, diagnostics));
         let rules = match checked.finish(compiler, base) {
             Ok(rules) if rules.program().rules.len() == 1 => rules,
             Ok(_) => return refused(Vec::new()),
             Err(diagnostics) => return refused(diagnostics),
         };
         let program = rules.program();
-        let goto = match &program.rules[0].outcome {
-            Outcome::Goto(inner) => {
-                let to = base.program().table_named(&program.tables[inner.index()].name);
-                match (to, draft.route().map(|route| &route.target)) {
-                    (Some(to), Some(Target::Goto { span, .. })) => Some((to, *span)),
-                    _ => {
-                        let message = "the jump leads nowhere";
-                        let nowhere = Diagnostic::without_place(Code::UnknownTable, message);
-                        return refused(vec![nowhere]);
-                    }
-                }
+        let goto = match (&program.rules[0].outcome, draft.route().map(|route| &route.target)) {
+            (Outcome::Goto(inner), Some(Target::Goto { span, .. })) => {
+                let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
+                    let message = "the jump leads nowhere";
+                    return refused(vec![Diagnostic::without_place(Code::UnknownTable, message)]);
+                };
+                Some((to, *span))
             }
             _ => None,
         };
@@ -286,13 +260,6 @@ type Drafts<'d> = [(Option<&'d str>, &'d Draft)];
 /// The name of a table; the routes outside any stand in none.
 pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
-}
-
-/// The refusal of a route for its errors.
-pub(super) fn refusal(base: &Rules, text: &str, mut diagnostics: Vec<Diagnostic>) -> CompileError {
-    diagnostics.retain(Diagnostic::is_error);
-    let sources = sources(base.sources(), &diagnostics, text);
-    CompileError::new(diagnostics, sources)
 }
 
 /// The result of checking routes.
@@ -310,26 +277,9 @@ impl Checked {
     /// Its errors.
     pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let Checked { program, mut diagnostics, .. } = self;
-        let mut compiled = None;
-        if !fails(&diagnostics) {
-            let hosts = hosts(compiler, base, &program, &mut diagnostics);
-            compiled = lower(&program, &mut diagnostics).map(|(normal, code)| (normal, code, hosts));
-        }
-        match compiled.filter(|_| !fails(&diagnostics)) {
-            Some((normal, bytecode, hosts)) => {
-                let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
-                Ok(compiler.assemble(Parts {
-                    program,
-                    sources: SourceMap::new(),
-                    warnings: Vec::new(),
-                    bytecode,
-                    hosts,
-                    index,
-                    machine_code: false,
-                }))
-            }
-            None => Err(diagnostics),
-        }
+        let link = |program: &Program, found: &mut Vec<Diagnostic>| hosts(compiler, base, program, found);
+        let set = lower(program, false, &mut diagnostics, link);
+        set.map(|set| compiler.rules(set)).ok_or(diagnostics)
     }
 }
 
@@ -340,32 +290,13 @@ fn hosts(
     program: &Program,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Host> {
-    let known = |wanted: &crate::sema::hir::Extern| {
-        let declared = base.program().externs.iter();
-        let at = declared
-            .clone()
-            .position(|other| other.name == wanted.name && other.feature == wanted.feature)?;
-        base.hosts().get(at).cloned()
+    let known = |wanted: &Extern| {
+        let is_wanted = |other: &Extern| other.name == wanted.name && other.feature == wanted.feature;
+        base.hosts().get(base.program().externs.iter().position(is_wanted)?).cloned()
     };
     let found: Option<Vec<Host>> = program.externs.iter().map(known).collect();
     // An analysis that no rule has asked for so far is made now.
     found.unwrap_or_else(|| compiler.link(program, diagnostics))
-}
-
-/// The texts that diagnostics point into, the route's own last; the others are left empty.
-fn sources(base: &SourceMap, diagnostics: &[Diagnostic], text: &str) -> SourceMap {
-    let shown = |file: FileId| {
-        diagnostics.iter().any(|found| {
-            found.labels.iter().any(|label| label.span.file == file)
-                || found.fixes.iter().any(|fix| fix.span.file == file)
-        })
-    };
-    let mut sources = SourceMap::new();
-    for (id, file) in base.iter() {
-        sources.add(file.name.as_str(), if shown(id) { file.text.as_str() } else { "" });
-    }
-    sources.add("<route>", text);
-    sources
 }
 
 /// The names that a route mentions, of whatever kind.

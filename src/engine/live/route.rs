@@ -25,18 +25,24 @@ pub(super) struct Route {
     pub draft: Draft,
 }
 
+/// The table of a route, by its number in the base, and its name.
+pub(super) type RouteKey = (TableId, Arc<str>);
+
+impl Route {
+    pub fn key(&self) -> RouteKey {
+        (self.table, self.name.clone())
+    }
+}
+
 /// A parsed route.
 pub(super) struct Draft {
-    /// The statement.
     pub statement: Statement,
-    /// Its text.
     pub text: Arc<str>,
     /// The file that the statement's places are in.
     pub file: FileId,
 }
 
 impl Draft {
-    /// The statement as a route.
     pub fn route(&self) -> Option<&ast::Route> {
         match &self.statement.kind {
             StatementKind::Route(route) => Some(route),
@@ -44,7 +50,6 @@ impl Draft {
         }
     }
 
-    /// The name of the route.
     pub fn name(&self) -> &str {
         self.route().map_or("", |route| &route.name.node)
     }
@@ -56,13 +61,7 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
     let file = FileId(sources.iter().count() as u32);
     let mut parsed = parse(Threads::One, file, text);
     if fails(&parsed.diagnostics) {
-        parsed.diagnostics.retain(Diagnostic::is_error);
-        let mut shown = SourceMap::new();
-        for (_, file) in sources.iter() {
-            shown.add(file.name.as_str(), "");
-        }
-        shown.add("<route>", text);
-        return Err(CompileError::new(parsed.diagnostics, shown).into());
+        return Err(refusal(sources, text, parsed.diagnostics).into());
     }
     let wrong = |what: &str| Err(EditError::NotOneRoute(what.to_owned()));
     match parsed.statements.pop() {
@@ -73,4 +72,21 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
         Some(_) => wrong("another statement"),
         None => wrong("none"),
     }
+}
+
+/// The refusal of a route for its errors, with the texts that they point into, the route's own last.
+pub(super) fn refusal(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
+    errors.retain(Diagnostic::is_error);
+    let shown = |file: FileId| {
+        errors.iter().any(|found| {
+            found.labels.iter().any(|label| label.span.file == file)
+                || found.fixes.iter().any(|fix| fix.span.file == file)
+        })
+    };
+    let mut sources = SourceMap::new();
+    for (id, file) in base.iter() {
+        sources.add(file.name.as_str(), if shown(id) { file.text.as_str() } else { "" });
+    }
+    sources.add("<route>", text);
+    CompileError::new(errors, sources)
 }

@@ -5,7 +5,7 @@
 use super::route::Route;
 use crate::engine::Rules;
 use crate::index::tombstones::Tombstones;
-use crate::sema::hir::{RuleId, Table, TableId};
+use crate::sema::hir::{Outcome, RuleId, Table, TableId};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ pub(super) const INSERTED: Place = 1 << 32;
 pub(super) type Key = (Reverse<i64>, Place);
 
 /// Rules compiled together.
+#[derive(Clone)]
 pub(super) struct Segment {
     pub rules: Rules,
     /// The number in the base of each of its tables.
@@ -27,13 +28,13 @@ pub(super) struct Segment {
     orders: Arc<[Vec<RuleId>]>,
     /// The place of each route; in the base that is its number.
     places: Option<Box<[Place]>>,
-    tombstones: Arc<Tombstones>,
+    /// The routes that were removed.
+    pub tombstones: Arc<Tombstones>,
     /// Its routes as they were written, in a segment that came later.
     pub routes: Arc<[Arc<Route>]>,
 }
 
 impl Segment {
-    /// The base's.
     pub fn base(rules: Rules) -> Segment {
         let tables = (0..rules.program().tables.len()).map(|table| TableId(table as u32)).collect();
         Segment::new(rules, tables, None, Arc::new([]))
@@ -62,19 +63,7 @@ impl Segment {
 
     /// The same with its routes at other places, in the same order.
     pub fn moved(&self, places: Box<[Place]>) -> Segment {
-        Segment {
-            rules: self.rules.clone(),
-            tables: Arc::clone(&self.tables),
-            orders: Arc::clone(&self.orders),
-            places: Some(places),
-            tombstones: Arc::clone(&self.tombstones),
-            routes: Arc::clone(&self.routes),
-        }
-    }
-
-    /// The routes that were removed.
-    pub fn tombstones(&self) -> &Tombstones {
-        &self.tombstones
+        Segment { places: Some(places), ..self.clone() }
     }
 
     /// Its own number of a table of the base.
@@ -103,12 +92,20 @@ impl Segment {
         (Reverse(self.rules.program().rules[rule.index()].priority), self.place(rule))
     }
 
+    /// The table that a route jumps to, by its number in the base.
+    pub fn jump(&self, rule: RuleId) -> Option<TableId> {
+        match self.rules.program().rules[rule.index()].outcome {
+            Outcome::Goto(to) => Some(self.global(to)),
+            _ => None,
+        }
+    }
+
     /// The number of routes of one of its tables before a key.
     pub fn before(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) < key) as u32
     }
 
-    /// The number of routes before a key or at it.
+    /// The same with the one at the key.
     pub fn up_to(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) <= key) as u32
     }

@@ -6,15 +6,15 @@ use crate::loader::{LoadError, Loader, MemoryLoader, Unit};
 use crate::sema::hir::{RuleId, TableId};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span};
-use crate::syntax::ast::StatementKind;
+use crate::syntax::ast::{Statement, StatementKind};
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The files besides those with rules: lists of words. They stay as they were when the rules were loaded.
 #[derive(Clone, Default)]
 pub(super) struct Files {
-    /// The main file's path.
     pub main: String,
     others: Arc<HashMap<String, Vec<u8>>>,
 }
@@ -61,24 +61,18 @@ impl Places {
     pub fn of(units: &[Unit]) -> Places {
         let mut places =
             Places { leads: Vec::new(), ends: vec![None], main: units.last().map(|unit| unit.file) };
-        if let Some(main) = units.last() {
-            let mut lead = 0;
-            for statement in &main.statements {
+        let mut keep_leads = |statements: &[Statement], mut lead: u32| {
+            for statement in statements {
                 if matches!(statement.kind, StatementKind::Route(_)) {
                     places.leads.push(lead);
                 }
                 lead = statement.span.end;
             }
-        }
+        };
+        units.last().into_iter().for_each(|main| keep_leads(&main.statements, 0));
         for statement in units.iter().flat_map(|unit| &unit.statements) {
             let StatementKind::Table { statements, .. } = &statement.kind else { continue };
-            let mut lead = statement.span.start;
-            for inner in statements {
-                if matches!(inner.kind, StatementKind::Route(_)) {
-                    places.leads.push(lead);
-                }
-                lead = inner.span.end;
-            }
+            keep_leads(statements, statement.span.start);
             let end = statement.span.end;
             places.ends.push(Some(Span { start: end.saturating_sub(1), ..statement.span }));
         }
@@ -117,20 +111,16 @@ impl Changes {
             file.extend(
                 comments_before(source, *lead as usize, statement.start).map(|range| (range, String::new())),
             );
-            let text =
-                text.map(|text| if rule.table == TableId(0) { text.to_owned() } else { indented(text) });
-            let text = text.map_or_else(String::new, |text| in_place(source, &statement, &text));
-            file.push((statement, text));
+            let text = text.map(|text| in_place(source, &statement, &as_in(rule.table, text)));
+            file.push((statement, text.unwrap_or_default()));
         }
-        let main = places.main;
         for (table, text) in &self.appended {
             let place = match places.ends.get(table.index()).copied().flatten() {
                 Some(brace) => Some((brace.file, brace.start as usize)),
-                None => main.map(|file| (file, sources.file(file).text.len())),
+                None => places.main.map(|file| (file, sources.file(file).text.len())),
             };
             if let Some((file, at)) = place {
-                let text = if *table == TableId(0) { text.trim().to_owned() } else { indented(text) };
-                edits.entry(file).or_default().push((at..at, format!("\n{text}\n")));
+                edits.entry(file).or_default().push((at..at, format!("\n{}\n", as_in(*table, text))));
             }
         }
         let edited = |(id, file): (FileId, &crate::source::SourceFile)| {
@@ -185,6 +175,11 @@ fn in_place(source: &str, old: &std::ops::Range<usize>, text: &str) -> String {
         placed.push('\n');
     }
     placed
+}
+
+/// A statement's text as it can stand in a table, or outside any.
+fn as_in(table: TableId, text: &str) -> Cow<'_, str> {
+    if table == TableId(0) { text.trim().into() } else { indented(text).into() }
 }
 
 /// A statement's text as it can stand in a table: a statement at the margin would end it.
