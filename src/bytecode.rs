@@ -13,6 +13,8 @@
 //! A [`Bytecode`] is immutable and shared between threads. The [`Chunk`] is all of it that needs to
 //! be stored; the [`Pools`] follow from the chunk.
 
+#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+
 pub mod chunk;
 pub mod disasm;
 pub mod instr;

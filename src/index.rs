@@ -25,6 +25,8 @@
 //! with *guards* that rule most of them out by their other values before a condition is run. The other
 //! routes are the table's *residual*, a bitmap in which bits rule most of them out.
 
+#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+
 pub mod atom;
 pub mod attribute;
 pub mod bitmap;

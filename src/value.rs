@@ -269,10 +269,10 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Empties a vector for values of another lifetime and keeps its room: collecting an emptied
-/// vector's iterator works in place. (A test holds the standard library to it.)
+/// Empties a vector for values of the same type but another lifetime and keeps its room: collecting an
+/// emptied vector's iterator works in place. (A test holds the standard library to it.)
 #[inline]
-pub(crate) fn recycle<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
+pub(crate) fn recycle<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();
     values.into_iter().map_while(|_| None).collect()
 }

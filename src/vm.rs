@@ -8,6 +8,8 @@
 //! The machine is total: on bytecode that [`verify`](fn@crate::bytecode::verify) would refuse it
 //! gives wrong answers or runs long, but neither panics nor touches memory it should not.
 
+#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+
 mod bound;
 #[cfg(feature = "jit")]
 pub(crate) mod compiled;
@@ -98,7 +100,7 @@ impl<'a> Vm<'a, Record<'a>> {
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Vm<'a, Record<'a>> {
-        Vm::over(code, hosts, Record::new(record), scratch)
+        Vm::over(code, hosts, record, scratch)
     }
 }
 

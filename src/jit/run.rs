@@ -22,7 +22,7 @@ impl JitCode {
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Machine<'a, Record<'a>> {
-        let begun = Begun::over(self.bytecode(), hosts, Record::new(record), scratch);
+        let begun = Begun::over(self.bytecode(), hosts, record, scratch);
         if record.len() >= self.bytecode().chunk().slots.len() {
             Machine::over_values(self, begun, record)
         } else {

@@ -1,7 +1,7 @@
 //! The part of the machine that compiled code needs: the answers that both keep, a place for each slot, and the
 //! machine itself when something is asked that only it can answer.
 
-use super::scratch::{Parts, Scratch, recycle_cells};
+use super::scratch::{Parts, Scratch};
 use super::{JsonMessage, Message, Rooted, Vm};
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::Pred;
@@ -117,16 +117,4 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
     pub fn hosts(&self) -> Option<&HostCalls<'a>> {
         self.made.as_ref().map(Vm::hosts)
     }
-}
-
-/// Lends a place for each of so many slots, all empty.
-pub(crate) fn lend<'a>(home: &mut Cells<'static>, slots: usize) -> Cells<'a> {
-    let mut cells = recycle_cells(std::mem::take(home));
-    cells.resize_with(slots, Default::default);
-    cells
-}
-
-/// Takes the places back.
-pub(crate) fn give_back(home: &mut Cells<'static>, cells: Cells<'_>) {
-    *home = recycle_cells(cells);
 }

@@ -151,21 +151,6 @@ pub(super) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
     }
 }
 
-/// [`recycle`] for places of slots.
-#[cfg(feature = "jit")]
-#[inline]
-pub(super) fn recycle_cells<'b>(mut cells: Cells<'_>) -> Cells<'b> {
-    cells.clear();
-    cells.into_iter().map_while(|_| None).collect()
-}
-
-/// The same for objects of the message.
-#[inline]
-pub(super) fn recycle_objects<'b>(mut objects: Vec<Option<&Json>>) -> Vec<Option<&'b Json>> {
-    objects.clear();
-    objects.into_iter().map_while(|_| None).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,7 +166,7 @@ mod tests {
         let json = Json::Null;
         let objects = vec![Some(&json); 100];
         let (at, capacity) = (objects.as_ptr() as usize, objects.capacity());
-        let objects: Vec<Option<&'static Json>> = recycle_objects(objects);
+        let objects: Vec<Option<&'static Json>> = recycle(objects);
         assert_eq!((objects.as_ptr() as usize, objects.capacity()), (at, capacity));
     }
 

@@ -9,7 +9,6 @@ const PRIOR: f32 = 3000.0;
 const ENOUGH: f32 = 4_000_000.0;
 
 /// The counts.
-#[derive(Clone, Debug)]
 pub struct Frequency {
     pairs: Box<[u16]>,
     total: f32,
@@ -26,10 +25,6 @@ impl Frequency {
             fours: vec![0; 0x10000].into(),
             bytes: std::array::from_fn(|byte| usual(byte as u8)),
         }
-    }
-
-    pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.pairs) + size_of_val(&*self.fours)
     }
 
     /// Counts the beginning of a literal.
