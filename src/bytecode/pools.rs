@@ -139,6 +139,14 @@ impl Matcher {
         }
     }
 
+    /// The searcher of a `contains` of one keyword.
+    pub fn one_text(&self) -> Option<&Finder<'static>> {
+        match &self.search {
+            Compiled::Texts(finders) if finders.len() == 1 => finders.first(),
+            _ => None,
+        }
+    }
+
     /// `all` or `any` of the items.
     #[inline]
     fn quantify<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {

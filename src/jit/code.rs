@@ -16,6 +16,7 @@ use crate::value::Value;
 use crate::vm::Message;
 use crate::vm::compiled::{Basis, Cells, LateVm};
 use cranelift_jit::JITModule;
+use memchr::memmem::Finder;
 use std::any::Any;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -190,6 +191,8 @@ pub struct Helpers<'a, M: Message<'a>> {
     pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
     /// Tests a text predicate on a slot's text once it is prepared.
     pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &Matcher, &Value<'a>) -> u64,
+    /// Tests that a slot's text holds a keyword.
+    pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
     /// Tests that a slot's list has a text.
     pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests that a slot's text is one of a set.

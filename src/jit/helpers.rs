@@ -10,6 +10,7 @@ use crate::bytecode::pools::{Matcher, MemberSet};
 use crate::value::{Tri, Value, compare_int_float, recycle};
 use crate::vm::Message;
 use crate::vm::compiled::{Begun, Cells, LateVm, Memo, has_element};
+use memchr::memmem::Finder;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -104,6 +105,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         eval: Self::eval,
         holds: Self::holds,
         prepared: Self::prepared,
+        find: Self::find,
         has: Self::has,
         member: Self::member,
         same: Self::same,
@@ -143,6 +145,10 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
             let text = machine.vm.prepared(&machine.basis, pred, value.as_str()?)?;
             Some(matcher.holds(text).into())
         })
+    }
+
+    extern "C" fn find(&mut self, finder: &Finder<'static>, value: &Value<'a>) -> u64 {
+        value.as_str().is_some_and(|text| finder.find(text.as_bytes()).is_some()).into()
     }
 
     extern "C" fn has(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {

@@ -200,8 +200,12 @@ impl Body<'_, '_, '_> {
             let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
             return self.branch_bool(holds, targets);
         }
-        let (matcher, place) = (self.address(matcher), self.place(slot));
-        let holds = self.call(offset_of!(AnyHelpers, holds), &[matcher, place]);
+        let (helper, searcher) = match matcher.one_text() {
+            Some(finder) => (offset_of!(AnyHelpers, find), self.address(finder)),
+            None => (offset_of!(AnyHelpers, holds), self.address(matcher)),
+        };
+        let place = self.place(slot);
+        let holds = self.call(helper, &[searcher, place]);
         self.branch_bool(holds, targets);
     }
 
