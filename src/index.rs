@@ -58,13 +58,9 @@ pub use plan::{RoutePlan, TablePlan, plan};
 /// The index of a rule set.
 #[derive(Debug)]
 pub struct Index {
-    /// The texts that are scanned.
     pub subjects: Vec<SubjectIndex>,
-    /// The values that are looked up.
     pub attributes: Vec<AttributeIndex>,
-    /// Each table's routes.
     pub tables: Vec<TableIndex>,
-    /// The keys.
     pub keys: Vec<Key>,
     /// For each predicate the literals that tell its answer once its subject has been scanned.
     pub literals: Vec<Option<Literals>>,
@@ -101,11 +97,9 @@ pub struct SubjectIndex {
     pub operand: Operand,
     /// The forms in which it is scanned, where they differ.
     pub forms: Vec<TextForm>,
-    /// The literals.
     pub scanner: Scanner,
     /// The number of its first literal among those of all subjects.
     pub first: u32,
-    /// The keys of each literal.
     pub keys: Lists,
 }
 
@@ -125,7 +119,6 @@ pub struct AttributeIndex {
     pub operand: Operand,
     /// The form in which its texts are prepared.
     pub form: TextForm,
-    /// The equivalence classes of values.
     pub classes: Classes,
     /// The keys of each class.
     pub keys: Lists,
@@ -136,7 +129,6 @@ pub struct AttributeIndex {
 /// Something that a message holds or not, and which routes it may lead to.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The table.
     pub table: u32,
     /// The routes, in [`TableIndex::lists`].
     pub posting: u32,
@@ -173,12 +165,7 @@ impl TableIndex {
 #[derive(Debug)]
 pub enum PostingList {
     /// Some of [`TableIndex::postings`], their ranks ascending.
-    Range {
-        /// The first.
-        start: u32,
-        /// Behind the last.
-        end: u32,
-    },
+    Range { start: u32, end: u32 },
     /// Many, which bits narrow down.
     Bitmap(Box<Bitmap>),
 }
@@ -186,7 +173,6 @@ pub enum PostingList {
 /// A route under a key. One with alternatives stands there for each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
-    /// Its rank in its table.
     pub rank: u32,
     /// The guards that rule it out without its condition being tried.
     pub guards: [Guard; 2],
@@ -197,9 +183,7 @@ pub struct Posting {
 pub struct Guard {
     /// The attribute through which the value is looked at; [`Guard::NONE`] has an attribute that there is not.
     pub attribute: u32,
-    /// The first class.
     pub from: Class,
-    /// Behind the last one.
     pub to: Class,
 }
 

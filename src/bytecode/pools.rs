@@ -20,11 +20,8 @@ type Set<T> = HashSet<T, foldhash::fast::FixedState>;
 /// The run-time side of a [`Chunk`]; each vector runs beside the chunk's of the same name.
 #[derive(Debug)]
 pub struct Pools {
-    /// For [`Chunk::keywords`].
     pub keywords: Vec<Matcher>,
-    /// For [`Chunk::members`].
     pub members: Vec<MemberSet>,
-    /// For [`Chunk::similar`].
     pub similar: Vec<Similarity>,
 }
 

@@ -25,30 +25,13 @@ pub const MAX_JUMPS: u32 = 256;
 pub enum VerifyError {
     /// Something is numbered that is not there.
     #[error("{what} {index} does not exist (at {at})")]
-    OutOfBounds {
-        /// The thing numbered.
-        what: &'static str,
-        /// The number.
-        index: u64,
-        /// The place.
-        at: At,
-    },
+    OutOfBounds { what: &'static str, index: u64, at: At },
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
-    Jump {
-        /// The target.
-        to: Pc,
-        /// The place.
-        at: At,
-    },
+    Jump { to: Pc, at: At },
     /// Something is of the wrong kind, or stands where its kind may not.
     #[error("{what} (at {at})")]
-    Kind {
-        /// The fault.
-        what: &'static str,
-        /// The place.
-        at: At,
-    },
+    Kind { what: &'static str, at: At },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
     #[error("conditions nest more than {MAX_NESTING} deep")]
     TooDeep,
@@ -60,7 +43,6 @@ pub enum VerifyError {
 /// A place in the bytecode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// An instruction.
     Instr(Pc),
     /// An entry of another table of the chunk.
     Entry(&'static str, usize),

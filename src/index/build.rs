@@ -133,19 +133,15 @@ impl<'n> Builder<'n> {
         self.ways(route.cond, &mut ways);
         let best = ways.into_iter().min_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
         let likelihood = best.as_ref().map_or(1.0, |best| self.likelihood(best));
-        if let Some(best) = best {
-            if likelihood <= COMMON {
-                return Access::Keys(best);
-            }
-            let alternatives = self.ranges().alternatives(route.cond);
-            return match alternatives.is_empty() {
-                false => Access::Bits(alternatives),
-                true if likelihood < USELESS => Access::Keys(best),
-                true => Access::Always,
-            };
+        let alternatives = match likelihood <= COMMON {
+            true => Vec::new(),
+            false => self.ranges().alternatives(route.cond),
+        };
+        match best {
+            _ if !alternatives.is_empty() => Access::Bits(alternatives),
+            Some(best) if likelihood < USELESS => Access::Keys(best),
+            _ => Access::Always,
         }
-        let alternatives = self.ranges().alternatives(route.cond);
-        if alternatives.is_empty() { Access::Always } else { Access::Bits(alternatives) }
     }
 
     fn ranges(&self) -> RangeAnalysis<'n> {

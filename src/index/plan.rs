@@ -24,7 +24,6 @@ pub struct TablePlan {
     pub index_cost: f64,
     /// The cost of a decision that tries the routes one by one.
     pub linear_cost: f64,
-    /// The routes in the order they are tried.
     pub routes: Vec<RoutePlan>,
 }
 
@@ -53,15 +52,9 @@ pub enum Found {
         likelihood: f64,
     },
     /// Bits of values, which leave few routes to be tried.
-    Bits {
-        /// The values.
-        values: Vec<String>,
-    },
+    Bits { values: Vec<String> },
     /// Nothing: it is tried for every message.
-    Always {
-        /// Why.
-        because: String,
-    },
+    Always { because: String },
 }
 
 /// More alternatives than these are counted, not listed.

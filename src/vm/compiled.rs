@@ -16,9 +16,7 @@ pub(crate) use super::test::has_element;
 /// A decision begun under a new number.
 pub(crate) struct Begun<'a, M> {
     pub basis: Basis<'a>,
-    /// The source of the slots' values.
     pub message: M,
-    /// The machine's working memory.
     pub memory: &'a mut Memory,
     /// The place that keeps the slots' places between decisions.
     pub home: &'a mut Cells<'static>,

@@ -8,11 +8,8 @@ use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 /// Part of the normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// A value.
     Expr(u32),
-    /// A predicate.
     Pred(u32),
-    /// A condition.
     Cond(u32),
 }
 
