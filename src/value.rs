@@ -277,6 +277,14 @@ pub(crate) fn recycle<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.into_iter().map_while(|_| None).collect()
 }
 
+/// Makes room for so many cells.
+#[inline]
+pub(crate) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
+    if cells.len() < len {
+        cells.resize_with(len, T::default);
+    }
+}
+
 /// Reads RFC 3339 text.
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()

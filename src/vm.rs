@@ -40,7 +40,6 @@ use crate::walk::End;
 use bumpalo::Bump;
 use scratch::{Memory, Parts, grow, recycle};
 use serde_json::Value as Json;
-use std::cell::Cell;
 use std::cmp::Ordering;
 
 pub use bound::BoundVm;
@@ -57,10 +56,7 @@ pub struct Vm<'a, M> {
     message: M,
     bump: &'a Bump,
     hosts: HostCalls<'a>,
-    /// The decision's number, shifted past the answers that memo cells hold beside it.
-    epoch: u32,
-    /// Answers of predicates, then of shared conditions, then of tables that chose nothing.
-    memo: &'a [Cell<u32>],
+    memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     cached: &'a mut [u32],
     similarity: &'a mut crate::text::similarity::Scratch,
@@ -85,9 +81,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
         let chunk = code.chunk();
-        let Parts { epoch, memo, memory, slots, .. } = scratch.begin(chunk);
-        let message = JsonMessage::new(chunk, message, slots, epoch);
-        Vm::new(code, hosts, message, epoch, memo, memory)
+        let Parts { memo, memory, slots, .. } = scratch.begin(chunk);
+        let message = JsonMessage::new(chunk, message, slots, memo.epoch);
+        Vm::new(code, hosts, message, memo, memory)
     }
 }
 
@@ -107,17 +103,17 @@ impl<'a> Vm<'a, Record<'a>> {
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Readies a decision over whatever gives the slots their values.
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
-        let Parts { epoch, memo, memory, .. } = scratch.begin(code.chunk());
-        Vm::new(code, hosts, message, epoch, memo, memory)
+        let Parts { memo, memory, .. } = scratch.begin(code.chunk());
+        Vm::new(code, hosts, message, memo, memory)
     }
 
-    #[inline]
+    // Moving a machine copies it whole: made where it stays.
+    #[inline(always)]
     fn new(
         code: &'a Bytecode,
         hosts: &'a [Host],
         message: M,
-        epoch: u32,
-        memo: &'a [Cell<u32>],
+        memo: Memo<'a>,
         memory: &'a mut Memory,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
@@ -133,7 +129,6 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             message,
             bump,
             hosts: HostCalls::new(hosts),
-            epoch,
             memo,
             texts,
             cached,
@@ -174,18 +169,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         *self.message.slot(slot)
     }
 
-    /// The answers kept during this decision.
-    #[inline]
-    fn memo(&self) -> Memo<'a> {
-        Memo { cells: self.memo, epoch: self.epoch }
-    }
-
     fn memoised(&mut self, pred: usize) -> Tri {
-        if let Some(answer) = self.memo().recall(pred) {
+        if let Some(answer) = self.memo.recall(pred) {
             return answer;
         }
         let answer = self.test(pred);
-        self.memo().keep(pred, answer);
+        self.memo.keep(pred, answer);
         answer
     }
 
@@ -194,12 +183,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return Tri::False;
         };
         let cell = self.chunk.preds.len() + id as usize;
-        if memo && let Some(answer) = self.memo().recall(cell) {
+        if memo && let Some(answer) = self.memo.recall(cell) {
             return answer;
         }
         let answer = Tri::from(self.condition(block));
         if memo {
-            self.memo().keep(cell, answer);
+            self.memo.keep(cell, answer);
         }
         answer
     }

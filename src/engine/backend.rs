@@ -168,7 +168,7 @@ impl Engine for Evaluator<'_> {
 }
 
 impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, entry: TableId) -> Choice {
         self.decide(entry)
     }

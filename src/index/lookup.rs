@@ -11,7 +11,7 @@ use super::{Guard, Index, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::{RuleId, TableId};
 use crate::text::PreparedTexts;
-use crate::value::{Tri, Value};
+use crate::value::{Tri, Value, grow};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -75,12 +75,6 @@ const FIRST: u32 = 10;
 /// See [`Workspace::hotness`].
 const HOT: u8 = 8;
 const HOTTEST: u8 = 12;
-
-fn grow<T: Default>(cells: &mut Vec<T>, count: usize) {
-    if cells.len() < count {
-        cells.resize_with(count, T::default);
-    }
-}
 
 impl Workspace {
     /// Begins to look up in an index for the decision of that number, a multiple of four.

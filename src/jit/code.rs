@@ -179,8 +179,8 @@ pub struct Machine<'a, M: Message<'a>> {
 /// Truth values are numbers as in [`Tri`]; booleans 0 and 1.
 #[repr(C)]
 pub struct Helpers<'a, M: Message<'a>> {
-    /// Reads a slot.
-    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize),
+    /// Reads a slot; the answer means nothing.
+    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Answers a predicate anew, by the VM.
     pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Tests a loop's condition, by the VM.
@@ -222,7 +222,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Goes on with a panic that a helper caught.
     #[inline]
     fn resume(&mut self) {
-        if let Some(panic) = self.panic.take() {
+        if self.panic.is_some()
+            && let Some(panic) = self.panic.take()
+        {
             std::panic::resume_unwind(panic);
         }
     }

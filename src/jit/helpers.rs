@@ -113,13 +113,14 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         rem,
     };
 
-    extern "C" fn load(&mut self, slot: usize) {
+    extern "C" fn load(&mut self, slot: usize) -> u64 {
         let value =
             self.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.slot_value(slot)));
         // The place is filled whatever happened: compiled code looks at it again.
         if let Some(cell) = self.cells.get(slot) {
             cell.set(Some(value));
         }
+        0
     }
 
     extern "C" fn test(&mut self, pred: usize) -> u64 {

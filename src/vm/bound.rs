@@ -18,14 +18,8 @@ pub struct BoundVm<'a> {
 
 /// The numbers of epochs, for a machine that begins more than one.
 pub(crate) struct Epochs<'a> {
-    last: &'a mut u32,
-    slots: &'a mut SlotCells,
-}
-
-impl<'a> Epochs<'a> {
-    pub(super) fn new(last: &'a mut u32, slots: &'a mut SlotCells) -> Epochs<'a> {
-        Epochs { last, slots }
-    }
+    pub(super) last: &'a mut u32,
+    pub(super) slots: &'a mut SlotCells,
 }
 
 impl<'a> BoundVm<'a> {
@@ -36,8 +30,8 @@ impl<'a> BoundVm<'a> {
         slots: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> BoundVm<'a> {
-        let Parts { epoch, last, memo, memory, slots: cells, .. } = scratch.begin(code.chunk());
-        BoundVm { vm: Vm::new(code, hosts, slots, epoch, memo, memory), epochs: Epochs::new(last, cells) }
+        let Parts { last, memo, memory, slots: cells, .. } = scratch.begin(code.chunk());
+        BoundVm { vm: Vm::new(code, hosts, slots, memo, memory), epochs: Epochs { last, slots: cells } }
     }
 
     /// Gives a binding its value.
@@ -69,11 +63,11 @@ impl<'a> Vm<'a, Rooted<'a>> {
             Some(epoch) => epoch,
             None => {
                 epochs.slots.forget();
-                forget(self.memo, self.cached, self.texts, self.workspace.as_deref_mut())
+                forget(self.memo.cells, self.cached, self.texts, self.workspace.as_deref_mut())
             }
         };
-        self.epoch = *epochs.last;
-        self.epoch
+        self.memo.epoch = *epochs.last;
+        self.memo.epoch
     }
 
     /// The values of the bindings.

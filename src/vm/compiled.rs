@@ -46,9 +46,8 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Begun<'a, JsonMessage<'a>> {
-        let Parts { epoch, memo, memory, slots, cells, .. } = scratch.begin(code.chunk());
-        let message = JsonMessage::new(code.chunk(), message, slots, epoch);
-        let memo = Memo { cells: memo, epoch };
+        let Parts { memo, memory, slots, cells, .. } = scratch.begin(code.chunk());
+        let message = JsonMessage::new(code.chunk(), message, slots, memo.epoch);
         Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
@@ -57,8 +56,7 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
     /// Over whatever gives the slots their values.
     #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
-        let Parts { epoch, memo, memory, cells, .. } = scratch.begin(code.chunk());
-        let memo = Memo { cells: memo, epoch };
+        let Parts { memo, memory, cells, .. } = scratch.begin(code.chunk());
         Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
@@ -71,10 +69,9 @@ impl<'a> Begun<'a, Rooted<'a>> {
         message: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> (Begun<'a, Rooted<'a>>, Epochs<'a>) {
-        let Parts { epoch, last, memo, memory, slots, cells } = scratch.begin(code.chunk());
-        let memo = Memo { cells: memo, epoch };
+        let Parts { last, memo, memory, slots, cells } = scratch.begin(code.chunk());
         let begun = Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells };
-        (begun, Epochs::new(last, slots))
+        (begun, Epochs { last, slots })
     }
 }
 
@@ -96,8 +93,8 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
     #[inline(never)]
     fn make(&mut self, basis: &Basis<'a>) {
         let Some((message, memory)) = self.seed.take() else { return };
-        let Basis { code, hosts, memo: Memo { cells, epoch } } = *basis;
-        self.made = Some(Vm::new(code, hosts, message, epoch, cells, memory));
+        let Basis { code, hosts, memo } = *basis;
+        self.made = Some(Vm::new(code, hosts, message, memo, memory));
     }
 
     /// A text as a predicate wants it prepared: the machine's own work, for which it need not be made.

@@ -1,11 +1,12 @@
 //! The working memory that a thread keeps from decision to decision.
 
+use super::memo::Memo;
 use crate::bytecode::Chunk;
 use crate::index::lookup::Workspace;
 use crate::text::PreparedTexts;
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
-pub(super) use crate::value::recycle;
+pub(super) use crate::value::{grow, recycle};
 use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::cell::Cell;
@@ -61,11 +62,10 @@ pub(super) struct Stamp64 {
 
 /// The parts that [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
-    pub epoch: u32,
+    /// Shared with compiled code, which writes answers as well.
+    pub memo: Memo<'a>,
     /// The number of the last epoch, for who begins further ones.
     pub last: &'a mut u32,
-    /// Shared with compiled code, which writes answers as well.
-    pub memo: &'a [Cell<u32>],
     pub memory: &'a mut Memory,
     pub slots: &'a mut SlotCells,
     /// For compiled code: a place for each slot, empty until it is read.
@@ -88,9 +88,8 @@ impl Scratch {
         };
         grow(&mut self.memo, chunk.memo_len());
         Parts {
-            epoch: self.epoch,
+            memo: Memo { cells: Cell::from_mut(&mut *self.memo).as_slice_of_cells(), epoch: self.epoch },
             last: &mut self.epoch,
-            memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
             memory: &mut self.memory,
             slots: &mut self.slots,
             #[cfg(feature = "jit")]
@@ -141,13 +140,6 @@ impl SlotCells {
     pub fn forget(&mut self) {
         self.slots.fill(Stamp::default());
         self.nodes.fill(Stamp::default());
-    }
-}
-
-#[inline]
-pub(super) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
-    if cells.len() < len {
-        cells.resize_with(len, T::default);
     }
 }
 

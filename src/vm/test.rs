@@ -91,7 +91,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Calls with a text prepared for a predicate.
     #[inline]
     fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
-        then(self.texts.get(pred.text, self.epoch, pred.mode.text, text))
+        then(self.texts.get(pred.text, self.memo.epoch, pred.mode.text, text))
     }
 
     /// The operator's own function, over texts that were prepared without allocating.
@@ -175,6 +175,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 }
 
 /// Tells whether a list has a text among its elements; of anything else that is unknown.
+#[inline]
 pub(crate) fn has_element(list: Value<'_>, wanted: &str) -> Tri {
     if let Value::JsonList(items) = list {
         return items.iter().any(|item| item.as_str() == Some(wanted)).into();

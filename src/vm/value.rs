@@ -38,7 +38,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let cell = (block.cache != NONE).then_some(block.cache as usize);
         let at = self.chunk.levels as usize + cell.unwrap_or_default();
         if let Some(cell) = cell
-            && self.cached.get(cell) == Some(&self.epoch)
+            && self.cached.get(cell) == Some(&self.memo.epoch)
         {
             return self.values.get(at).copied().unwrap_or(Value::Missing);
         }
@@ -49,7 +49,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         if let Some(cell) = cell
             && let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at))
         {
-            (*stamp, *kept) = (self.epoch, value);
+            (*stamp, *kept) = (self.memo.epoch, value);
         }
         value
     }

@@ -282,15 +282,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// Has the machine read a slot.
     pub fn read(&mut self, slot: u32) {
         let slot = self.number(slot.into());
-        let signature = self.lowering.signature(2);
-        let mut signature = signature;
-        signature.returns.clear();
-        let signature = self.b.import_signature(signature);
-        let helpers = self.field(types::I64, offset_of!(AnyMachine, helpers));
-        let flags = MemFlags::trusted().with_readonly();
-        let at = offset_of!(AnyHelpers, load) as i32;
-        let function = self.b.ins().load(types::I64, flags, helpers, at);
-        self.b.ins().call_indirect(signature, function, &[self.machine, slot]);
+        self.call(offset_of!(AnyHelpers, load), &[slot]);
     }
 
     /// A block that is seldom run.
