@@ -42,7 +42,7 @@ pub(crate) mod tombstones;
 
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
-use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
+use crate::codec::impl_codec;
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
@@ -77,11 +77,25 @@ impl Index {
         normal.tables.iter().any(|routes| costs(routes) > cost::LOOKUP + cost::VALUE)
     }
 
-    /// True when the index may belong to a chunk: a decision keeps no more texts than have a use.
+    /// True when the index may belong to a chunk: a decision keeps no more texts and literals than have a use.
     pub fn fits(&self, chunk: &Chunk) -> bool {
         let forms: usize = self.subjects.iter().map(|subject| subject.forms.len()).sum();
+        let mut count = 0;
+        let numbered = self.subjects.iter().all(|subject| {
+            let first = count;
+            count += subject.scanner.len() as u32;
+            subject.first == first
+        });
+        let is_there = |literals: &Literals| {
+            let subject = self.subjects.get(literals.subject as usize);
+            let known = subject.map_or(0, |subject| subject.scanner.len() as u32);
+            literals.numbers.iter().all(|number| *number < known)
+        };
         self.tables.len() == chunk.tables.len()
             && self.texts as usize <= chunk.texts.len() + self.attributes.len() + forms
+            && numbered
+            && self.literal_count == count
+            && self.literals.iter().flatten().all(is_there)
     }
 
     /// True when deciding by a table is faster with the index than without.
@@ -232,6 +246,7 @@ impl Lists {
     }
 }
 
+impl_codec!(struct Index { subjects, attributes, tables, keys, literals, literal_count, texts });
 impl_codec!(struct SubjectIndex { operand, forms, scanner, first, keys });
 impl_codec!(struct TextForm { mode, text });
 impl_codec!(struct Key { table, posting });
@@ -241,44 +256,3 @@ impl_codec!(struct Posting { rank, guards });
 impl_codec!(struct Guard { attribute, from, to });
 impl_codec!(struct Lists { ends, items });
 impl_codec!(struct AttributeIndex { operand, form, classes, keys, elements });
-
-impl Codec for Index {
-    fn write(&self, to: &mut Writer) {
-        let Index { subjects, attributes, tables, keys, literals, literal_count: _, texts } = self;
-        subjects.write(to);
-        attributes.write(to);
-        tables.write(to);
-        keys.write(to);
-        literals.write(to);
-        texts.write(to);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut index = Index {
-            subjects: Codec::read(from)?,
-            attributes: Codec::read(from)?,
-            tables: Codec::read(from)?,
-            keys: Codec::read(from)?,
-            literals: Codec::read(from)?,
-            literal_count: 0,
-            texts: Codec::read(from)?,
-        };
-        // A decision keeps a cell for each literal, so their number is counted, not believed.
-        for subject in &index.subjects {
-            if subject.first != index.literal_count {
-                return Err(DecodeError("the literals of the index are numbered wrongly"));
-            }
-            index.literal_count += subject.scanner.len() as u32;
-        }
-        let is_there = |literals: &Literals| {
-            let subject = index.subjects.get(literals.subject as usize);
-            subject.is_some_and(|subject| {
-                literals.numbers.iter().all(|number| (*number as usize) < subject.scanner.len())
-            })
-        };
-        if !index.literals.iter().flatten().all(is_there) {
-            return Err(DecodeError("a predicate looks for a literal that is not in the index"));
-        }
-        Ok(index)
-    }
-}

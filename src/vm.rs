@@ -3,7 +3,8 @@
 //! Nothing is allocated for a decision once a [`Scratch`] has seen a few: registers, memo cells and
 //! text buffers are kept between decisions, and stamped with the decision's number so that none
 //! needs clearing; what values a decision makes lives in an arena that is reset for the next. (What
-//! host functions return is allocated, and `like` with a pattern that is no constant compiles it.)
+//! host functions return is allocated, and so are texts that are prepared for a predicate whose right side is no
+//! constant.)
 //!
 //! The machine is total: on bytecode that [`verify`](fn@crate::bytecode::verify) would refuse it
 //! gives wrong answers or runs long, but neither panics nor touches memory it should not.

@@ -71,7 +71,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     }
     lowering.values()?;
     let chunk = lowering.chunk;
-    Bytecode::with_known(chunk, |pattern, fold| {
+    Bytecode::new(chunk, |pattern, fold| {
         program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
     })
 }

@@ -6,7 +6,6 @@
 //! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
 //! the limits on nesting are checked nowhere else.
 
-use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{Block, BlockKind, Check, Chunk, NONE, Operand};
 use crate::bytecode::instr::{BlockId, Instr, Pc, Reference, Registers};
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
@@ -57,19 +56,11 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Verifies bytecode.
+/// Verifies a chunk.
 ///
 /// # Errors
 /// See [`VerifyError`].
-pub fn verify(code: &Bytecode) -> Result<(), VerifyError> {
-    verify_chunk(code.chunk())
-}
-
-/// Verifies a chunk, before anything is built from it.
-///
-/// # Errors
-/// See [`VerifyError`].
-pub fn verify_chunk(chunk: &Chunk) -> Result<(), VerifyError> {
+pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.data()?;
     verifier.users()?;

@@ -239,7 +239,7 @@ pub(super) fn lower(program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Opt
     let (normal, warnings) = normal::build(program);
     diagnostics.extend(warnings);
     match bytecode::lower(program, &normal) {
-        Ok(code) => match bytecode::verify(&code) {
+        Ok(code) => match bytecode::verify(code.chunk()) {
             Ok(()) => return Some((normal, code)),
             Err(error) => diagnostics.push(too_complex(&error)),
         },

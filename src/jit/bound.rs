@@ -3,7 +3,7 @@
 
 use super::code::{JitCode, Machine};
 use crate::host::Host;
-use crate::sema::hir::{BindingId, Outcome, RuleId, TableId, ValueId};
+use crate::sema::hir::{BindingId, Outcome, ValueId};
 use crate::value::Value;
 use crate::vm::compiled::{Begun, Epochs};
 use crate::vm::{Computed, Message, Rooted, Scratch};
@@ -23,7 +23,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
 /// Compiled code whose bindings change; see [`BoundVm`](crate::vm::BoundVm).
 pub struct BoundMachine<'a> {
-    machine: Machine<'a, Rooted<'a>>,
+    pub machine: Machine<'a, Rooted<'a>>,
     epochs: Epochs<'a>,
 }
 
@@ -54,15 +54,5 @@ impl<'a> BoundMachine<'a> {
     /// The values of the bindings.
     pub fn roots(&mut self) -> &[Value<'a>] {
         self.machine.vm.get(&self.machine.basis).map_or(&[], |vm| vm.roots())
-    }
-
-    /// The value of that number.
-    pub fn value(&mut self, id: ValueId) -> Value<'a> {
-        self.machine.value(id)
-    }
-
-    /// Every rule of the table whose condition holds, in the order they are tried.
-    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.machine.matched(table)
     }
 }

@@ -7,12 +7,12 @@ use super::scratch::{Parts, SlotCells, forget};
 use super::{Scratch, Vm};
 use crate::bytecode::Bytecode;
 use crate::host::Host;
-use crate::sema::hir::{BindingId, RuleId, TableId, ValueId};
+use crate::sema::hir::BindingId;
 use crate::value::Value;
 
 /// A machine whose bindings change.
 pub struct BoundVm<'a> {
-    vm: Vm<'a, Rooted<'a>>,
+    pub vm: Vm<'a, Rooted<'a>>,
     epochs: Epochs<'a>,
 }
 
@@ -38,21 +38,6 @@ impl<'a> BoundVm<'a> {
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.vm.bind(binding, value, &mut self.epochs);
     }
-
-    /// The values of the bindings.
-    pub fn roots(&self) -> &[Value<'a>] {
-        self.vm.message.roots()
-    }
-
-    /// The value of that number.
-    pub fn value(&mut self, id: ValueId) -> Value<'a> {
-        self.vm.value(id)
-    }
-
-    /// Every rule of the table whose condition holds, in the order they are tried.
-    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.vm.matched(table)
-    }
 }
 
 impl<'a> Vm<'a, Rooted<'a>> {
@@ -71,7 +56,6 @@ impl<'a> Vm<'a, Rooted<'a>> {
     }
 
     /// The values of the bindings.
-    #[cfg(feature = "jit")]
     pub(crate) fn roots(&self) -> &[Value<'a>] {
         self.message.roots()
     }

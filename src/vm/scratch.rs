@@ -53,13 +53,6 @@ pub(super) struct Stamp {
     pub at: u32,
 }
 
-/// The place of something, and the version of its source that it was read in.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stamp64 {
-    pub version: u64,
-    pub at: u32,
-}
-
 /// The parts that [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
     /// Shared with compiled code, which writes answers as well.
