@@ -10,7 +10,7 @@
 //!
 //! A rule set becomes one module, compiled and finished at once and freed as a whole. What a test of
 //! a slot needs is inline: tags, numbers, booleans, presence, equality with a constant text, short
-//! lists, arithmetic, memo cells, jumps. For everything else the code calls the
+//! lists, prefixes, arithmetic, memo cells, jumps. For everything else the code calls the
 //! VM's own functions, so a new operator works at once and becomes faster when somebody gives it code
 //! here. Answers are the VM's in every case; the differential test holds them to it.
 

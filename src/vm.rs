@@ -91,6 +91,7 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
 impl<'a> Vm<'a, Record<'a>> {
     /// Readies a decision over a record with the value of each slot of the program, read at the
     /// slot's kinds.
+    #[inline(always)]
     pub fn record(
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -103,6 +104,7 @@ impl<'a> Vm<'a, Record<'a>> {
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Readies a decision over whatever gives the slots their values.
+    #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
         let Parts { memo, memory, .. } = scratch.begin(code.chunk());
         Vm::new(code, hosts, message, memo, memory)

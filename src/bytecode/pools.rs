@@ -65,7 +65,9 @@ enum Compiled {
     Many(Box<AhoCorasick>),
     /// `contains word`: a searcher for each, or one for any of many.
     Words(Box<[WordSearcher<'static>]>),
-    /// `starts_with`, `ends_with`: the texts and how each is held against a text.
+    /// `starts_with`.
+    Starts(Box<[Box<str>]>),
+    /// `ends_with`, and both of words: the texts and how each is held against a text.
     Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
     /// `like`.
     Globs(Box<[Glob]>),
@@ -106,9 +108,7 @@ impl Matcher {
                 Compiled::Texts(prepared().map(|word| Finder::new(&*word).into_owned()).collect())
             }
             (Search::Literal(Anchor::Start), true) => Compiled::Ends(boxed(), text::starts_with_word),
-            (Search::Literal(Anchor::Start), false) => {
-                Compiled::Ends(boxed(), |text, word| text.starts_with(word))
-            }
+            (Search::Literal(Anchor::Start), false) => Compiled::Starts(boxed()),
             (Search::Literal(Anchor::End), true) => Compiled::Ends(boxed(), text::ends_with_word),
             (Search::Literal(Anchor::End), false) => {
                 Compiled::Ends(boxed(), |text, word| text.ends_with(word))
@@ -130,9 +130,18 @@ impl Matcher {
             }
             Compiled::Many(automaton) => automaton.is_match(text),
             Compiled::Words(words) => self.quantify(words, |searcher| searcher.is_in(text)),
+            Compiled::Starts(words) => self.quantify(words, |word| text.starts_with(&**word)),
             Compiled::Ends(words, stands) => self.quantify(words, |word| stands(text, word)),
             Compiled::Globs(globs) => self.quantify(globs, |glob| glob.matches(text)),
             Compiled::Regexes(regexes) => self.quantify(regexes, |regex| regex.is_match(text)),
+        }
+    }
+
+    /// The texts of a `starts_with` that asks for one of them.
+    pub fn prefixes(&self) -> Option<&[Box<str>]> {
+        match &self.search {
+            Compiled::Starts(words) if !self.all || words.len() == 1 => Some(words),
+            _ => None,
         }
     }
 

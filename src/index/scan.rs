@@ -105,7 +105,7 @@ impl Scanner {
     /// Reports every place of the text where a literal is: its number, and where it starts. They come in
     /// no order, and some twice.
     pub fn scan(&self, text: &[u8], mut hit: impl FnMut(u32, usize)) {
-        let mut at = 0;
+        let (mut at, mut positions): (usize, Positions) = (0, [0; 256]);
         while at < text.len() {
             let rest = &text[at..];
             let mut copy;
@@ -118,7 +118,6 @@ impl Scanner {
                 }
             };
             let length = rest.len().min(BLOCK);
-            let mut positions: Positions = [0; 256];
             let (count, next) = match self.sparse {
                 true => self.pairs.look::<true>(window, length, self.aligned, &mut positions),
                 false => self.pairs.look::<false>(window, length, self.aligned, &mut positions),

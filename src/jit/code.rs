@@ -75,10 +75,10 @@ pub(super) mod layout {
     };
 }
 
-/// A compiled search of a part of a table: the machine, the route to begin with, and whether to stop
-/// behind it. The answer is packed as [`super::lower`] says.
+/// A compiled search of a part of a table: the machine, and the route to begin with. The answer is packed as
+/// [`super::lower`] says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize, usize) -> u64);
+pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
 /// A part of a table, compiled.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ impl JitCode {
             // convention of `extern "C"`, and finished it. Its memory lives as long as `module`,
             // which is freed only when the `JitCode` is dropped, and only `enter` calls it.
             Search(unsafe {
-                std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize, usize) -> u64>(
+                std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize) -> u64>(
                     module.get_finalized_function(id),
                 )
             })
@@ -208,13 +208,13 @@ pub struct Helpers<'a, M: Message<'a>> {
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment of the machine's own code from a route on.
     #[inline]
-    pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize, only: bool) -> Option<u64> {
+    pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
         let Segment { search: Search(search), .. } = *self.code.segments(table).get(segment)?;
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout, whose
         // fields in front point to a value for every slot and a cell for every answer of that
         // bytecode (its constructors see to that) and to helpers for its own kind of message. It
         // refers to constants of the bytecode, which `code` keeps alive. No helper unwinds.
-        let answer = unsafe { search(std::ptr::from_mut(self).cast(), from, only.into()) };
+        let answer = unsafe { search(std::ptr::from_mut(self).cast(), from) };
         self.resume();
         Some(answer)
     }

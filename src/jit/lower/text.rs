@@ -1,4 +1,4 @@
-//! Tests of a slot's text. Equality and short lists are comparisons of words in place; a search is a call
+//! Tests of a slot's text. Equality, prefixes and short lists are comparisons of words in place; a search is a call
 //! with the searcher's address. Texts under a mode other than plain are prepared as the VM prepares them,
 //! once a decision.
 
@@ -47,17 +47,18 @@ impl Body<'_, '_, '_> {
             let holds = self.call(offset_of!(AnyHelpers, same), &[text, place]);
             return self.branch_bool(holds, targets);
         }
-        self.compare_bytes(slot, &[text.as_bytes()], targets);
+        self.compare_bytes(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Tests that a slot's text is one of some short texts.
-    fn compare_bytes(&mut self, slot: u32, words: &[&[u8]], targets: Targets) {
+    /// Tests that a slot's text is one of some short texts, or begins with one.
+    fn compare_bytes(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: Targets) {
         let at = self.load(types::I64, slot, layout::PAYLOAD);
         let length = self.load(types::I64, slot, layout::LENGTH);
         for word in words {
             let (fits, next) = (self.b.create_block(), self.b.create_block());
-            let is_as_long = self.b.ins().icmp_imm(IntCC::Equal, length, word.len() as i64);
-            self.b.ins().brif(is_as_long, fits, &[], next, &[]);
+            let cc = if begins { IntCC::UnsignedGreaterThanOrEqual } else { IntCC::Equal };
+            let is_long = self.b.ins().icmp_imm(cc, length, word.len() as i64);
+            self.b.ins().brif(is_long, fits, &[], next, &[]);
             self.go(fits);
             match self.difference(at, word) {
                 Some(difference) => self.b.ins().brif(difference, next, &[], targets.yes, &[]),
@@ -200,6 +201,12 @@ impl Body<'_, '_, '_> {
             let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
             return self.branch_bool(holds, targets);
         }
+        let is_short =
+            |words: &&[Box<str>]| words.len() <= FEW && words.iter().all(|word| word.len() <= IN_PLACE);
+        if let Some(prefixes) = matcher.prefixes().filter(is_short) {
+            let words: Vec<&[u8]> = prefixes.iter().map(|word| word.as_bytes()).collect();
+            return self.compare_bytes(slot, true, &words, targets);
+        }
         let (helper, searcher) = match matcher.one_text() {
             Some(finder) => (offset_of!(AnyHelpers, find), self.address(finder)),
             None => (offset_of!(AnyHelpers, holds), self.address(matcher)),
@@ -233,7 +240,7 @@ impl Body<'_, '_, '_> {
             self.go(on_text);
             if texts.len() <= FEW && texts.iter().all(|text| text.len() <= IN_PLACE) {
                 let words: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-                self.compare_bytes(slot, &words, targets);
+                self.compare_bytes(slot, false, &words, targets);
             } else {
                 let (set, place) = (self.address(set), self.place(slot));
                 let holds = self.call(offset_of!(AnyHelpers, member), &[set, place]);
