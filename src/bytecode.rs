@@ -48,12 +48,10 @@ impl Bytecode {
         Ok(Bytecode { chunk, pools })
     }
 
-    /// The plain data.
     pub fn chunk(&self) -> &Chunk {
         &self.chunk
     }
 
-    /// The structures that were built from its constants.
     pub fn pools(&self) -> &Pools {
         &self.pools
     }

@@ -161,12 +161,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         &self.hosts
     }
 
-    /// The value of a slot.
     pub fn slot(&mut self, slot: SlotId) -> Value<'a> {
         *self.message.slot(slot.index())
     }
 
-    /// The value of the slot of that number.
     #[cfg(feature = "jit")]
     pub(crate) fn slot_value(&mut self, slot: usize) -> Value<'a> {
         *self.message.slot(slot)
@@ -196,7 +194,6 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         answer
     }
 
-    /// Runs a condition block.
     fn condition(&mut self, block: BlockId) -> bool {
         match self.chunk.blocks.get(block as usize) {
             Some(block) if block.kind == BlockKind::Condition => {

@@ -54,7 +54,6 @@ pub struct Chunk {
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// A condition: ends in `Answer`.
     Condition,
     /// A value: ends in `Yield`.
     Value,
@@ -68,7 +67,6 @@ pub struct Block {
     pub kind: BlockKind,
     pub start: Pc,
     pub end: Pc,
-    /// The number of registers that it uses.
     pub registers: u16,
     /// The cell that keeps its value during the decision, or [`NONE`].
     pub cache: u32,
@@ -150,9 +148,7 @@ pub struct Shared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
     pub list: Operand,
-    /// The kinds its elements are read at.
     pub kinds: KindSet,
-    /// The condition on an element.
     pub body: BlockId,
     /// The place of the element.
     pub level: u32,
@@ -205,7 +201,6 @@ impl Keywords {
 pub struct SlotCode {
     /// The innermost object shared with another slot, in [`Chunk::objects`], or [`NONE`].
     pub object: u32,
-    /// The keys from there.
     pub rest: Box<[Arc<str>]>,
     pub kinds: KindSet,
     pub name: Arc<str>,
@@ -220,7 +215,6 @@ pub struct SharedObject {
 }
 
 impl Block {
-    /// The number of registers that it uses.
     pub fn frame(&self) -> usize {
         Reg::into(self.registers)
     }

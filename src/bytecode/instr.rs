@@ -166,7 +166,6 @@ instructions! {
 }
 
 impl Instr {
-    /// Returns the target of a jump.
     pub fn target(&self) -> Option<Pc> {
         let mut copy = *self;
         copy.target_mut().map(|to| *to)

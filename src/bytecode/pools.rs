@@ -184,7 +184,6 @@ impl MemberSet {
         set
     }
 
-    /// Returns true when a prepared text is an element.
     #[inline]
     pub fn has_text(&self, text: &str) -> bool {
         self.texts.contains(text)

@@ -31,7 +31,6 @@ pub enum Atom {
 #[derive(Debug)]
 pub struct Subject {
     pub operand: Operand,
-    /// A predicate that reads it.
     pub pred: u32,
     /// True when the text is folded before it is scanned; literals are then folded too.
     pub fold: bool,
@@ -54,7 +53,6 @@ impl Subject {
 #[derive(Debug)]
 pub struct Attribute {
     pub operand: Operand,
-    /// A predicate that reads it.
     pub pred: u32,
     /// The form in which its texts are prepared.
     pub mode: TextMode,

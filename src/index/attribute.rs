@@ -57,7 +57,6 @@ pub enum Simple {
 /// The elements of a list that a value is looked up in.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
-    /// The texts, prepared in the attribute's mode.
     pub texts: Vec<Box<str>>,
     pub numbers: Vec<Number>,
     /// Two flags: `false` is an element, `true` is one.

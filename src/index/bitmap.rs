@@ -136,12 +136,10 @@ impl Column {
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// The number of bits that are set.
     fn passing(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The number of its rows.
     pub fn rows(&self) -> usize {
         self.starts.len()
     }

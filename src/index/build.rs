@@ -59,7 +59,6 @@ pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
 #[derive(Default)]
 struct Keys {
     keys: Vec<Key>,
-    /// The key of each table and set.
     numbers: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
 }
 
@@ -127,7 +126,6 @@ impl<'n> Builder<'n> {
         way.iter().map(cost).sum()
     }
 
-    /// The best way to find a route.
     pub(super) fn access(&self, route: &NRoute) -> Access {
         let mut ways = Vec::new();
         self.ways(route.cond, &mut ways);

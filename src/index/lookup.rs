@@ -18,10 +18,8 @@ use std::ops::Range;
 
 /// Whoever decides with the help of a lookup.
 pub trait Verifier<'a> {
-    /// Returns the value of an operand.
     fn operand(&mut self, operand: Operand) -> Value<'a>;
 
-    /// Returns the decision's prepared texts.
     fn texts(&mut self) -> &mut PreparedTexts;
 
     /// Tests the condition of the route at a rank of a table.
@@ -36,9 +34,7 @@ pub trait Verifier<'a> {
 pub struct Hit {
     /// Its place in its table.
     pub rank: u32,
-    /// The route.
     pub route: RuleId,
-    /// The table that it jumps to.
     pub goto: Option<TableId>,
 }
 
@@ -56,7 +52,6 @@ pub struct Workspace {
     classes: Vec<Cell<(u32, u32)>>,
     /// For each attribute when its keys were last looked up.
     attributes: Vec<Cell<u32>>,
-    /// The keys that the message holds.
     hits: RefCell<Vec<u32>>,
     /// The decision that they belong to.
     epoch: Cell<u32>,

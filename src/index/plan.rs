@@ -18,7 +18,6 @@ pub struct TablePlan {
     /// The table's number in the program.
     #[serde(skip)]
     pub table: u32,
-    /// True when decisions use the index.
     pub indexed: bool,
     /// The cost of a decision with it: a guess in nanoseconds.
     pub index_cost: f64,
@@ -44,7 +43,6 @@ pub struct RoutePlan {
 pub enum Found {
     /// Keys: one of them stands in every message that the route holds for.
     Key {
-        /// The keys that are looked up, each as a phrase.
         keys: Vec<String>,
         /// The number of routes that the keys lead to.
         posting: usize,
@@ -60,7 +58,6 @@ pub enum Found {
 /// More alternatives than these are counted, not listed.
 const MAX_SHOWN: usize = 4;
 
-/// The plans of a program's tables.
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     let atoms = Atoms::of(chunk);
     let index = super::build(normal, chunk);

@@ -9,7 +9,6 @@ use crate::vm::compiled::{Begun, Epochs};
 use crate::vm::{Computed, Message, Rooted, Scratch};
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// The value of that number.
     pub fn value(&mut self, id: ValueId) -> Value<'a> {
         self.vm.get(&self.basis).map_or(Value::Missing, |vm| vm.value(id))
     }
@@ -51,7 +50,6 @@ impl<'a> BoundMachine<'a> {
         machine.cells.iter().for_each(|cell| cell.set(None));
     }
 
-    /// The values of the bindings.
     pub fn roots(&mut self) -> &[Value<'a>] {
         self.machine.vm.get(&self.machine.basis).map_or(&[], |vm| vm.roots())
     }

@@ -122,17 +122,14 @@ impl JitCode {
         Ok(JitCode { bytecode, tables, module: Mutex::new(Some(module)), size })
     }
 
-    /// The bytecode it was compiled from.
     pub fn bytecode(&self) -> &Bytecode {
         &self.bytecode
     }
 
-    /// Bytes of machine code.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The segments of a table.
     pub(super) fn segments(&self, table: usize) -> &[Segment] {
         self.tables.get(table).map_or(&[], |segments| segments)
     }

@@ -132,7 +132,6 @@ impl Lowering<'_> {
         signature
     }
 
-    /// The function of a condition block.
     fn condition_of(&mut self, block: BlockId) -> Result<FuncId, JitError> {
         if let Some(id) = self.conditions.get(&block) {
             return Ok(*id);

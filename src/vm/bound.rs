@@ -10,7 +10,6 @@ use crate::host::Host;
 use crate::sema::hir::BindingId;
 use crate::value::Value;
 
-/// A machine whose bindings change.
 pub struct BoundVm<'a> {
     pub vm: Vm<'a, Rooted<'a>>,
     epochs: Epochs<'a>,
@@ -55,7 +54,6 @@ impl<'a> Vm<'a, Rooted<'a>> {
         self.memo.epoch
     }
 
-    /// The values of the bindings.
     pub(crate) fn roots(&self) -> &[Value<'a>] {
         self.message.roots()
     }

@@ -22,7 +22,6 @@ pub(crate) struct Begun<'a, M> {
     pub home: &'a mut Cells<'static>,
 }
 
-/// The basis of a decision, whatever its message.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'a> {
     pub code: &'a Bytecode,
@@ -38,7 +37,6 @@ pub(crate) struct LateVm<'a, M> {
 }
 
 impl<'a> Begun<'a, JsonMessage<'a>> {
-    /// Over a JSON message.
     #[inline(always)]
     pub fn json(
         code: &'a Bytecode,

@@ -58,7 +58,6 @@ impl<'a> Rooted<'a> {
         }
     }
 
-    /// The values of the bindings.
     pub fn roots(&self) -> &[Value<'a>] {
         &self.roots
     }

@@ -53,7 +53,6 @@ pub(super) struct Stamp {
     pub at: u32,
 }
 
-/// The parts that [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
     /// Shared with compiled code, which writes answers as well.
     pub memo: Memo<'a>,

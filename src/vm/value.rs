@@ -9,7 +9,6 @@ use crate::sema::hir::ExternId;
 use crate::value::Value;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// The value of an operand.
     #[inline]
     pub(super) fn operand(&mut self, operand: Operand) -> Value<'a> {
         match operand {

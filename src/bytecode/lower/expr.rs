@@ -27,7 +27,7 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        if self.uses.is_own_expr(expr) {
+        if self.uses.is_own(Part::Expr(expr)) {
             self.expr_block(id)?;
         }
         Ok(())
@@ -180,7 +180,6 @@ impl Lowering<'_> {
     }
 }
 
-/// The register behind.
 fn next(register: Reg) -> Result<Reg, LowerError> {
     register.checked_add(1).ok_or(LowerError::TooLarge("values in one expression"))
 }

@@ -9,7 +9,6 @@ use crate::value::Value;
 use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
-    /// Looks up the keys of a table.
     pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) {
         let mut hits = self.work.hits.take();
         if self.work.epoch.replace(self.epoch) != self.epoch {
@@ -70,7 +69,6 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the keys of an attribute.
     fn look_up_attribute<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(attribute) = self.index.attributes.get(number as usize) else { return };
         if !attribute.elements.is_empty()

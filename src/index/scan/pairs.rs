@@ -24,7 +24,6 @@ pub const WINDOW: usize = BLOCK + 24;
 /// Room for the positions of a block that pass, and one write more.
 pub type Positions = [u8; 256];
 
-/// The table of pairs.
 pub struct Pairs {
     /// By the pair in little-endian order: first halves in the lower half.
     bits: Box<[u64; 0x10000]>,

@@ -26,7 +26,6 @@ const EMPTY: Slot = Slot { state: 0, record: NONE };
 pub struct Place {
     level: Level,
     hash: u64,
-    /// The number of literals there, up to 15.
     pub crowd: u32,
 }
 

@@ -15,7 +15,6 @@ use std::mem::offset_of;
 type AnyMachine = Machine<'static, Record<'static>>;
 pub(super) type AnyHelpers = Helpers<'static, Record<'static>>;
 
-/// A function in the making.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     pub b: FunctionBuilder<'b>,
@@ -134,7 +133,6 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.number(std::ptr::from_ref(of).addr() as i64)
     }
 
-    /// A field of the machine.
     pub fn field(&mut self, ty: Type, offset: usize) -> Value {
         // Nothing changes these fields while the code runs.
         let flags = MemFlags::trusted().with_readonly();
@@ -197,7 +195,6 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// The address of a slot's place.
     pub fn place(&mut self, slot: u32) -> Value {
         self.b.ins().iadd_imm(self.slots, i64::from(slot) * layout::SIZE as i64)
     }

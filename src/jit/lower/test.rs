@@ -75,7 +75,6 @@ impl Body<'_, '_, '_> {
         self.dispatch(source, &[], targets.yes, targets.no);
     }
 
-    /// A condition with a block of its own.
     fn shared(&mut self, id: u32, targets: Targets) -> Result<(), JitError> {
         let chunk = self.lowering.code.chunk();
         let shared = chunk.shared.get(id as usize).copied();
@@ -134,7 +133,6 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Has the VM answer a predicate.
     pub fn by_vm(&mut self, id: u32, targets: Targets) {
         let id = self.number(id.into());
         let answer = self.call(offset_of!(AnyHelpers, test), &[id]);
@@ -212,7 +210,6 @@ impl Body<'_, '_, '_> {
         Source { tags, at: At::Scalar { tag, bits } }
     }
 
-    /// A tag as a constant.
     pub fn tag(&mut self, tag: u8) -> Value {
         self.b.ins().iconst(types::I8, i64::from(tag))
     }
