@@ -139,9 +139,8 @@ impl<'a> Lookup<'a> {
         table: TableId,
         mut ranks: Range<u32>,
     ) -> Option<Hit> {
-        self.look_up_keys(verifier, table_index);
+        let keys = self.look_up_keys(verifier, table_index);
         let mut best: Option<Hit> = None;
-        let keys = self.work.hits.take();
         for list in self.lists(&keys, table_index, table) {
             let hit = match list {
                 PostingList::Range { start, end } => {
@@ -286,9 +285,8 @@ impl<'a> Lookup<'a> {
     /// Returns every route of a table that holds.
     pub fn all<V: Verifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<Hit> {
         let Some(table_index) = self.index.tables.get(table.index()) else { return Vec::new() };
-        self.look_up_keys(verifier, table_index);
+        let keys = self.look_up_keys(verifier, table_index);
         let mut candidates = Vec::new();
-        let keys = self.work.hits.take();
         for list in self.lists(&keys, table_index, table) {
             match list {
                 PostingList::Range { start, end } => {

@@ -9,7 +9,8 @@ use crate::value::Value;
 use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
-    pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) {
+    /// Looks up the keys of a table, and lends the list of all that the message holds.
+    pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) -> Vec<u32> {
         let mut hits = self.work.hits.take();
         if self.work.epoch.replace(self.epoch) != self.epoch {
             hits.clear();
@@ -26,7 +27,7 @@ impl<'a> Lookup<'a> {
                 self.look_up_attribute(verifier, *attribute, &mut hits);
             }
         }
-        self.work.hits.replace(hits);
+        hits
     }
 
     #[inline]
