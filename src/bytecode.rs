@@ -13,6 +13,8 @@
 //! A [`Bytecode`] is immutable and shared between threads. The [`Chunk`] is all of it that needs to
 //! be stored; the [`Pools`] follow from the chunk.
 
+#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+
 pub mod chunk;
 pub mod disasm;
 pub mod instr;
@@ -36,38 +38,20 @@ pub struct Bytecode {
 }
 
 impl Bytecode {
-    /// Builds what a chunk needs at run time.
+    /// Builds what a chunk needs at run time. Some regular expressions are `known` to compile, given with whether
+    /// they ignore case; one that does not after all matches nothing.
     ///
     /// # Errors
     /// An invalid regular expression, or an automaton over its limits.
-    pub fn new(chunk: Chunk) -> Result<Bytecode, LowerError> {
-        Bytecode::with_known(chunk, |_, _| false)
-    }
-
-    /// The same where some regular expressions are `known` to compile, given with whether they ignore case.
-    ///
-    /// # Errors
-    /// An invalid regular expression, or an automaton over its limits.
-    pub fn with_known(chunk: Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Bytecode, LowerError> {
+    pub fn new(chunk: Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Bytecode, LowerError> {
         let pools = Pools::build(&chunk, known)?;
         Ok(Bytecode { chunk, pools })
     }
 
-    /// The same for a chunk that was built before: its regular expressions are known to compile. One that
-    /// does not after all matches nothing.
-    ///
-    /// # Errors
-    /// An automaton over its limits.
-    pub fn reload(chunk: Chunk) -> Result<Bytecode, LowerError> {
-        Bytecode::with_known(chunk, |_, _| true)
-    }
-
-    /// The plain data.
     pub fn chunk(&self) -> &Chunk {
         &self.chunk
     }
 
-    /// The structures that were built from its constants.
     pub fn pools(&self) -> &Pools {
         &self.pools
     }

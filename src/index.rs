@@ -25,6 +25,8 @@
 //! with *guards* that rule most of them out by their other values before a condition is run. The other
 //! routes are the table's *residual*, a bitmap in which bits rule most of them out.
 
+#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+
 pub mod atom;
 pub mod attribute;
 pub mod bitmap;
@@ -40,7 +42,7 @@ pub(crate) mod tombstones;
 
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
-use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
+use crate::codec::impl_codec;
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
@@ -56,13 +58,9 @@ pub use plan::{RoutePlan, TablePlan, plan};
 /// The index of a rule set.
 #[derive(Debug)]
 pub struct Index {
-    /// The texts that are scanned.
     pub subjects: Vec<SubjectIndex>,
-    /// The values that are looked up.
     pub attributes: Vec<AttributeIndex>,
-    /// Each table's routes.
     pub tables: Vec<TableIndex>,
-    /// The keys.
     pub keys: Vec<Key>,
     /// For each predicate the literals that tell its answer once its subject has been scanned.
     pub literals: Vec<Option<Literals>>,
@@ -79,11 +77,25 @@ impl Index {
         normal.tables.iter().any(|routes| costs(routes) > cost::LOOKUP + cost::VALUE)
     }
 
-    /// True when the index may belong to a chunk: a decision keeps no more texts than have a use.
+    /// True when the index may belong to a chunk: a decision keeps no more texts and literals than have a use.
     pub fn fits(&self, chunk: &Chunk) -> bool {
         let forms: usize = self.subjects.iter().map(|subject| subject.forms.len()).sum();
+        let mut count = 0;
+        let numbered = self.subjects.iter().all(|subject| {
+            let first = count;
+            count += subject.scanner.len() as u32;
+            subject.first == first
+        });
+        let is_there = |literals: &Literals| {
+            let subject = self.subjects.get(literals.subject as usize);
+            let known = subject.map_or(0, |subject| subject.scanner.len() as u32);
+            literals.numbers.iter().all(|number| *number < known)
+        };
         self.tables.len() == chunk.tables.len()
             && self.texts as usize <= chunk.texts.len() + self.attributes.len() + forms
+            && numbered
+            && self.literal_count == count
+            && self.literals.iter().flatten().all(is_there)
     }
 
     /// True when deciding by a table is faster with the index than without.
@@ -99,11 +111,9 @@ pub struct SubjectIndex {
     pub operand: Operand,
     /// The forms in which it is scanned, where they differ.
     pub forms: Vec<TextForm>,
-    /// The literals.
     pub scanner: Scanner,
     /// The number of its first literal among those of all subjects.
     pub first: u32,
-    /// The keys of each literal.
     pub keys: Lists,
 }
 
@@ -123,7 +133,6 @@ pub struct AttributeIndex {
     pub operand: Operand,
     /// The form in which its texts are prepared.
     pub form: TextForm,
-    /// The equivalence classes of values.
     pub classes: Classes,
     /// The keys of each class.
     pub keys: Lists,
@@ -134,7 +143,6 @@ pub struct AttributeIndex {
 /// Something that a message holds or not, and which routes it may lead to.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The table.
     pub table: u32,
     /// The routes, in [`TableIndex::lists`].
     pub posting: u32,
@@ -171,12 +179,7 @@ impl TableIndex {
 #[derive(Debug)]
 pub enum PostingList {
     /// Some of [`TableIndex::postings`], their ranks ascending.
-    Range {
-        /// The first.
-        start: u32,
-        /// Behind the last.
-        end: u32,
-    },
+    Range { start: u32, end: u32 },
     /// Many, which bits narrow down.
     Bitmap(Box<Bitmap>),
 }
@@ -184,7 +187,6 @@ pub enum PostingList {
 /// A route under a key. One with alternatives stands there for each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
-    /// Its rank in its table.
     pub rank: u32,
     /// The guards that rule it out without its condition being tried.
     pub guards: [Guard; 2],
@@ -195,9 +197,7 @@ pub struct Posting {
 pub struct Guard {
     /// The attribute through which the value is looked at; [`Guard::NONE`] has an attribute that there is not.
     pub attribute: u32,
-    /// The first class.
     pub from: Class,
-    /// Behind the last one.
     pub to: Class,
 }
 
@@ -246,6 +246,7 @@ impl Lists {
     }
 }
 
+impl_codec!(struct Index { subjects, attributes, tables, keys, literals, literal_count, texts });
 impl_codec!(struct SubjectIndex { operand, forms, scanner, first, keys });
 impl_codec!(struct TextForm { mode, text });
 impl_codec!(struct Key { table, posting });
@@ -255,44 +256,3 @@ impl_codec!(struct Posting { rank, guards });
 impl_codec!(struct Guard { attribute, from, to });
 impl_codec!(struct Lists { ends, items });
 impl_codec!(struct AttributeIndex { operand, form, classes, keys, elements });
-
-impl Codec for Index {
-    fn write(&self, to: &mut Writer) {
-        let Index { subjects, attributes, tables, keys, literals, literal_count: _, texts } = self;
-        subjects.write(to);
-        attributes.write(to);
-        tables.write(to);
-        keys.write(to);
-        literals.write(to);
-        texts.write(to);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut index = Index {
-            subjects: Codec::read(from)?,
-            attributes: Codec::read(from)?,
-            tables: Codec::read(from)?,
-            keys: Codec::read(from)?,
-            literals: Codec::read(from)?,
-            literal_count: 0,
-            texts: Codec::read(from)?,
-        };
-        // A decision keeps a cell for each literal, so their number is counted, not believed.
-        for subject in &index.subjects {
-            if subject.first != index.literal_count {
-                return Err(DecodeError("the literals of the index are numbered wrongly"));
-            }
-            index.literal_count += subject.scanner.len() as u32;
-        }
-        let is_there = |literals: &Literals| {
-            let subject = index.subjects.get(literals.subject as usize);
-            subject.is_some_and(|subject| {
-                literals.numbers.iter().all(|number| (*number as usize) < subject.scanner.len())
-            })
-        };
-        if !index.literals.iter().flatten().all(is_there) {
-            return Err(DecodeError("a predicate looks for a literal that is not in the index"));
-        }
-        Ok(index)
-    }
-}

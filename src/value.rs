@@ -258,12 +258,20 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Empties a vector for values of another lifetime and keeps its room: collecting an emptied
-/// vector's iterator works in place. (A test holds the standard library to it.)
+/// Empties a vector for values of the same type but another lifetime and keeps its room: collecting an
+/// emptied vector's iterator works in place. (A test holds the standard library to it.)
 #[inline]
-pub(crate) fn recycle<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
+pub(crate) fn recycle<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();
     values.into_iter().map_while(|_| None).collect()
+}
+
+/// Makes room for so many cells.
+#[inline]
+pub(crate) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
+    if cells.len() < len {
+        cells.resize_with(len, T::default);
+    }
 }
 
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {

@@ -3,10 +3,13 @@
 //! Nothing is allocated for a decision once a [`Scratch`] has seen a few: registers, memo cells and
 //! text buffers are kept between decisions, and stamped with the decision's number so that none
 //! needs clearing; what values a decision makes lives in an arena that is reset for the next. (What
-//! host functions return is allocated, and `like` with a pattern that is no constant compiles it.)
+//! host functions return is allocated, and so are texts that are prepared for a predicate whose right side is no
+//! constant.)
 //!
 //! The machine is total: on bytecode that [`verify`](fn@crate::bytecode::verify) would refuse it
 //! gives wrong answers or runs long, but neither panics nor touches memory it should not.
+
+#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
 mod bound;
 #[cfg(feature = "jit")]
@@ -38,7 +41,6 @@ use crate::walk::End;
 use bumpalo::Bump;
 use scratch::{Memory, Parts, grow, recycle};
 use serde_json::Value as Json;
-use std::cell::Cell;
 use std::cmp::Ordering;
 
 pub use bound::BoundVm;
@@ -55,10 +57,7 @@ pub struct Vm<'a, M> {
     message: M,
     bump: &'a Bump,
     hosts: HostCalls<'a>,
-    /// The decision's number, shifted past the answers that memo cells hold beside it.
-    epoch: u32,
-    /// Answers of predicates, then of shared conditions, then of tables that chose nothing.
-    memo: &'a [Cell<u32>],
+    memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     cached: &'a mut [u32],
     similarity: &'a mut crate::text::similarity::Scratch,
@@ -83,39 +82,41 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
         let chunk = code.chunk();
-        let Parts { epoch, memo, memory, slots, .. } = scratch.begin(chunk);
-        let message = JsonMessage::new(chunk, message, slots, epoch);
-        Vm::new(code, hosts, message, epoch, memo, memory)
+        let Parts { memo, memory, slots, .. } = scratch.begin(chunk);
+        let message = JsonMessage::new(chunk, message, slots, memo.epoch);
+        Vm::new(code, hosts, message, memo, memory)
     }
 }
 
 impl<'a> Vm<'a, Record<'a>> {
     /// Readies a decision over a record with the value of each slot of the program, read at the
     /// slot's kinds.
+    #[inline(always)]
     pub fn record(
         code: &'a Bytecode,
         hosts: &'a [Host],
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Vm<'a, Record<'a>> {
-        Vm::over(code, hosts, Record::new(record), scratch)
+        Vm::over(code, hosts, record, scratch)
     }
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Readies a decision over whatever gives the slots their values.
+    #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
-        let Parts { epoch, memo, memory, .. } = scratch.begin(code.chunk());
-        Vm::new(code, hosts, message, epoch, memo, memory)
+        let Parts { memo, memory, .. } = scratch.begin(code.chunk());
+        Vm::new(code, hosts, message, memo, memory)
     }
 
-    #[inline]
+    // Moving a machine copies it whole: made where it stays.
+    #[inline(always)]
     fn new(
         code: &'a Bytecode,
         hosts: &'a [Host],
         message: M,
-        epoch: u32,
-        memo: &'a [Cell<u32>],
+        memo: Memo<'a>,
         memory: &'a mut Memory,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
@@ -131,7 +132,6 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             message,
             bump,
             hosts: HostCalls::new(hosts),
-            epoch,
             memo,
             texts,
             cached,
@@ -161,29 +161,21 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         &self.hosts
     }
 
-    /// The value of a slot.
     pub fn slot(&mut self, slot: SlotId) -> Value<'a> {
         *self.message.slot(slot.index())
     }
 
-    /// The value of the slot of that number.
     #[cfg(feature = "jit")]
     pub(crate) fn slot_value(&mut self, slot: usize) -> Value<'a> {
         *self.message.slot(slot)
     }
 
-    /// The answers kept during this decision.
-    #[inline]
-    fn memo(&self) -> Memo<'a> {
-        Memo { cells: self.memo, epoch: self.epoch }
-    }
-
     fn memoised(&mut self, pred: usize) -> Tri {
-        if let Some(answer) = self.memo().recall(pred) {
+        if let Some(answer) = self.memo.recall(pred) {
             return answer;
         }
         let answer = self.test(pred);
-        self.memo().keep(pred, answer);
+        self.memo.keep(pred, answer);
         answer
     }
 
@@ -192,17 +184,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return Tri::False;
         };
         let cell = self.chunk.preds.len() + id as usize;
-        if memo && let Some(answer) = self.memo().recall(cell) {
+        if memo && let Some(answer) = self.memo.recall(cell) {
             return answer;
         }
         let answer = Tri::from(self.condition(block));
         if memo {
-            self.memo().keep(cell, answer);
+            self.memo.keep(cell, answer);
         }
         answer
     }
 
-    /// Runs a condition block.
     fn condition(&mut self, block: BlockId) -> bool {
         match self.chunk.blocks.get(block as usize) {
             Some(block) if block.kind == BlockKind::Condition => {

@@ -20,7 +20,6 @@ pub struct Chunk {
     pub instrs: Vec<Instr>,
     /// The blocks. Whatever a block runs stands before it.
     pub blocks: Vec<Block>,
-    /// Each table's code.
     pub tables: Vec<TableCode>,
     /// The values computed beside conditions, under their numbers in the program.
     pub values: Vec<Operand>,
@@ -28,9 +27,7 @@ pub struct Chunk {
     pub preds: Vec<Pred>,
     /// The conditions with blocks of their own, which more than one condition asks.
     pub shared: Vec<Shared>,
-    /// The loops over lists.
     pub loops: Vec<Loop>,
-    /// The constants.
     pub consts: Vec<Const>,
     /// Texts to compare with, prepared under their predicate's mode, and keys.
     pub strings: Vec<Arc<str>>,
@@ -57,7 +54,6 @@ pub struct Chunk {
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// A condition: ends in `Answer`.
     Condition,
     /// A value: ends in `Yield`.
     Value,
@@ -68,13 +64,9 @@ pub enum BlockKind {
 /// A range of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The kind.
     pub kind: BlockKind,
-    /// The first instruction.
     pub start: Pc,
-    /// One past the last.
     pub end: Pc,
-    /// The number of registers that it uses.
     pub registers: u16,
     /// The cell that keeps its value during the decision, or [`NONE`].
     pub cache: u32,
@@ -83,7 +75,6 @@ pub struct Block {
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
-    /// Its block.
     pub block: BlockId,
     /// The places where the routes' conditions begin, in the order they are tried. Each ends in the route's
     /// `Choose` or `Goto`, or jumps to the end.
@@ -93,39 +84,30 @@ pub struct TableCode {
 /// A route's part of its table's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleCode {
-    /// The first instruction.
     pub start: Pc,
     /// The place where the search goes on when the condition does not hold.
     pub end: Pc,
 }
 
 /// The source of an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
-    /// There is none.
     Missing,
-    /// A field of the message.
     Slot(SlotId),
-    /// A constant.
     Const(u32),
     /// The element of the loop at a level.
     Var(u32),
-    /// A value block.
     Block(BlockId),
 }
 
 /// A predicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pred {
-    /// The way it is tested.
     pub check: Check,
-    /// The left operand.
     pub left: Operand,
-    /// The right operand.
     pub right: Operand,
     /// The question, for listings and for [`Check::Generic`].
     pub ask: Ask,
-    /// Under which modifiers.
     pub mode: TestMode,
     /// The place of the left operand's prepared text in [`Chunk::texts`], or [`NONE`].
     pub text: u32,
@@ -136,13 +118,9 @@ pub struct Pred {
 /// The way a predicate is tested. All but [`Check::Generic`] are faster ways to the same answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Check {
-    /// The left operand is `true`.
     Truth,
-    /// The left operand is missing.
     Missing,
-    /// Comparison with an integer.
     Int(Cmp, i64),
-    /// Comparison with a float.
     Float(Cmp, f64),
     /// Comparison of the left operand's length with an integer.
     Length(Cmp, i64),
@@ -161,7 +139,6 @@ pub enum Check {
 /// A condition with a block of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// The block.
     pub block: BlockId,
     /// True when its answer is kept during the decision; not so inside loops.
     pub memo: bool,
@@ -170,11 +147,8 @@ pub struct Shared {
 /// A loop over a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The list.
     pub list: Operand,
-    /// The kinds its elements are read at.
     pub kinds: KindSet,
-    /// The condition on an element.
     pub body: BlockId,
     /// The place of the element.
     pub level: u32,
@@ -187,20 +161,17 @@ pub struct Loop {
 pub struct Members {
     /// The list, in [`Chunk::consts`].
     pub constant: u32,
-    /// The mode that texts are prepared under.
     pub mode: TextMode,
 }
 
 /// Constant keywords, patterns or expressions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keywords {
-    /// The search for each.
     pub search: Search,
     /// Only whole words count.
     pub word: bool,
     /// True when all must do, else one.
     pub all: bool,
-    /// The mode that texts are prepared under.
     pub mode: TextMode,
     /// As the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
@@ -230,11 +201,8 @@ impl Keywords {
 pub struct SlotCode {
     /// The innermost object shared with another slot, in [`Chunk::objects`], or [`NONE`].
     pub object: u32,
-    /// The keys from there.
     pub rest: Box<[Arc<str>]>,
-    /// The kinds it is read at.
     pub kinds: KindSet,
-    /// Its name, for listings.
     pub name: Arc<str>,
 }
 
@@ -243,12 +211,10 @@ pub struct SlotCode {
 pub struct SharedObject {
     /// The object it lies in, an earlier one, or [`NONE`] for the message itself.
     pub parent: u32,
-    /// Its key there.
     pub key: Arc<str>,
 }
 
 impl Block {
-    /// The number of registers that it uses.
     pub fn frame(&self) -> usize {
         Reg::into(self.registers)
     }

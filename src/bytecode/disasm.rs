@@ -2,7 +2,7 @@
 //! files and curious people. Labels are the numbers of instructions.
 
 use crate::bytecode::chunk::{BlockKind, Check, Chunk, Members, NONE, Operand};
-use crate::bytecode::instr::Instr;
+use crate::bytecode::instr::{CmpJump, Instr, Pc, Registers};
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::{Const, Program};
 use crate::sema::normal::Ask;
@@ -115,39 +115,34 @@ impl Listing<'_> {
     }
 
     fn instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
+        let mut test = |word: &str, what: String, to: Pc| write!(out, "{word} {what} -> {to}");
         match *instr {
             Instr::Int { how, slot, to, value } => {
-                let (slot, cmp) = (self.slot(slot.into()), how.cmp().spelling());
-                write!(out, "{} {slot} {cmp} {value} -> {to}", when(how.when()))
+                let what = format!("{} {} {value}", self.slot(slot.into()), how.cmp().spelling());
+                test(when(how), what, to)
             }
             Instr::Float { how, slot, to, value } => {
-                let (slot, cmp) = (self.slot(slot.into()), how.cmp().spelling());
-                write!(out, "{} {slot} {cmp} {value:?} -> {to}", when(how.when()))
+                let what = format!("{} {} {value:?}", self.slot(slot.into()), how.cmp().spelling());
+                test(when(how), what, to)
             }
-            Instr::Truth { on, slot, to } => {
-                write!(out, "{} {} -> {to}", on.spelling(), self.slot(slot.into()))
-            }
+            Instr::Truth { on, slot, to } => test(on.spelling(), self.slot(slot.into()), to),
             Instr::Missing { on, slot, to } => {
-                write!(out, "{} {} is missing -> {to}", on.spelling(), self.slot(slot.into()))
+                test(on.spelling(), format!("{} is missing", self.slot(slot.into())), to)
             }
             Instr::Text { on, slot, to, string } => {
-                let (slot, text) = (self.slot(slot.into()), self.string(string));
-                write!(out, "{} {slot} == {text} -> {to}", on.spelling())
+                test(on.spelling(), format!("{} == {}", self.slot(slot.into()), self.string(string)), to)
             }
-            Instr::Test { on, to, pred } => write!(out, "{} {} -> {to}", on.spelling(), self.pred(pred)),
+            Instr::Test { on, to, pred } => test(on.spelling(), self.pred(pred), to),
             Instr::Memo { on, to, pred } => {
-                write!(out, "{} memo {pred}: {} -> {to}", on.spelling(), self.pred(pred))
+                test(on.spelling(), format!("memo {pred}: {}", self.pred(pred)), to)
             }
             Instr::Shared { on, to, shared } => {
                 let block = self.chunk.shared.get(shared as usize).map_or(NONE, |shared| shared.block);
-                write!(out, "{} condition {block} -> {to}", on.spelling())
+                test(on.spelling(), format!("condition {block}"), to)
             }
             Instr::Each { on, to, each } => {
-                let quantity = match self.chunk.loops.get(each as usize) {
-                    Some(each) if each.all => "all",
-                    _ => "any",
-                };
-                write!(out, "{} {quantity} {} -> {to}", on.spelling(), self.each(each))
+                let all = self.chunk.loops.get(each as usize).is_some_and(|each| each.all);
+                test(on.spelling(), format!("{} {}", if all { "all" } else { "any" }, self.each(each)), to)
             }
             Instr::Jump { to } => write!(out, "jump -> {to}"),
             Instr::Answer { holds } => write!(out, "answer {holds}"),
@@ -165,20 +160,20 @@ impl Listing<'_> {
             Instr::Field { dst, base, key } => write!(out, "r{dst} = r{base}.{}", self.string(key)),
             Instr::Index { dst, base, key } => write!(out, "r{dst} = r{base}[r{key}]"),
             Instr::Read { dst, src, kinds } => write!(out, "r{dst} = r{src} as {kinds}"),
-            Instr::List { dst, first, len } => write!(out, "r{dst} = [{}]", window(first, len)),
+            Instr::List { dst, items } => write!(out, "r{dst} = [{}]", window(items)),
             Instr::Binary { op, dst, left, right } => {
                 write!(out, "r{dst} = r{left} {} r{right}", op.info().spelling)
             }
             Instr::Unary { op, dst, src } => write!(out, "r{dst} = {}r{src}", op.info().spelling),
-            Instr::Call { function, dst, first, len } => {
-                write!(out, "r{dst} = {}({})", function.info().name, window(first, len))
+            Instr::Call { function, dst, args } => {
+                write!(out, "r{dst} = {}({})", function.info().name, window(args))
             }
             Instr::Similar { dst, src, to } => {
                 let text = self.chunk.similar.get(to as usize).map_or("?", |text| text);
                 write!(out, "r{dst} = similarity(r{src}, {text:?})")
             }
-            Instr::Extern { dst, first, len, function } => {
-                write!(out, "r{dst} = extern {function}({})", window(first, len))
+            Instr::Extern { dst, args, function } => {
+                write!(out, "r{dst} = extern {function}({})", window(args))
             }
             Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.each(each)),
             Instr::Cond { dst, holds, fails } => {
@@ -229,11 +224,11 @@ impl Listing<'_> {
     }
 }
 
-fn when(holds: bool) -> &'static str {
-    if holds { "if" } else { "unless" }
+fn when(jump: CmpJump) -> &'static str {
+    if jump.when() { "if" } else { "unless" }
 }
 
-fn window(first: u16, len: u16) -> String {
+fn window(Registers { first, len }: Registers) -> String {
     (0..len).map(|at| format!("r{}", u32::from(first) + u32::from(at))).collect::<Vec<_>>().join(", ")
 }
 

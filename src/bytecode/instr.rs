@@ -3,8 +3,10 @@
 //!
 //! Jumps go forward only, to a place in the same block, so a block ends after at most as many steps
 //! as it has instructions; the one loop, [`Instr::Each`] and [`Instr::Count`], runs another block
-//! once for each element of a list.
+//! once for each element of a list. The table of instructions says all that must be known of each to check it:
+//! a new one needs a row here, an arm in the dispatch loop of its vocabulary and one in the disassembler.
 
+use super::chunk::BlockKind;
 use crate::builtins::Function;
 use crate::codec::impl_codec;
 use crate::ops::Op;
@@ -20,283 +22,150 @@ pub type Pc = u32;
 /// A block, as a number in [`super::Chunk::blocks`].
 pub type BlockId = u32;
 
-/// An instruction.
+/// Registers that stand side by side.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Instr {
-    // Tests, in condition and table blocks.
+pub struct Registers {
+    pub first: Reg,
+    pub len: u16,
+}
+
+/// What an operand of an instruction refers to.
+#[derive(Clone, Copy, Debug)]
+pub enum Reference {
+    On(On),
+    To(Pc),
+    Slot(u32),
+    String(u32),
+    Pred(u32),
+    Shared(u32),
+    Loop(u32),
+    Table(TableId),
+    Const(u32),
+    Level(u32),
+    Similar(u32),
+    Extern(u32),
+    Condition(BlockId),
+    Value(BlockId),
+    Register(Reg),
+    Registers(Registers),
+    /// An operator that makes a value.
+    Operator(Op),
+}
+
+const TEST: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table];
+const CONDITION: &[BlockKind] = &[BlockKind::Condition];
+const TABLE: &[BlockKind] = &[BlockKind::Table];
+const VALUE: &[BlockKind] = &[BlockKind::Value];
+
+/// Expands the table of instructions. A row says by which number an instruction is stored, its name, the kinds of
+/// block it may stand in, and its operands with what they refer to.
+macro_rules! instructions {
+    ($($(#[$doc:meta])* $code:literal $name:ident in $kinds:ident
+        $({ $($operand:ident: $type:ty $(=> $reference:ident)?),* $(,)? })?;)*) => {
+        /// An instruction.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Instr {
+            $($(#[$doc])* $name $({ $($operand: $type),* })?,)*
+        }
+
+        impl Instr {
+            /// The kinds of block it may stand in.
+            pub fn kinds(&self) -> &'static [BlockKind] {
+                match self {
+                    $(Instr::$name { .. } => $kinds,)*
+                }
+            }
+
+            /// Calls with what each operand refers to, up to the first error.
+            pub fn each_reference<E>(
+                &self,
+                mut visit: impl FnMut(Reference) -> Result<(), E>,
+            ) -> Result<(), E> {
+                match *self {
+                    $(Instr::$name $({ $($operand),* })? => {
+                        $($(let _ = $operand; $(visit(Reference::$reference($operand.into()))?;)?)*)?
+                    })*
+                }
+                Ok(())
+            }
+        }
+
+        impl_codec!(enum Instr { $($code $name $({ $($operand),* })?,)* });
+    };
+}
+
+instructions! {
     /// Compares a slot with an integer.
-    Int {
-        /// The comparison, and when to jump.
-        how: CmpJump,
-        /// The slot.
-        slot: u16,
-        /// The target.
-        to: Pc,
-        /// The integer.
-        value: i64,
-    },
+    0 Int in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
     /// Compares a slot with a float.
-    Float {
-        /// The comparison, and when to jump.
-        how: CmpJump,
-        /// The slot.
-        slot: u16,
-        /// The target.
-        to: Pc,
-        /// The float.
-        value: f64,
-    },
+    1 Float in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
     /// Tests that a slot holds `true`.
-    Truth {
-        /// When to jump.
-        on: On,
-        /// The slot.
-        slot: u16,
-        /// The target.
-        to: Pc,
-    },
+    2 Truth in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
     /// Tests that a slot is missing.
-    Missing {
-        /// When to jump.
-        on: On,
-        /// The slot.
-        slot: u16,
-        /// The target.
-        to: Pc,
-    },
+    3 Missing in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
     /// Tests that a slot is a constant text.
-    Text {
-        /// When to jump.
-        on: On,
-        /// The slot.
-        slot: u16,
-        /// The target.
-        to: Pc,
-        /// The text, in [`super::Chunk::strings`].
-        string: u32,
-    },
+    4 Text in TEST { on: On => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
     /// Any predicate.
-    Test {
-        /// When to jump.
-        on: On,
-        /// The target.
-        to: Pc,
-        /// The predicate, in [`super::Chunk::preds`].
-        pred: u32,
-    },
+    5 Test in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
     /// A predicate that more than one condition asks: answered once a decision.
-    Memo {
-        /// When to jump.
-        on: On,
-        /// The target.
-        to: Pc,
-        /// The predicate, in [`super::Chunk::preds`].
-        pred: u32,
-    },
-    /// A condition that has a block of its own.
-    Shared {
-        /// When to jump; it is true or false.
-        on: On,
-        /// The target.
-        to: Pc,
-        /// The condition, in [`super::Chunk::shared`].
-        shared: u32,
-    },
-    /// A condition over the elements of a list.
-    Each {
-        /// When to jump; it is true or false.
-        on: On,
-        /// The target.
-        to: Pc,
-        /// The loop, in [`super::Chunk::loops`].
-        each: u32,
-    },
+    6 Memo in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
+    /// A condition that has a block of its own; it is true or false.
+    7 Shared in TEST { on: On => On, to: Pc => To, shared: u32 => Shared };
+    /// A condition over the elements of a list; it is true or false.
+    8 Each in TEST { on: On => On, to: Pc => To, each: u32 => Loop };
     /// Goes on elsewhere.
-    Jump {
-        /// The target.
-        to: Pc,
-    },
+    9 Jump in TEST { to: Pc => To };
     /// Ends a condition block.
-    Answer {
-        /// True when the condition holds.
-        holds: bool,
-    },
+    10 Answer in CONDITION { holds: bool };
 
-    // Ends, in table blocks.
     /// The route holds: it is chosen.
-    Choose {
-        /// The route.
-        route: RuleId,
-    },
-    /// The route holds: the search goes on in another table, and behind this when that chooses
-    /// nothing.
-    Goto {
-        /// The route.
-        route: RuleId,
-        /// The table.
-        table: TableId,
-    },
+    11 Choose in TABLE { route: RuleId };
+    /// The route holds: the search goes on in another table, and behind this when that chooses nothing.
+    12 Goto in TABLE { route: RuleId, table: TableId => Table };
     /// No route held; the table has a default.
-    Default {
-        /// The table.
-        table: TableId,
-    },
+    13 Default in TABLE { table: TableId => Table };
     /// No route held, and the default leads to another table.
-    Continue {
-        /// The other table.
-        table: TableId,
-    },
+    14 Continue in TABLE { table: TableId => Table };
     /// No route held, and there is no default.
-    Nothing,
+    15 Nothing in TABLE;
 
-    // Values, in value blocks.
     /// A field of the message.
-    Slot {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The slot.
-        slot: u32,
-    },
+    16 Slot in VALUE { dst: Reg => Register, slot: u32 => Slot };
     /// A constant.
-    Const {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The constant, in [`super::Chunk::consts`].
-        constant: u32,
-    },
+    17 Const in VALUE { dst: Reg => Register, constant: u32 => Const };
     /// The element of the loop at a level.
-    Var {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The level.
-        level: u32,
-    },
+    18 Var in VALUE { dst: Reg => Register, level: u32 => Level };
     /// The value of another block.
-    Eval {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The block.
-        block: BlockId,
-    },
+    19 Eval in VALUE { dst: Reg => Register, block: BlockId => Value };
     /// A field of a value.
-    Field {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The value.
-        base: Reg,
-        /// The field's name, in [`super::Chunk::strings`].
-        key: u32,
-    },
+    20 Field in VALUE { dst: Reg => Register, base: Reg => Register, key: u32 => String };
     /// `base[key]`
-    Index {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The list or dict.
-        base: Reg,
-        /// The position or key.
-        key: Reg,
-    },
-    /// A typed read.
-    Read {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The value.
-        src: Reg,
-        /// The kinds it is read at.
-        kinds: KindSet,
-    },
-    /// A list of registers that stand side by side.
-    List {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The first.
-        first: Reg,
-        /// Their number.
-        len: u16,
-    },
-    /// An operator of the table that makes a value of two.
-    Binary {
-        /// The operator.
-        op: Op,
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The left operand.
-        left: Reg,
-        /// The right operand.
-        right: Reg,
-    },
-    /// An operator of the table that makes a value of one.
-    Unary {
-        /// The operator.
-        op: Op,
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The operand.
-        src: Reg,
-    },
+    21 Index in VALUE { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
+    /// A value read at certain kinds.
+    22 Read in VALUE { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
+    /// A list.
+    23 List in VALUE { dst: Reg => Register, items: Registers => Registers };
+    /// An operator that makes a value of two.
+    24 Binary in VALUE { op: Op => Operator, dst: Reg => Register, left: Reg => Register, right: Reg => Register };
+    /// An operator that makes a value of one.
+    25 Unary in VALUE { op: Op => Operator, dst: Reg => Register, src: Reg => Register };
     /// A function of the table.
-    Call {
-        /// The function.
-        function: Function,
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The first argument.
-        first: Reg,
-        /// Their number.
-        len: u16,
-    },
-    /// `similarity` to a constant.
-    Similar {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The text.
-        src: Reg,
-        /// The constant text, in [`super::Chunk::similar`].
-        to: u32,
-    },
+    26 Call in VALUE { function: Function, dst: Reg => Register, args: Registers => Registers };
+    /// `similarity` to a constant text.
+    27 Similar in VALUE { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
     /// A function of the embedding program.
-    Extern {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The first argument.
-        first: Reg,
-        /// Their number.
-        len: u16,
-        /// The function.
-        function: u32,
-    },
-    /// For how many elements of a list a condition holds.
-    Count {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The loop, in [`super::Chunk::loops`].
-        each: u32,
-    },
+    28 Extern in VALUE { dst: Reg => Register, args: Registers => Registers, function: u32 => Extern };
+    /// The number of elements of a list for which a condition holds.
+    29 Count in VALUE { dst: Reg => Register, each: u32 => Loop };
     /// A condition as a value: `true`, `false`, or missing when neither block holds.
-    Cond {
-        /// The register that the value goes to.
-        dst: Reg,
-        /// The block of the condition.
-        holds: BlockId,
-        /// The block of its negation.
-        fails: BlockId,
-    },
+    30 Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
     /// Goes on elsewhere when a register holds a value.
-    IfPresent {
-        /// The register.
-        src: Reg,
-        /// The target.
-        to: Pc,
-    },
+    31 IfPresent in VALUE { src: Reg => Register, to: Pc => To };
     /// Ends a value block.
-    Yield {
-        /// The register that holds its value.
-        src: Reg,
-    },
+    32 Yield in VALUE { src: Reg => Register };
 }
 
 impl Instr {
-    /// Returns the target of a jump.
     pub fn target(&self) -> Option<Pc> {
         let mut copy = *self;
         copy.target_mut().map(|to| *to)
@@ -337,38 +206,4 @@ impl Instr {
 
 const _: () = assert!(size_of::<Instr>() <= 16);
 
-impl_codec!(enum Instr {
-    0 Int { how, slot, to, value },
-    1 Float { how, slot, to, value },
-    2 Truth { on, slot, to },
-    3 Missing { on, slot, to },
-    4 Text { on, slot, to, string },
-    5 Test { on, to, pred },
-    6 Memo { on, to, pred },
-    7 Shared { on, to, shared },
-    8 Each { on, to, each },
-    9 Jump { to },
-    10 Answer { holds },
-    11 Choose { route },
-    12 Goto { route, table },
-    13 Default { table },
-    14 Continue { table },
-    15 Nothing,
-    16 Slot { dst, slot },
-    17 Const { dst, constant },
-    18 Var { dst, level },
-    19 Eval { dst, block },
-    20 Field { dst, base, key },
-    21 Index { dst, base, key },
-    22 Read { dst, src, kinds },
-    23 List { dst, first, len },
-    24 Binary { op, dst, left, right },
-    25 Unary { op, dst, src },
-    26 Call { function, dst, first, len },
-    27 Similar { dst, src, to },
-    28 Extern { dst, first, len, function },
-    29 Count { dst, each },
-    30 Cond { dst, holds, fails },
-    31 IfPresent { src, to },
-    32 Yield { src },
-});
+impl_codec!(struct Registers { first, len });

@@ -37,12 +37,7 @@ impl On {
         self.0 & (1 << result as u8) != 0
     }
 
-    /// Returns true when it is one of the four.
-    pub fn is_valid(self) -> bool {
-        matches!(self, On::TRUE | On::FALSE | On::NOT_TRUE | On::NOT_FALSE)
-    }
-
-    /// As written in listings.
+    /// As written in listings; `?` for what is none of the four.
     pub fn spelling(self) -> &'static str {
         match self {
             On::TRUE => "if",
@@ -103,7 +98,7 @@ impl Cmp {
         self.0 & (1 << (order as i8 + 1)) != 0
     }
 
-    /// As an author writes it.
+    /// As an author writes it; `?` for what is none of the six.
     pub fn spelling(self) -> &'static str {
         match self {
             Cmp::LT => "<",
@@ -142,16 +137,13 @@ impl CmpJump {
     pub fn takes(self, order: Option<Ordering>) -> bool {
         order.is_some_and(|order| self.cmp().holds(order)) == self.when()
     }
-
-    /// Returns true when it names one of the six comparisons.
-    pub fn is_valid(self) -> bool {
-        self.0 < 16 && self.cmp().spelling() != "?"
-    }
 }
 
-impl_codec!(byte On, |on: On| on.0, |bits| Some(On(bits)).filter(|on| on.is_valid()));
+impl_codec!(byte On, |on: On| on.0, |bits| Some(On(bits)).filter(|on| on.spelling() != "?"));
 impl_codec!(byte Cmp, |cmp: Cmp| cmp.0, |bits| Some(Cmp(bits)).filter(|cmp| cmp.spelling() != "?"));
-impl_codec!(byte CmpJump, |jump: CmpJump| jump.0, |bits| Some(CmpJump(bits)).filter(|jump| jump.is_valid()));
+impl_codec!(byte CmpJump, |jump: CmpJump| jump.0, |bits| {
+    Some(CmpJump(bits)).filter(|jump| bits < 16 && jump.cmp().spelling() != "?")
+});
 
 #[cfg(test)]
 mod tests {

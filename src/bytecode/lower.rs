@@ -71,7 +71,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     }
     lowering.values()?;
     let chunk = lowering.chunk;
-    Bytecode::with_known(chunk, |pattern, fold| {
+    Bytecode::new(chunk, |pattern, fold| {
         program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
     })
 }
@@ -87,7 +87,6 @@ struct Label {
     jumps: SmallVec<[Pc; 6]>,
 }
 
-/// The state of lowering.
 struct Lowering<'n> {
     normal: &'n Normal,
     uses: &'n UseAnalysis,
@@ -219,7 +218,7 @@ impl Lowering<'_> {
             let (list, body) = (self.operand(list)?, self.cond_block(body)?);
             self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all })?;
         }
-        if self.uses.is_own_cond(cond) {
+        if self.uses.is_own(Part::Cond(cond)) {
             let block = self.cond_block(id)?;
             let shared = index(self.chunk.shared.len(), "conditions")?;
             let memo = self.uses.info(Part::Cond(cond)).is_closed();
@@ -230,7 +229,6 @@ impl Lowering<'_> {
     }
 }
 
-/// The condition of that number.
 fn known_cond(normal: &Normal, id: CondId) -> Result<&NCond, LowerError> {
     normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
 }

@@ -14,19 +14,14 @@ use std::sync::Arc;
 
 /// One automaton is faster than a searcher for each from this number of keywords on.
 const AUTOMATON_FROM: usize = 5;
-/// A set is faster than comparing with each from this number of members on.
-const SET_FROM: usize = 9;
 
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
 
 /// The run-time side of a [`Chunk`]; each vector runs beside the chunk's of the same name.
 #[derive(Debug)]
 pub struct Pools {
-    /// For [`Chunk::keywords`].
     pub keywords: Vec<Matcher>,
-    /// For [`Chunk::members`].
     pub members: Vec<MemberSet>,
-    /// For [`Chunk::similar`].
     pub similar: Vec<Similarity>,
 }
 
@@ -55,35 +50,29 @@ impl Pools {
 
 /// A compiled text predicate.
 #[derive(Debug)]
-pub enum Matcher {
-    /// `contains` of one keyword.
-    One(Box<Finder<'static>>),
-    /// `contains` of several keywords.
-    Few(Box<[Finder<'static>]>, bool),
+pub struct Matcher {
+    /// True when all must be found, else one.
+    all: bool,
+    search: Compiled,
+}
+
+/// The compiled keywords, patterns or expressions of a text predicate.
+#[derive(Debug)]
+enum Compiled {
+    /// `contains`.
+    Texts(Box<[Finder<'static>]>),
     /// `contains any` of many.
     Many(Box<AhoCorasick>),
     /// `contains word`: a searcher for each, or one for any of many.
-    Words(Box<[WordSearcher<'static>]>, bool),
+    Words(Box<[WordSearcher<'static>]>),
     /// `starts_with`.
-    Starts(Box<[Box<str>]>, bool),
-    /// `starts_with word`.
-    StartWords(Box<[Box<str>]>, bool),
-    /// `ends_with`.
-    Ends(Box<[Box<str>]>, bool),
-    /// `ends_with word`.
-    EndWords(Box<[Box<str>]>, bool),
+    Starts(Box<[Box<str>]>),
+    /// `ends_with`, and both of words: the texts and how each is held against a text.
+    Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
     /// `like`.
-    Globs(Box<[Glob]>, bool),
-    /// `matches` of one expression.
-    Regex(Box<LazyRegex>),
-    /// `matches` of several.
-    Regexes(Box<[LazyRegex]>, bool),
-}
-
-/// `all` or `any` of the items.
-#[inline]
-fn quantify<T>(items: &[T], all: bool, holds: impl FnMut(&T) -> bool) -> bool {
-    if all { items.iter().all(holds) } else { items.iter().any(holds) }
+    Globs(Box<[Glob]>),
+    /// `matches`.
+    Regexes(Box<[LazyRegex]>),
 }
 
 impl Matcher {
@@ -91,143 +80,120 @@ impl Matcher {
         let Keywords { search, word, all, mode, words } = keywords;
         let prepared = || words.iter().map(|word| mode.prepare(word));
         let boxed = || prepared().map(|word| Box::from(&*word)).collect();
-        let finder = |word: &str| Finder::new(word).into_owned();
         let many = !all && words.len() >= AUTOMATON_FROM;
         let too_large = |_| LowerError::TooLarge("keywords in one list");
-        Ok(match search {
-            Search::Literal(Anchor::Anywhere) if *word => {
-                let searchers = if many {
-                    let any = WordSearcher::many(prepared().map(Cow::into_owned)).map_err(too_large)?;
-                    [any].into()
-                } else {
-                    prepared().map(|word| WordSearcher::one(&word).into_owned()).collect()
-                };
-                Matcher::Words(searchers, *all)
+        let compile = |pattern: &Arc<str>| {
+            if known(pattern, mode.fold) {
+                return Ok(LazyRegex::known(pattern, mode.fold));
             }
-            Search::Literal(Anchor::Anywhere) if many => {
+            LazyRegex::new(pattern, mode.fold)
+                .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
+        };
+        let search = match (search, word) {
+            (Search::Literal(Anchor::Anywhere), true) if many => {
+                let any = WordSearcher::many(prepared().map(Cow::into_owned)).map_err(too_large)?;
+                Compiled::Words([any].into())
+            }
+            (Search::Literal(Anchor::Anywhere), true) => {
+                Compiled::Words(prepared().map(|word| WordSearcher::one(&word).into_owned()).collect())
+            }
+            (Search::Literal(Anchor::Anywhere), false) if many => {
                 let automaton = AhoCorasick::builder()
                     .match_kind(MatchKind::LeftmostFirst)
                     .build(prepared().map(Cow::into_owned))
                     .map_err(too_large)?;
-                Matcher::Many(Box::new(automaton))
+                Compiled::Many(Box::new(automaton))
             }
-            Search::Literal(Anchor::Anywhere) => match &**words {
-                [word] => Matcher::One(Box::new(finder(&mode.prepare(word)))),
-                _ => Matcher::Few(prepared().map(|word| finder(&word)).collect(), *all),
-            },
-            Search::Literal(Anchor::Start) if *word => Matcher::StartWords(boxed(), *all),
-            Search::Literal(Anchor::Start) => Matcher::Starts(boxed(), *all),
-            Search::Literal(Anchor::End) if *word => Matcher::EndWords(boxed(), *all),
-            Search::Literal(Anchor::End) => Matcher::Ends(boxed(), *all),
-            Search::Glob => {
-                Matcher::Globs(words.iter().map(|word| Glob::with_mode(word, *mode)).collect(), *all)
+            (Search::Literal(Anchor::Anywhere), false) => {
+                Compiled::Texts(prepared().map(|word| Finder::new(&*word).into_owned()).collect())
             }
-            Search::Regex => {
-                let compile = |pattern: &Arc<str>| {
-                    if known(pattern, mode.fold) {
-                        return Ok(LazyRegex::known(pattern, mode.fold));
-                    }
-                    LazyRegex::new(pattern, mode.fold)
-                        .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
-                };
-                match &**words {
-                    [pattern] => Matcher::Regex(Box::new(compile(pattern)?)),
-                    _ => Matcher::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?, *all),
-                }
+            (Search::Literal(Anchor::Start), true) => Compiled::Ends(boxed(), text::starts_with_word),
+            (Search::Literal(Anchor::Start), false) => Compiled::Starts(boxed()),
+            (Search::Literal(Anchor::End), true) => Compiled::Ends(boxed(), text::ends_with_word),
+            (Search::Literal(Anchor::End), false) => {
+                Compiled::Ends(boxed(), |text, word| text.ends_with(word))
             }
-        })
+            (Search::Glob, _) => {
+                Compiled::Globs(words.iter().map(|word| Glob::with_mode(word, *mode)).collect())
+            }
+            (Search::Regex, _) => Compiled::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?),
+        };
+        Ok(Matcher { all: *all, search })
     }
 
     /// Returns true when a text, prepared under the keywords' mode (for `matches`: as it is), does.
     #[inline]
     pub fn holds(&self, text: &str) -> bool {
-        match self {
-            Matcher::One(finder) => finder.find(text.as_bytes()).is_some(),
-            Matcher::Few(finders, all) => {
-                quantify(finders, *all, |finder| finder.find(text.as_bytes()).is_some())
+        match &self.search {
+            Compiled::Texts(finders) => {
+                self.quantify(finders, |finder| finder.find(text.as_bytes()).is_some())
             }
-            Matcher::Many(automaton) => automaton.is_match(text),
-            Matcher::Words(words, all) => quantify(words, *all, |searcher| searcher.is_in(text)),
-            Matcher::Starts(words, all) => quantify(words, *all, |word| text.starts_with(&**word)),
-            Matcher::StartWords(words, all) => {
-                quantify(words, *all, |word| text::starts_with_word(text, word))
-            }
-            Matcher::Ends(words, all) => quantify(words, *all, |word| text.ends_with(&**word)),
-            Matcher::EndWords(words, all) => quantify(words, *all, |word| text::ends_with_word(text, word)),
-            Matcher::Globs(globs, all) => quantify(globs, *all, |glob| glob.matches(text)),
-            Matcher::Regex(regex) => regex.is_match(text),
-            Matcher::Regexes(regexes, all) => quantify(regexes, *all, |regex| regex.is_match(text)),
+            Compiled::Many(automaton) => automaton.is_match(text),
+            Compiled::Words(words) => self.quantify(words, |searcher| searcher.is_in(text)),
+            Compiled::Starts(words) => self.quantify(words, |word| text.starts_with(&**word)),
+            Compiled::Ends(words, stands) => self.quantify(words, |word| stands(text, word)),
+            Compiled::Globs(globs) => self.quantify(globs, |glob| glob.matches(text)),
+            Compiled::Regexes(regexes) => self.quantify(regexes, |regex| regex.is_match(text)),
         }
+    }
+
+    /// The texts of a `starts_with` that asks for one of them.
+    pub fn prefixes(&self) -> Option<&[Box<str>]> {
+        match &self.search {
+            Compiled::Starts(words) if !self.all || words.len() == 1 => Some(words),
+            _ => None,
+        }
+    }
+
+    /// The searcher of a `contains` of one keyword.
+    pub fn one_text(&self) -> Option<&Finder<'static>> {
+        match &self.search {
+            Compiled::Texts(finders) if finders.len() == 1 => finders.first(),
+            _ => None,
+        }
+    }
+
+    /// `all` or `any` of the items.
+    #[inline]
+    fn quantify<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
+        if self.all { items.iter().all(holds) } else { items.iter().any(holds) }
     }
 }
 
 /// A constant list to look values up in. Texts and integers are the fast cases; for the rest the
 /// list is walked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct MemberSet {
-    strings: Lookup<Box<str>>,
-    ints: Lookup<i64>,
+    texts: Set<Box<str>>,
+    ints: Set<i64>,
     /// True when an element is a float, which may equal an integer.
     floats: bool,
 }
 
-#[derive(Debug)]
-enum Lookup<T> {
-    Few(Box<[T]>),
-    Many(Set<T>),
-}
-
-impl<T: Eq + std::hash::Hash> Lookup<T> {
-    fn new(items: Vec<T>) -> Lookup<T> {
-        if items.len() < SET_FROM {
-            Lookup::Few(items.into())
-        } else {
-            Lookup::Many(items.into_iter().collect())
-        }
-    }
-
-    #[inline]
-    fn has<Q: Eq + std::hash::Hash + ?Sized>(&self, item: &Q) -> bool
-    where
-        T: std::borrow::Borrow<Q>,
-    {
-        match self {
-            Lookup::Few(items) => items.iter().any(|other| other.borrow() == item),
-            Lookup::Many(set) => set.contains(item),
-        }
-    }
-}
-
 impl MemberSet {
     fn new(list: Value<'_>, mode: TextMode) -> MemberSet {
-        let (mut strings, mut ints, mut floats) = (Vec::new(), Vec::new(), false);
+        let mut set = MemberSet::default();
         for element in list.elements().into_iter().flatten() {
             match element {
-                Value::Str(text) => strings.push(Box::from(&*mode.prepare(text))),
-                Value::Int(int) => ints.push(int),
-                Value::Float(_) => floats = true,
+                Value::Str(text) => drop(set.texts.insert((&*mode.prepare(text)).into())),
+                Value::Int(int) => drop(set.ints.insert(int)),
+                Value::Float(_) => set.floats = true,
                 _ => {}
             }
         }
-        MemberSet { strings: Lookup::new(strings), ints: Lookup::new(ints), floats }
+        set
     }
 
-    /// Returns true when a prepared text is an element.
     #[inline]
     pub fn has_text(&self, text: &str) -> bool {
-        self.strings.has(text)
+        self.texts.contains(text)
     }
 
     /// Tells whether an integer is an element; `None` when only walking the list can tell.
     #[inline]
     pub fn has_int(&self, int: i64) -> Option<bool> {
-        if self.ints.has(&int) {
-            Some(true)
-        } else if self.floats {
-            None
-        } else {
-            Some(false)
-        }
+        let is_there = self.ints.contains(&int);
+        (is_there || !self.floats).then_some(is_there)
     }
 }
 

@@ -6,11 +6,10 @@
 //! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
 //! the limits on nesting are checked nowhere else.
 
-use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{Block, BlockKind, Check, Chunk, NONE, Operand};
-use crate::bytecode::instr::{BlockId, Instr, Pc, Reg};
+use crate::bytecode::instr::{BlockId, Instr, Pc, Reference, Registers};
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
-use crate::ops::{Meaning, Op};
+use crate::ops::Meaning;
 use crate::sema::hir::TableId;
 use thiserror::Error;
 
@@ -25,30 +24,13 @@ pub const MAX_JUMPS: u32 = 256;
 pub enum VerifyError {
     /// Something is numbered that is not there.
     #[error("{what} {index} does not exist (at {at})")]
-    OutOfBounds {
-        /// The thing numbered.
-        what: &'static str,
-        /// The number.
-        index: u64,
-        /// The place.
-        at: At,
-    },
+    OutOfBounds { what: &'static str, index: u64, at: At },
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
-    Jump {
-        /// The target.
-        to: Pc,
-        /// The place.
-        at: At,
-    },
+    Jump { to: Pc, at: At },
     /// Something is of the wrong kind, or stands where its kind may not.
     #[error("{what} (at {at})")]
-    Kind {
-        /// The fault.
-        what: &'static str,
-        /// The place.
-        at: At,
-    },
+    Kind { what: &'static str, at: At },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
     #[error("conditions nest more than {MAX_NESTING} deep")]
     TooDeep,
@@ -60,7 +42,6 @@ pub enum VerifyError {
 /// A place in the bytecode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// An instruction.
     Instr(Pc),
     /// An entry of another table of the chunk.
     Entry(&'static str, usize),
@@ -75,27 +56,17 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Verifies bytecode.
+/// Verifies a chunk.
 ///
 /// # Errors
 /// See [`VerifyError`].
-pub fn verify(code: &Bytecode) -> Result<(), VerifyError> {
-    verify_chunk(code.chunk())
-}
-
-/// Verifies a chunk, before anything is built from it.
-///
-/// # Errors
-/// See [`VerifyError`].
-pub fn verify_chunk(chunk: &Chunk) -> Result<(), VerifyError> {
+pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.data()?;
     verifier.users()?;
     verifier.blocks()?;
     verifier.tables()
 }
-
-const MISPLACED: &str = "the instruction may not stand in such a block";
 
 struct Verifier<'c> {
     chunk: &'c Chunk,
@@ -175,10 +146,12 @@ impl Verifier<'_> {
                     let same = chunk.keywords[id as usize].mode == pred.mode.text;
                     require(same, "the keywords are of another mode", at)?;
                 }
-                Check::Int(cmp, _) | Check::Float(cmp, _) | Check::Length(cmp, _) => {
-                    require(cmp.spelling() != "?", "there is no such comparison", at)?;
-                }
-                Check::Truth | Check::Missing | Check::Generic => {}
+                Check::Truth
+                | Check::Missing
+                | Check::Int(..)
+                | Check::Float(..)
+                | Check::Length(..)
+                | Check::Generic => {}
             }
         }
         for (id, value) in chunk.values.iter().enumerate() {
@@ -227,167 +200,82 @@ impl Verifier<'_> {
             require(last.is_end(), "the block does not end", At::Instr(block.end - 1))?;
             let mut depth = 0;
             for pc in block.start..block.end {
-                self.instr(pc, block)?;
-                self.each_block(&self.chunk.instrs[pc as usize], &mut |inner| {
-                    // A block that stands later has no depth yet.
-                    let inner = depths.get(inner as usize).copied();
-                    depth = depth.max(inner.map_or(u32::MAX, |depth| depth.saturating_add(1)));
-                });
-                require(depth != u32::MAX, "it runs a later block", At::Instr(pc))?;
-                if depth > MAX_NESTING {
-                    return Err(VerifyError::TooDeep);
-                }
+                let (instr, at) = (&self.chunk.instrs[pc as usize], At::Instr(pc));
+                require(
+                    instr.kinds().contains(&block.kind),
+                    "the instruction may not stand in such a block",
+                    at,
+                )?;
+                instr.each_reference(|reference| self.reference(reference, pc, block))?;
+                instr.each_reference(|reference| {
+                    self.each_block(reference, |inner| {
+                        let Some(inner) = depths.get(inner as usize) else {
+                            return require(false, "it runs a later block", at);
+                        };
+                        depth = depth.max(inner + 1);
+                        if depth <= MAX_NESTING { Ok(()) } else { Err(VerifyError::TooDeep) }
+                    })
+                })?;
             }
             depths.push(depth);
         }
         require(start as usize == self.chunk.instrs.len(), "code outside blocks", At::Instr(start))
     }
 
-    /// The blocks an instruction runs.
-    fn each_block(&self, instr: &Instr, visit: &mut dyn FnMut(BlockId)) {
-        let mut operand = |operand: Operand| {
-            if let Operand::Block(block) = operand {
-                visit(block);
+    /// The blocks that an instruction runs by an operand.
+    fn each_block(
+        &self,
+        reference: Reference,
+        visit: impl FnMut(BlockId) -> Result<(), VerifyError>,
+    ) -> Result<(), VerifyError> {
+        let chunk = self.chunk;
+        let (operands, block) = match reference {
+            Reference::Pred(id) => {
+                let pred = &chunk.preds[id as usize];
+                ([pred.left, pred.right], None)
             }
+            Reference::Loop(id) => {
+                let each = chunk.loops[id as usize];
+                ([each.list, Operand::Missing], Some(each.body))
+            }
+            Reference::Shared(id) => ([Operand::Missing; 2], Some(chunk.shared[id as usize].block)),
+            Reference::Value(block) | Reference::Condition(block) => ([Operand::Missing; 2], Some(block)),
+            _ => return Ok(()),
         };
-        match *instr {
-            Instr::Test { pred, .. } | Instr::Memo { pred, .. } => {
-                let pred = &self.chunk.preds[pred as usize];
-                operand(pred.left);
-                operand(pred.right);
-            }
-            Instr::Each { each, .. } | Instr::Count { each, .. } => {
-                let each = &self.chunk.loops[each as usize];
-                operand(each.list);
-                visit(each.body);
-            }
-            Instr::Shared { shared, .. } => visit(self.chunk.shared[shared as usize].block),
-            Instr::Eval { block, .. } => visit(block),
-            Instr::Cond { holds, fails, .. } => {
-                visit(holds);
-                visit(fails);
-            }
-            _ => {}
-        }
+        let of_operand = |operand| match operand {
+            Operand::Block(block) => Some(block),
+            _ => None,
+        };
+        operands.into_iter().filter_map(of_operand).chain(block).try_for_each(visit)
     }
 
-    fn instr(&self, pc: Pc, block: &Block) -> Result<(), VerifyError> {
+    /// Verifies what an operand of an instruction refers to.
+    fn reference(&self, reference: Reference, pc: Pc, block: &Block) -> Result<(), VerifyError> {
         let (chunk, at) = (self.chunk, At::Instr(pc));
-        let instr = &chunk.instrs[pc as usize];
-        let kinds: &[BlockKind] = match instr {
-            Instr::Answer { .. } => &[BlockKind::Condition],
-            Instr::Choose { .. }
-            | Instr::Goto { .. }
-            | Instr::Default { .. }
-            | Instr::Continue { .. }
-            | Instr::Nothing => &[BlockKind::Table],
-            _ if self.is_test(instr) => &[BlockKind::Condition, BlockKind::Table],
-            _ => &[BlockKind::Value],
-        };
-        require(kinds.contains(&block.kind), MISPLACED, at)?;
-        if let Some(to) = instr.target()
-            && !(to > pc && to < block.end)
-        {
-            return Err(VerifyError::Jump { to, at });
+        match reference {
+            Reference::On(on) => require(on.spelling() != "?", "there is no such condition to jump on", at),
+            Reference::To(to) if to > pc && to < block.end => Ok(()),
+            Reference::To(to) => Err(VerifyError::Jump { to, at }),
+            Reference::Slot(id) => within("slot", id as usize, chunk.slots.len(), at),
+            Reference::String(id) => within("string", id as usize, chunk.strings.len(), at),
+            Reference::Pred(id) => within("predicate", id as usize, chunk.preds.len(), at),
+            Reference::Shared(id) => within("shared condition", id as usize, chunk.shared.len(), at),
+            Reference::Loop(id) => within("loop", id as usize, chunk.loops.len(), at),
+            Reference::Table(table) => within("table", table.index(), chunk.tables.len(), at),
+            Reference::Const(id) => within("constant", id as usize, chunk.consts.len(), at),
+            Reference::Level(level) => within("level", level as usize, chunk.levels as usize, at),
+            Reference::Similar(id) => within("text", id as usize, chunk.similar.len(), at),
+            Reference::Extern(id) => within("host function", id as usize, chunk.externs as usize, at),
+            Reference::Condition(id) => self.kind_of(id, BlockKind::Condition, at),
+            Reference::Value(id) => self.kind_of(id, BlockKind::Value, at),
+            Reference::Register(register) => within("register", register.into(), block.frame(), at),
+            Reference::Registers(Registers { first, len }) => {
+                within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
+            }
+            Reference::Operator(op) => {
+                require(matches!(op.info().meaning, Meaning::Value(_)), "the operator makes no value", at)
+            }
         }
-        let on = match *instr {
-            Instr::Truth { on, .. }
-            | Instr::Missing { on, .. }
-            | Instr::Text { on, .. }
-            | Instr::Test { on, .. }
-            | Instr::Memo { on, .. }
-            | Instr::Shared { on, .. }
-            | Instr::Each { on, .. } => on.is_valid(),
-            Instr::Int { how, .. } | Instr::Float { how, .. } => how.is_valid(),
-            _ => true,
-        };
-        require(on, "there is no such condition to jump on", at)?;
-        if block.kind == BlockKind::Value {
-            self.value_instr(instr, block, at)
-        } else {
-            self.test_instr(instr, at)
-        }
-    }
-
-    /// Verifies what an instruction of a condition or table refers to.
-    fn test_instr(&self, instr: &Instr, at: At) -> Result<(), VerifyError> {
-        let chunk = self.chunk;
-        let slot = |slot: u16| within("slot", slot.into(), chunk.slots.len(), at);
-        match *instr {
-            Instr::Int { slot: id, .. }
-            | Instr::Float { slot: id, .. }
-            | Instr::Truth { slot: id, .. }
-            | Instr::Missing { slot: id, .. } => slot(id),
-            Instr::Text { slot: id, string, .. } => {
-                slot(id)?;
-                within("string", string as usize, chunk.strings.len(), at)
-            }
-            Instr::Test { pred, .. } | Instr::Memo { pred, .. } => {
-                within("predicate", pred as usize, chunk.preds.len(), at)
-            }
-            Instr::Shared { shared, .. } => {
-                within("shared condition", shared as usize, chunk.shared.len(), at)
-            }
-            Instr::Each { each, .. } => within("loop", each as usize, chunk.loops.len(), at),
-            Instr::Goto { table, .. } | Instr::Continue { table } | Instr::Default { table } => {
-                within("table", table.index(), chunk.tables.len(), at)
-            }
-            Instr::Jump { .. } | Instr::Answer { .. } | Instr::Choose { .. } | Instr::Nothing => Ok(()),
-            _ => require(false, MISPLACED, at),
-        }
-    }
-
-    /// Verifies what an instruction of a value refers to.
-    fn value_instr(&self, instr: &Instr, block: &Block, at: At) -> Result<(), VerifyError> {
-        let chunk = self.chunk;
-        let register = |register: Reg| within("register", register.into(), block.frame(), at);
-        let window = |first: Reg, len: u16| {
-            within("register", usize::from(first) + usize::from(len), block.frame() + 1, at)
-        };
-        match *instr {
-            Instr::Slot { dst, slot } => {
-                register(dst).and(within("slot", slot as usize, chunk.slots.len(), at))
-            }
-            Instr::Const { dst, constant } => {
-                register(dst).and(within("constant", constant as usize, chunk.consts.len(), at))
-            }
-            Instr::Var { dst, level } => {
-                register(dst).and(within("level", level as usize, chunk.levels as usize, at))
-            }
-            Instr::Eval { dst, block } => register(dst).and(self.kind_of(block, BlockKind::Value, at)),
-            Instr::Field { dst, base, key } => {
-                register(dst).and(register(base)).and(within("string", key as usize, chunk.strings.len(), at))
-            }
-            Instr::Index { dst, base, key } => register(dst).and(register(base)).and(register(key)),
-            Instr::Read { dst, src, .. } => register(dst).and(register(src)),
-            Instr::List { dst, first, len } => register(dst).and(window(first, len)),
-            Instr::Binary { op, dst, left, right } => {
-                register(dst).and(register(left)).and(register(right)).and(makes_value(op, at))
-            }
-            Instr::Unary { op, dst, src } => register(dst).and(register(src)).and(makes_value(op, at)),
-            Instr::Call { dst, first, len, .. } => register(dst).and(window(first, len)),
-            Instr::Similar { dst, src, to } => {
-                register(dst).and(register(src)).and(within("text", to as usize, chunk.similar.len(), at))
-            }
-            Instr::Extern { dst, first, len, function } => register(dst).and(window(first, len)).and(within(
-                "host function",
-                function as usize,
-                chunk.externs as usize,
-                at,
-            )),
-            Instr::Count { dst, each } => {
-                register(dst).and(within("loop", each as usize, chunk.loops.len(), at))
-            }
-            Instr::Cond { dst, holds, fails } => register(dst)
-                .and(self.kind_of(holds, BlockKind::Condition, at))
-                .and(self.kind_of(fails, BlockKind::Condition, at)),
-            Instr::IfPresent { src, .. } | Instr::Yield { src } => register(src),
-            _ => require(false, MISPLACED, at),
-        }
-    }
-
-    fn is_test(&self, instr: &Instr) -> bool {
-        instr.target().is_some() && !matches!(instr, Instr::IfPresent { .. })
     }
 
     /// Each table's routes lie in its block one behind the other; the jumps between tables end.
@@ -407,7 +295,7 @@ impl Verifier<'_> {
             }
         }
         let mut incoming = vec![0u32; chunk.tables.len()];
-        for (_, inner) in (0..chunk.tables.len()).flat_map(|table| self.leads_to(table)) {
+        for inner in (0..chunk.tables.len()).flat_map(|table| self.leads_to(table)) {
             incoming[inner.index()] += 1;
         }
         let mut ready: Vec<usize> = (0..incoming.len()).filter(|table| incoming[*table] == 0).collect();
@@ -415,7 +303,7 @@ impl Verifier<'_> {
         let mut done = 0;
         while let Some(table) = ready.pop() {
             done += 1;
-            for (_, inner) in self.leads_to(table) {
+            for inner in self.leads_to(table) {
                 let inner = inner.index();
                 depths[inner] = depths[inner].max(depths[table] + 1);
                 incoming[inner] -= 1;
@@ -429,16 +317,12 @@ impl Verifier<'_> {
     }
 
     /// The tables that a table leads to, each as often as it does.
-    fn leads_to(&self, table: usize) -> impl Iterator<Item = (usize, TableId)> {
+    fn leads_to(&self, table: usize) -> impl Iterator<Item = TableId> {
         let block = self.chunk.blocks[self.chunk.tables[table].block as usize];
         let code = &self.chunk.instrs[block.start as usize..block.end as usize];
-        code.iter().filter_map(move |instr| match instr {
-            Instr::Goto { table: inner, .. } | Instr::Continue { table: inner } => Some((table, *inner)),
+        code.iter().filter_map(|instr| match instr {
+            Instr::Goto { table: inner, .. } | Instr::Continue { table: inner } => Some(*inner),
             _ => None,
         })
     }
-}
-
-fn makes_value(op: Op, at: At) -> Result<(), VerifyError> {
-    require(matches!(op.info().meaning, Meaning::Value(_)), "the operator makes no value", at)
 }

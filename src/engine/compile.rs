@@ -193,7 +193,7 @@ pub(super) fn lower(
     let (normal, warnings) = normal::build(&program);
     diagnostics.extend(warnings);
     let bytecode = match bytecode::lower(&program, &normal) {
-        Ok(code) => match bytecode::verify(&code) {
+        Ok(code) => match bytecode::verify(code.chunk()) {
             Ok(()) => Some(code),
             Err(error) => {
                 diagnostics.push(too_complex(&error));

@@ -2,7 +2,7 @@
 //! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
 //! true.
 
-use super::attribute::{Class, Classes, Named, Simple};
+use super::attribute::{Class, Classes, Number, Simple};
 use super::prefilter::{Prefilter, prefilters};
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
@@ -30,9 +30,7 @@ pub enum Atom {
 /// A text that is scanned for literals.
 #[derive(Debug)]
 pub struct Subject {
-    /// The source of the text.
     pub operand: Operand,
-    /// A predicate that reads it.
     pub pred: u32,
     /// True when the text is folded before it is scanned; literals are then folded too.
     pub fold: bool,
@@ -40,7 +38,6 @@ pub struct Subject {
     pub plain: bool,
     /// The normalising modes in which it is scanned as well, where that makes a difference.
     pub modes: Vec<TextMode>,
-    /// The literals, each with its number.
     pub literals: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
 }
 
@@ -55,13 +52,10 @@ impl Subject {
 /// A way to look at a value.
 #[derive(Debug)]
 pub struct Attribute {
-    /// The source of the value.
     pub operand: Operand,
-    /// A predicate that reads it.
     pub pred: u32,
     /// The form in which its texts are prepared.
     pub mode: TextMode,
-    /// The classes of its values.
     pub classes: Classes,
 }
 
@@ -83,14 +77,11 @@ pub struct Literals {
 /// The atoms that an index over a rule set looks up.
 #[derive(Debug)]
 pub struct Atoms<'c> {
-    /// The bytecode.
     pub chunk: &'c Chunk,
-    /// The texts that are scanned.
     pub subjects: Vec<Subject>,
-    /// The attributes.
     pub attributes: Vec<Attribute>,
-    subject_of: HashMap<u64, u32>,
-    attribute_of: HashMap<(u64, TextMode), u32>,
+    subject_of: HashMap<Operand, u32>,
+    attribute_of: HashMap<(Operand, TextMode), u32>,
     /// For each predicate the test and the attribute, where it is a simple one.
     simples: Vec<Option<(Simple, u32)>>,
     sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
@@ -100,17 +91,6 @@ pub struct Atoms<'c> {
     sets_of: Vec<Option<Box<[SetId]>>>,
     /// For each predicate the literals that answer it.
     pub literals: Vec<Option<Literals>>,
-}
-
-/// An operand as a key.
-fn operand_key(operand: Operand) -> u64 {
-    match operand {
-        Operand::Missing => 0,
-        Operand::Slot(slot) => 1 << 32 | u64::from(slot.0),
-        Operand::Const(id) => 2 << 32 | u64::from(id),
-        Operand::Var(level) => 3 << 32 | u64::from(level),
-        Operand::Block(block) => 4 << 32 | u64::from(block),
-    }
 }
 
 /// True when an operand can be looked at before it is known that a condition asks for it: it depends
@@ -212,34 +192,20 @@ impl<'c> Atoms<'c> {
         all
     }
 
-    /// For each attribute the values that its tests name, by class.
-    pub fn values_of_classes(&self) -> Vec<HashMap<Class, Named<'_>>> {
-        let mut values = vec![HashMap::new(); self.attributes.len()];
+    /// For each attribute the values that its tests name, by class, as an author writes them.
+    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
+        let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simples.iter().flatten() {
             let classes = &self.attributes[*attribute as usize].classes;
-            let values = &mut values[*attribute as usize];
+            let names = &mut names[*attribute as usize];
             for text in test.texts() {
-                if let Some(class) = classes.of_text(text) {
-                    values.entry(class).or_insert(Named::Text(text));
-                }
+                names.entry(classes.of(Value::Str(text))).or_insert_with(|| format!("{text:?}"));
             }
-            for number in test.numbers() {
-                values.entry(classes.of(number.value())).or_insert(Named::Number(number));
+            for number in test.numbers().map(Number::value) {
+                names.entry(classes.of(number)).or_insert_with(|| number.to_json().to_string());
             }
         }
-        values
-    }
-
-    /// The same as an author writes them.
-    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
-        let name = |value: Named<'_>| match value {
-            Named::Text(text) => format!("{text:?}"),
-            Named::Number(number) => number.value().to_json().to_string(),
-        };
-        let names = |values: HashMap<Class, Named<'_>>| {
-            values.into_iter().map(|(class, value)| (class, name(value))).collect()
-        };
-        self.values_of_classes().into_iter().map(names).collect()
+        names
     }
 
     /// For each subject its literals, by number.
@@ -267,7 +233,7 @@ impl<'c> Atoms<'c> {
 
     fn attribute(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
         let attributes = &mut self.attributes;
-        *self.attribute_of.entry((operand_key(operand), mode)).or_insert_with(|| {
+        *self.attribute_of.entry((operand, mode)).or_insert_with(|| {
             attributes.push(Attribute { operand, pred, mode, classes: Classes::default() });
             attributes.len() as u32 - 1
         })
@@ -330,7 +296,7 @@ impl<'c> Atoms<'c> {
             }
             let mode = self.literal_mode(pred);
             let subjects = &mut self.subjects;
-            let at = *self.subject_of.entry(operand_key(operand)).or_insert_with(|| {
+            let at = *self.subject_of.entry(operand).or_insert_with(|| {
                 subjects.push(Subject {
                     operand,
                     pred: pred as u32,
@@ -406,7 +372,7 @@ impl<'c> Atoms<'c> {
         if prefilters.is_empty() || (is_list && keywords.all && prefilters.len() < words.len()) {
             return Vec::new();
         }
-        let subject = self.subject_of.get(&operand_key(operand)).copied();
+        let subject = self.subject_of.get(&operand).copied();
         let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
         let attribute = is_list.then(|| self.attribute(pred as u32, operand, mode.text));
         let mut found = Vec::new();

@@ -11,13 +11,12 @@ use crate::sema::normal::Ask;
 use crate::text::TextMode;
 use crate::value::{Tri, Value, compare};
 use std::cmp::Ordering;
+use std::slice;
 
 /// A number of a rule, ordered like numbers of messages.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
-    /// An integer.
     Int(i64),
-    /// A finite float.
     Float(f64),
 }
 
@@ -46,26 +45,19 @@ impl Number {
 /// A test whose answer follows from the class of one value.
 #[derive(Clone, Debug)]
 pub enum Simple {
-    /// The value is `true`.
     Truth,
-    /// There is no value.
     Missing,
-    /// Comparison with a number.
     Compare(Cmp, Number),
-    /// Equality with a bool.
     Bool(bool),
     /// Equality with a text, prepared in the attribute's mode.
     Text(Box<str>),
-    /// Membership in a list.
     In(Members),
 }
 
 /// The elements of a list that a value is looked up in.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
-    /// The texts, prepared in the attribute's mode.
     pub texts: Vec<Box<str>>,
-    /// The numbers.
     pub numbers: Vec<Number>,
     /// Two flags: `false` is an element, `true` is one.
     pub bools: [bool; 2],
@@ -110,22 +102,22 @@ impl Simple {
 
     /// The texts that it tells from others.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let (one, many): (Option<&str>, &[Box<str>]) = match self {
-            Simple::Text(text) => (Some(text), &[]),
-            Simple::In(members) => (None, &members.texts),
-            _ => (None, &[]),
+        let texts = match self {
+            Simple::Text(text) => slice::from_ref(text),
+            Simple::In(members) => &members.texts,
+            _ => &[],
         };
-        one.into_iter().chain(many.iter().map(|text| &**text))
+        texts.iter().map(|text| &**text)
     }
 
     /// The numbers that it tells from others.
     pub fn numbers(&self) -> impl Iterator<Item = Number> {
-        let (one, many): (Option<Number>, &[Number]) = match self {
-            Simple::Compare(_, number) => (Some(*number), &[]),
-            Simple::In(members) => (None, &members.numbers),
-            _ => (None, &[]),
+        let numbers = match self {
+            Simple::Compare(_, number) => slice::from_ref(number),
+            Simple::In(members) => &members.numbers,
+            _ => &[],
         };
-        one.into_iter().chain(many.iter().copied())
+        numbers.iter().copied()
     }
 }
 
@@ -140,15 +132,6 @@ const FALSE: Class = 1;
 pub const OTHER: Class = 3;
 /// A text that no test names; the named ones follow.
 const TEXT: Class = 4;
-
-/// A value that a test names.
-#[derive(Clone, Copy, Debug)]
-pub enum Named<'c> {
-    /// A text, prepared in the attribute's mode.
-    Text(&'c str),
-    /// A number.
-    Number(Number),
-}
 
 /// The classes of an attribute. Between two neighbouring numbers of the tests, and before and behind all,
 /// lies a class of its own.

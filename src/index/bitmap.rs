@@ -14,14 +14,12 @@ use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 pub struct Bitmap {
     /// Their ranks in the table, ascending; one with alternatives stands there for each of them.
     pub ranks: Vec<u32>,
-    /// The columns of the attributes.
     pub columns: Vec<Column>,
 }
 
 /// The rows of one attribute, which say for each class which routes of a bitmap may hold.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The attribute.
     pub attribute: u32,
     /// The first class of each row; the first row's is 0.
     starts: Vec<Class>,
@@ -138,12 +136,10 @@ impl Column {
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// The number of bits that are set.
     fn passing(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The number of its rows.
     pub fn rows(&self) -> usize {
         self.starts.len()
     }

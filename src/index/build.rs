@@ -59,7 +59,6 @@ pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
 #[derive(Default)]
 struct Keys {
     keys: Vec<Key>,
-    /// The key of each table and set.
     numbers: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
 }
 
@@ -127,25 +126,20 @@ impl<'n> Builder<'n> {
         way.iter().map(cost).sum()
     }
 
-    /// The best way to find a route.
     pub(super) fn access(&self, route: &NRoute) -> Access {
         let mut ways = Vec::new();
         self.ways(route.cond, &mut ways);
         let best = ways.into_iter().min_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
         let likelihood = best.as_ref().map_or(1.0, |best| self.likelihood(best));
-        if let Some(best) = best {
-            if likelihood <= COMMON {
-                return Access::Keys(best);
-            }
-            let alternatives = self.ranges().alternatives(route.cond);
-            return match alternatives.is_empty() {
-                false => Access::Bits(alternatives),
-                true if likelihood < USELESS => Access::Keys(best),
-                true => Access::Always,
-            };
+        let alternatives = match likelihood <= COMMON {
+            true => Vec::new(),
+            false => self.ranges().alternatives(route.cond),
+        };
+        match best {
+            _ if !alternatives.is_empty() => Access::Bits(alternatives),
+            Some(best) if likelihood < USELESS => Access::Keys(best),
+            _ => Access::Always,
         }
-        let alternatives = self.ranges().alternatives(route.cond);
-        if alternatives.is_empty() { Access::Always } else { Access::Bits(alternatives) }
     }
 
     fn ranges(&self) -> RangeAnalysis<'n> {

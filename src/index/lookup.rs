@@ -11,17 +11,15 @@ use super::{Guard, Index, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
 use crate::sema::hir::{RuleId, TableId};
 use crate::text::PreparedTexts;
-use crate::value::{Tri, Value};
+use crate::value::{Tri, Value, grow};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 /// Whoever decides with the help of a lookup.
 pub trait Verifier<'a> {
-    /// Returns the value of an operand.
     fn operand(&mut self, operand: Operand) -> Value<'a>;
 
-    /// Returns the decision's prepared texts.
     fn texts(&mut self) -> &mut PreparedTexts;
 
     /// Tests the condition of the route at a rank of a table.
@@ -36,9 +34,7 @@ pub trait Verifier<'a> {
 pub struct Hit {
     /// Its place in its table.
     pub rank: u32,
-    /// The route.
     pub route: RuleId,
-    /// The table that it jumps to.
     pub goto: Option<TableId>,
 }
 
@@ -56,7 +52,6 @@ pub struct Workspace {
     classes: Vec<Cell<(u32, u32)>>,
     /// For each attribute when its keys were last looked up.
     attributes: Vec<Cell<u32>>,
-    /// The keys that the message holds.
     hits: RefCell<Vec<u32>>,
     /// The decision that they belong to.
     epoch: Cell<u32>,
@@ -75,12 +70,6 @@ const FIRST: u32 = 10;
 /// See [`Workspace::hotness`].
 const HOT: u8 = 8;
 const HOTTEST: u8 = 12;
-
-fn grow<T: Default>(cells: &mut Vec<T>, count: usize) {
-    if cells.len() < count {
-        cells.resize_with(count, T::default);
-    }
-}
 
 impl Workspace {
     /// Begins to look up in an index for the decision of that number, a multiple of four.
@@ -150,9 +139,8 @@ impl<'a> Lookup<'a> {
         table: TableId,
         mut ranks: Range<u32>,
     ) -> Option<Hit> {
-        self.look_up_keys(verifier, table_index);
+        let keys = self.look_up_keys(verifier, table_index);
         let mut best: Option<Hit> = None;
-        let keys = self.work.hits.take();
         for list in self.lists(&keys, table_index, table) {
             let hit = match list {
                 PostingList::Range { start, end } => {
@@ -297,9 +285,8 @@ impl<'a> Lookup<'a> {
     /// Returns every route of a table that holds.
     pub fn all<V: Verifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<Hit> {
         let Some(table_index) = self.index.tables.get(table.index()) else { return Vec::new() };
-        self.look_up_keys(verifier, table_index);
+        let keys = self.look_up_keys(verifier, table_index);
         let mut candidates = Vec::new();
-        let keys = self.work.hits.take();
         for list in self.lists(&keys, table_index, table) {
             match list {
                 PostingList::Range { start, end } => {

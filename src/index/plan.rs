@@ -18,13 +18,11 @@ pub struct TablePlan {
     /// The table's number in the program.
     #[serde(skip)]
     pub table: u32,
-    /// True when decisions use the index.
     pub indexed: bool,
     /// The cost of a decision with it: a guess in nanoseconds.
     pub index_cost: f64,
     /// The cost of a decision that tries the routes one by one.
     pub linear_cost: f64,
-    /// The routes in the order they are tried.
     pub routes: Vec<RoutePlan>,
 }
 
@@ -45,7 +43,6 @@ pub struct RoutePlan {
 pub enum Found {
     /// Keys: one of them stands in every message that the route holds for.
     Key {
-        /// The keys that are looked up, each as a phrase.
         keys: Vec<String>,
         /// The number of routes that the keys lead to.
         posting: usize,
@@ -53,21 +50,14 @@ pub enum Found {
         likelihood: f64,
     },
     /// Bits of values, which leave few routes to be tried.
-    Bits {
-        /// The values.
-        values: Vec<String>,
-    },
+    Bits { values: Vec<String> },
     /// Nothing: it is tried for every message.
-    Always {
-        /// Why.
-        because: String,
-    },
+    Always { because: String },
 }
 
 /// More alternatives than these are counted, not listed.
 const MAX_SHOWN: usize = 4;
 
-/// The plans of a program's tables.
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     let atoms = Atoms::of(chunk);
     let index = super::build(normal, chunk);

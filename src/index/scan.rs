@@ -36,16 +36,12 @@ use std::fmt;
 use table::Table;
 
 /// Finds which of many literals occur in a text.
-///
-/// Literals are numbered in the order they came. More may be added at any time; none can be taken out.
-#[derive(Clone)]
 pub struct Scanner {
     pairs: Pairs,
     /// A bit for every gram, by the upper bits of its hash.
     filter: Vec<u64>,
     filter_shift: u32,
     table: Table,
-    frequency: Frequency,
     /// True when few positions pass the first look.
     sparse: bool,
     /// True when every gram begins where a character does.
@@ -59,12 +55,6 @@ const FILTER_BITS: usize = 16;
 /// Below this share of positions, whether one of eight passes is a branch that is predicted well.
 const SPARSE: f32 = 0.03;
 
-impl Default for Scanner {
-    fn default() -> Scanner {
-        Scanner::new()
-    }
-}
-
 impl fmt::Debug for Scanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scanner").field("literals", &self.len()).finish_non_exhaustive()
@@ -72,94 +62,37 @@ impl fmt::Debug for Scanner {
 }
 
 impl Scanner {
-    /// A scanner without literals, which finds nothing.
-    pub fn new() -> Scanner {
-        Scanner::with_capacity(0)
-    }
-
     /// A scanner of these literals, numbered from 0 on. They are expected to be distinct and not empty:
     /// of two that are equal both are found, an empty one gets no number.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
         let literals: Vec<&[u8]> = literals.into_iter().collect();
-        let mut scanner = Scanner::with_capacity(literals.len());
         // Counted first, so that what is rare is known when the first one chooses.
-        for literal in &literals {
-            scanner.frequency.count(literal);
+        let mut frequency = Frequency::new();
+        literals.iter().for_each(|literal| frequency.count(literal));
+        let mut scanner = Scanner::over(Pairs::new(), Table::new(literals.len()));
+        for literal in literals.into_iter().filter(|literal| !literal.is_empty()) {
+            let choice = choose(literal, &scanner.pairs, &frequency, &scanner.table);
+            let gram = &literal[choice.offset.into()..];
+            if let Some(hash) = scanner.table.insert(choice.level, literal, choice.offset) {
+                scanner.set_filter(hash);
+                scanner.pairs.add(choice.level, load(gram, 0) as u32, |pair| frequency.of_pair(pair));
+                scanner.aligned &= !gram.first().is_some_and(|byte| is_inner(*byte));
+            }
         }
-        for literal in &literals {
-            scanner.add(literal);
-        }
+        scanner.sparse = scanner.pairs.share() < SPARSE;
         scanner
     }
 
-    fn with_capacity(literals: usize) -> Scanner {
-        let mut scanner = Scanner {
-            pairs: Pairs::new(),
-            filter: Vec::new(),
-            filter_shift: 0,
-            table: Table::new(literals),
-            frequency: Frequency::new(),
-            sparse: true,
-            aligned: true,
-        };
-        scanner.clear_filter();
-        scanner
-    }
-
-    /// Adds a literal, and gives its number. It takes some two to four microseconds, but now and then the table
-    /// doubles, which takes some tens of nanoseconds for each literal in it.
-    ///
-    /// `u32::MAX` says that it is not found: it is empty, or the scanner has no room for more than 32 GB.
-    pub fn insert(&mut self, literal: &[u8]) -> u32 {
-        self.frequency.count(literal);
-        self.add(literal)
+    /// A scanner with an empty filter.
+    fn over(pairs: Pairs, table: Table) -> Scanner {
+        let bits = table.slot_count() * FILTER_BITS;
+        let (filter, filter_shift) = (vec![0; bits / 64], 64 - bits.trailing_zeros());
+        Scanner { pairs, filter, filter_shift, table, sparse: true, aligned: true }
     }
 
     /// The number of literals.
     pub fn len(&self) -> usize {
         self.table.len()
-    }
-
-    /// True when there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The bytes allocated.
-    pub fn heap_bytes(&self) -> usize {
-        self.pairs.heap_bytes()
-            + self.filter.capacity() * size_of::<u64>()
-            + self.table.heap_bytes()
-            + self.frequency.heap_bytes()
-    }
-
-    fn add(&mut self, literal: &[u8]) -> u32 {
-        if literal.is_empty() {
-            return u32::MAX;
-        }
-        if self.table.is_full() {
-            let mut hashes = Vec::with_capacity(self.len());
-            self.table.grow(|hash| hashes.push(hash));
-            self.clear_filter();
-            hashes.into_iter().for_each(|hash| self.set_filter(hash));
-        }
-        let choice = choose(literal, &self.pairs, &self.frequency, &self.table);
-        let gram = &literal[choice.offset.into()..];
-        let Some((number, hash)) = self.table.insert(choice.level, literal, choice.offset) else {
-            return u32::MAX;
-        };
-        self.set_filter(hash);
-        self.pairs.add(choice.level, load(gram, 0) as u32, |pair| self.frequency.of_pair(pair));
-        self.aligned &= !gram.first().is_some_and(|byte| is_inner(*byte));
-        self.sparse = self.pairs.share() < SPARSE;
-        number
-    }
-
-    fn clear_filter(&mut self) {
-        let bits = self.table.slot_count() * FILTER_BITS;
-        self.filter.clear();
-        self.filter.resize(bits / 64, 0);
-        self.filter_shift = 64 - bits.trailing_zeros();
     }
 
     fn set_filter(&mut self, hash: u64) {
@@ -172,7 +105,7 @@ impl Scanner {
     /// Reports every place of the text where a literal is: its number, and where it starts. They come in
     /// no order, and some twice.
     pub fn scan(&self, text: &[u8], mut hit: impl FnMut(u32, usize)) {
-        let mut at = 0;
+        let (mut at, mut positions): (usize, Positions) = (0, [0; 256]);
         while at < text.len() {
             let rest = &text[at..];
             let mut copy;
@@ -185,7 +118,6 @@ impl Scanner {
                 }
             };
             let length = rest.len().min(BLOCK);
-            let mut positions: Positions = [0; 256];
             let (count, next) = match self.sparse {
                 true => self.pairs.look::<true>(window, length, self.aligned, &mut positions),
                 false => self.pairs.look::<false>(window, length, self.aligned, &mut positions),
@@ -250,9 +182,7 @@ impl Scanner {
 
 impl Codec for Scanner {
     fn write(&self, to: &mut Writer) {
-        // What the filter holds besides its bits follows from the table; how often bytes come is
-        // of use only to literals that are added, and then a guess does.
-        let Scanner { pairs, filter, filter_shift: _, table, frequency: _, sparse, aligned } = self;
+        let Scanner { pairs, filter, filter_shift: _, table, sparse, aligned } = self;
         pairs.write(to);
         table.write(to);
         to.words(filter);
@@ -261,10 +191,7 @@ impl Codec for Scanner {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut scanner = Scanner::with_capacity(0);
-        scanner.pairs = Pairs::read(from)?;
-        scanner.table = Table::read(from)?;
-        scanner.clear_filter();
+        let mut scanner = Scanner::over(Pairs::read(from)?, Table::read(from)?);
         let filter = from.words()?;
         if filter.len() != scanner.filter.len() {
             return Err(DecodeError("the filter of a scanner is of another size"));

@@ -96,7 +96,6 @@ impl Texts {
         self.slots[at] = slot;
     }
 
-    /// The number of texts.
     pub fn len(&self) -> usize {
         self.short + self.long.len()
     }

@@ -3,13 +3,12 @@
 
 use super::code::{JitCode, Machine};
 use crate::host::Host;
-use crate::sema::hir::{BindingId, Outcome, RuleId, TableId, ValueId};
+use crate::sema::hir::{BindingId, Outcome, ValueId};
 use crate::value::Value;
 use crate::vm::compiled::{Begun, Epochs};
 use crate::vm::{Computed, Message, Rooted, Scratch};
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// The value of that number.
     pub fn value(&mut self, id: ValueId) -> Value<'a> {
         self.vm.get(&self.basis).map_or(Value::Missing, |vm| vm.value(id))
     }
@@ -23,7 +22,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
 /// Compiled code whose bindings change; see [`BoundVm`](crate::vm::BoundVm).
 pub struct BoundMachine<'a> {
-    machine: Machine<'a, Rooted<'a>>,
+    pub machine: Machine<'a, Rooted<'a>>,
     epochs: Epochs<'a>,
 }
 
@@ -51,18 +50,7 @@ impl<'a> BoundMachine<'a> {
         machine.cells.iter().for_each(|cell| cell.set(None));
     }
 
-    /// The values of the bindings.
     pub fn roots(&mut self) -> &[Value<'a>] {
         self.machine.vm.get(&self.machine.basis).map_or(&[], |vm| vm.roots())
-    }
-
-    /// The value of that number.
-    pub fn value(&mut self, id: ValueId) -> Value<'a> {
-        self.machine.value(id)
-    }
-
-    /// Every rule of the table whose condition holds, in the order they are tried.
-    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.machine.matched(table)
     }
 }

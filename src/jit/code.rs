@@ -75,10 +75,10 @@ pub(super) mod layout {
     };
 }
 
-/// A compiled search of a part of a table: the machine, the route to begin with, and whether to stop
-/// behind it. The answer is packed as [`super::lower`] says.
+/// A compiled search of a part of a table: the machine, and the route to begin with. The answer is packed as
+/// [`super::lower`] says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize, usize) -> u64);
+pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 
 /// A part of a table, compiled.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ impl JitCode {
             // convention of `extern "C"`, and finished it. Its memory lives as long as `module`,
             // which is freed only when the `JitCode` is dropped, and only `enter` calls it.
             Search(unsafe {
-                std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize, usize) -> u64>(
+                std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize) -> u64>(
                     module.get_finalized_function(id),
                 )
             })
@@ -122,17 +122,14 @@ impl JitCode {
         Ok(JitCode { bytecode, tables, module: Mutex::new(Some(module)), size })
     }
 
-    /// The bytecode it was compiled from.
     pub fn bytecode(&self) -> &Bytecode {
         &self.bytecode
     }
 
-    /// Bytes of machine code.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The segments of a table.
     pub(super) fn segments(&self, table: usize) -> &[Segment] {
         self.tables.get(table).map_or(&[], |segments| segments)
     }
@@ -179,8 +176,8 @@ pub struct Machine<'a, M: Message<'a>> {
 /// Truth values are numbers as in [`Tri`]; booleans 0 and 1.
 #[repr(C)]
 pub struct Helpers<'a, M: Message<'a>> {
-    /// Reads a slot.
-    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize),
+    /// Reads a slot; the answer means nothing.
+    pub(super) load: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Answers a predicate anew, by the VM.
     pub(super) test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Tests a loop's condition, by the VM.
@@ -191,10 +188,10 @@ pub struct Helpers<'a, M: Message<'a>> {
     pub(super) holds: extern "C" fn(&mut Machine<'a, M>, &Matcher, &Value<'a>) -> u64,
     /// Tests a text predicate on a slot's text once it is prepared.
     pub(super) prepared: extern "C" fn(&mut Machine<'a, M>, &Pred, &Matcher, &Value<'a>) -> u64,
-    /// Tests that a slot's list has a text.
-    pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests that a slot's text holds a keyword.
     pub(super) find: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
+    /// Tests that a slot's list has a text.
+    pub(super) has: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests that a slot's text is one of a set.
     pub(super) member: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
     /// Tests that a slot's text is a constant.
@@ -208,13 +205,13 @@ pub struct Helpers<'a, M: Message<'a>> {
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment of the machine's own code from a route on.
     #[inline]
-    pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize, only: bool) -> Option<u64> {
+    pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
         let Segment { search: Search(search), .. } = *self.code.segments(table).get(segment)?;
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout, whose
         // fields in front point to a value for every slot and a cell for every answer of that
         // bytecode (its constructors see to that) and to helpers for its own kind of message. It
         // refers to constants of the bytecode, which `code` keeps alive. No helper unwinds.
-        let answer = unsafe { search(std::ptr::from_mut(self).cast(), from, only.into()) };
+        let answer = unsafe { search(std::ptr::from_mut(self).cast(), from) };
         self.resume();
         Some(answer)
     }
@@ -222,7 +219,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Goes on with a panic that a helper caught.
     #[inline]
     fn resume(&mut self) {
-        if let Some(panic) = self.panic.take() {
+        if self.panic.is_some()
+            && let Some(panic) = self.panic.take()
+        {
             std::panic::resume_unwind(panic);
         }
     }

@@ -7,17 +7,15 @@
 use super::code::{Helpers, JitCode, Machine};
 use crate::bytecode::chunk::Pred;
 use crate::bytecode::pools::{Matcher, MemberSet};
-use crate::value::{Tri, Value, compare_int_float};
+use crate::value::{Tri, Value, compare_int_float, recycle};
 use crate::vm::Message;
-use crate::vm::compiled::{Begun, Cells, LateVm, Memo, give_back, has_element, lend};
+use crate::vm::compiled::{Begun, Cells, LateVm, Memo, has_element};
 use memchr::memmem::Finder;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    const HELPERS: Helpers<'a, M> =
-        Helpers { load, test, each, eval, holds, prepared, has, find, member, same, order, rem };
-
     /// Over slots that have been read, a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
@@ -31,7 +29,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Over slots that are read when first asked for.
     #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
-        let cells = lend(begun.home, code.bytecode().chunk().slots.len());
+        let mut cells: Cells<'a> = recycle(std::mem::take(begun.home));
+        cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
         let slots = cells.as_ptr().cast();
         Machine::new(code, begun, cells, slots)
     }
@@ -90,86 +89,80 @@ impl<'a, M: Message<'a>> Drop for Machine<'a, M> {
     #[inline]
     fn drop(&mut self) {
         if self.cells.capacity() > 0 {
-            give_back(self.home, std::mem::take(&mut self.cells));
+            *self.home = recycle(std::mem::take(&mut self.cells));
         }
     }
 }
 
 const UNKNOWN: u64 = Tri::Unknown as u64;
 
-extern "C" fn load<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, slot: usize) {
-    let value =
-        machine.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.slot_value(slot)));
-    // The place is filled whatever happened: compiled code looks at it again.
-    if let Some(cell) = machine.cells.get(slot) {
-        cell.set(Some(value));
+/// The helpers; [`Helpers`] says what each is for.
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    const HELPERS: Helpers<'a, M> = Helpers {
+        load: Self::load,
+        test: Self::test,
+        each: Self::each,
+        eval: Self::eval,
+        holds: Self::holds,
+        prepared: Self::prepared,
+        find: Self::find,
+        has: Self::has,
+        member: Self::member,
+        same: Self::same,
+        order,
+        rem,
+    };
+
+    extern "C" fn load(&mut self, slot: usize) -> u64 {
+        let value =
+            self.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.slot_value(slot)));
+        // The place is filled whatever happened: compiled code looks at it again.
+        if let Some(cell) = self.cells.get(slot) {
+            cell.set(Some(value));
+        }
+        0
     }
-}
 
-extern "C" fn test<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, pred: usize) -> u64 {
-    machine.guarded(UNKNOWN, |machine| Some(machine.vm.get(&machine.basis)?.test(pred) as u64))
-}
+    extern "C" fn test(&mut self, pred: usize) -> u64 {
+        self.guarded(UNKNOWN, |machine| Some(machine.vm.get(&machine.basis)?.test(pred) as u64))
+    }
 
-extern "C" fn each<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, each: usize) -> u64 {
-    machine.guarded(0, |machine| Some(machine.vm.get(&machine.basis)?.each(each as u32).holds().into()))
-}
+    extern "C" fn each(&mut self, each: usize) -> u64 {
+        self.guarded(0, |machine| Some(machine.vm.get(&machine.basis)?.each(each as u32).holds().into()))
+    }
 
-extern "C" fn eval<'a, M: Message<'a> + 'a>(machine: &mut Machine<'a, M>, block: usize) -> *const Value<'a> {
-    machine.result =
-        machine.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.eval(block as u32)));
-    &raw const machine.result
-}
+    extern "C" fn eval(&mut self, block: usize) -> *const Value<'a> {
+        self.result =
+            self.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.eval(block as u32)));
+        &raw const self.result
+    }
 
-extern "C" fn holds<'a, M: Message<'a> + 'a>(
-    machine: &mut Machine<'a, M>,
-    matcher: &Matcher,
-    value: &Value<'a>,
-) -> u64 {
-    machine.guarded(0, |_| Some(value.as_str().is_some_and(|text| matcher.holds(text)).into()))
-}
+    extern "C" fn holds(&mut self, matcher: &Matcher, value: &Value<'a>) -> u64 {
+        self.guarded(0, |_| Some(matcher.holds(value.as_str()?).into()))
+    }
 
-extern "C" fn prepared<'a, M: Message<'a> + 'a>(
-    machine: &mut Machine<'a, M>,
-    pred: &Pred,
-    matcher: &Matcher,
-    value: &Value<'a>,
-) -> u64 {
-    machine.guarded(0, |machine| {
-        let text = machine.vm.prepared(&machine.basis, pred, value.as_str()?)?;
-        Some(matcher.holds(text).into())
-    })
-}
+    extern "C" fn prepared(&mut self, pred: &Pred, matcher: &Matcher, value: &Value<'a>) -> u64 {
+        self.guarded(0, |machine| {
+            let text = machine.vm.prepared(&machine.basis, pred, value.as_str()?)?;
+            Some(matcher.holds(text).into())
+        })
+    }
 
-extern "C" fn has<'a, M: Message<'a> + 'a>(
-    machine: &mut Machine<'a, M>,
-    text: &Arc<str>,
-    list: &Value<'a>,
-) -> u64 {
-    machine.guarded(UNKNOWN, |_| Some(has_element(*list, text) as u64))
-}
+    extern "C" fn find(&mut self, finder: &Finder<'static>, value: &Value<'a>) -> u64 {
+        value.as_str().is_some_and(|text| finder.find(text.as_bytes()).is_some()).into()
+    }
 
-extern "C" fn find<'a, M: Message<'a> + 'a>(
-    _: &mut Machine<'a, M>,
-    finder: &Finder<'static>,
-    value: &Value<'a>,
-) -> u64 {
-    value.as_str().is_some_and(|text| finder.find(text.as_bytes()).is_some()).into()
-}
+    extern "C" fn has(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {
+        self.guarded(UNKNOWN, |_| Some(has_element(*list, text) as u64))
+    }
 
-extern "C" fn member<'a, M: Message<'a> + 'a>(
-    machine: &mut Machine<'a, M>,
-    set: &MemberSet,
-    value: &Value<'a>,
-) -> u64 {
-    machine.guarded(0, |_| Some(value.as_str().is_some_and(|text| set.has_text(text)).into()))
-}
+    extern "C" fn member(&mut self, set: &MemberSet, value: &Value<'a>) -> u64 {
+        self.guarded(0, |_| Some(set.has_text(value.as_str()?).into()))
+    }
 
-extern "C" fn same<'a, M: Message<'a> + 'a>(
-    _: &mut Machine<'a, M>,
-    text: &Arc<str>,
-    value: &Value<'a>,
-) -> u64 {
-    (value.as_str() == Some(&**text)).into()
+    extern "C" fn same(&mut self, text: &Arc<str>, value: &Value<'a>) -> u64 {
+        (value.as_str() == Some(&**text)).into()
+    }
 }
 
 extern "C" fn order(int: i64, float: f64) -> i64 {

@@ -1,9 +1,8 @@
 //! From bytecode to machine code.
 //!
-//! A table becomes one function, or several when it is long; each takes the machine, the route to
-//! begin with and whether to stop behind it, so that the same code serves a whole search, a search
-//! that goes on behind a jump, and the test of one route. A condition that more than one route asks
-//! becomes a function of its own. Loops over lists stay with the VM.
+//! A table becomes one function, or several when it is long; each takes the machine and the route to
+//! begin with, so that the same code serves a whole search and one that goes on behind a jump. A condition
+//! that more than one route asks becomes a function of its own. Loops over lists stay with the VM.
 //!
 //! | file | what it lowers |
 //! |---|---|
@@ -41,7 +40,7 @@ const SEGMENT: u32 = 400;
 
 /// The end of a segment, as compiled code packs it: the kind in the low byte, the number above.
 pub(super) enum Answer {
-    /// Nothing was chosen, or the one route asked for does not hold.
+    /// Nothing was chosen.
     Nothing,
     /// A route holds.
     Choose(RuleId),
@@ -133,7 +132,6 @@ impl Lowering<'_> {
         signature
     }
 
-    /// The function of a condition block.
     fn condition_of(&mut self, block: BlockId) -> Result<FuncId, JitError> {
         if let Some(id) = self.conditions.get(&block) {
             return Ok(*id);
@@ -165,8 +163,8 @@ impl Lowering<'_> {
             while table.routes.get(last).is_some_and(|route| route.end - start <= SEGMENT || last == first) {
                 last += 1;
             }
-            let id = self.module.declare_anonymous_function(&self.signature(3)).map_err(failed)?;
-            context.func.signature = self.signature(3);
+            let id = self.module.declare_anonymous_function(&self.signature(2)).map_err(failed)?;
+            context.func.signature = self.signature(2);
             self.segment(table, first, last, FunctionBuilder::new(&mut context.func, room))?;
             self.define(id, context)?;
             segments.push((first as u32, id));
@@ -188,7 +186,7 @@ impl Lowering<'_> {
         let block = *self.chunk().blocks.get(table.block as usize).ok_or_else(|| malformed("no block"))?;
         let mut body = Body::new(self, builder);
         let params = body.begin();
-        let [from, only] = [params[1], params[2]];
+        let from = params[1];
         // Where each route begins, and the end behind the last one.
         let starts: Vec<_> = (first..=last).map(|_| body.b.create_block()).collect();
         let nothing = body.b.create_block();
@@ -205,10 +203,7 @@ impl Lowering<'_> {
         body.b.ins().br_table(index, jumps);
 
         for (at, route) in table.routes.get(first..last).unwrap_or_default().iter().enumerate() {
-            let fails = body.b.create_block();
-            body.instructions(route.start, route.end, starts[at], fails, (first + at) as u32)?;
-            body.go(fails);
-            body.b.ins().brif(only, nothing, &[], starts[at + 1], &[]);
+            body.instructions(route.start, route.end, starts[at], starts[at + 1], (first + at) as u32)?;
         }
         body.go(starts[last - first]);
         if last < table.routes.len() {

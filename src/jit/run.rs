@@ -22,7 +22,7 @@ impl JitCode {
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Machine<'a, Record<'a>> {
-        let begun = Begun::over(self.bytecode(), hosts, Record::new(record), scratch);
+        let begun = Begun::over(self.bytecode(), hosts, record, scratch);
         if record.len() >= self.bytecode().chunk().slots.len() {
             Machine::over_values(self, begun, record)
         } else {
@@ -66,22 +66,22 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     /// Every route of the table whose condition holds, in the order they are tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
-        let tables = &self.code.bytecode().chunk().tables;
-        let routes = tables.get(entry.index()).map_or(0, |table| table.routes.len());
-        (0..routes).filter_map(|position| self.route(entry, position)).collect()
+        let (mut routes, mut from) = (Vec::new(), 0);
+        while let Some((position, route)) = self.first(entry, from) {
+            routes.push(route);
+            from = position + 1;
+        }
+        routes
     }
 
-    /// The route at a position of a table's order, when its condition holds.
-    pub(super) fn route(&mut self, table: TableId, position: usize) -> Option<RuleId> {
-        let chunk = self.code.bytecode().chunk();
-        chunk.tables.get(table.index())?.routes.get(position)?;
-        let (segment, within) = self.segment_of((table, position as u32))?;
-        match Answer::unpack(self.enter(segment, table.index(), within, true)?) {
-            Answer::Choose(route) => Some(route),
-            Answer::Goto(_) => match self.jump(table, position as u32) {
-                End::Goto { route, .. } => Some(route),
-                _ => None,
-            },
+    /// The first route from a position of a table's order on whose condition holds, and its position.
+    pub(super) fn first(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
+        match self.search((table, from)) {
+            End::Goto { route, behind: (_, behind), .. } => Some((behind - 1, route)),
+            End::Choose(route) => {
+                let mut order = self.code.bytecode().chunk().order(table.index()).skip(from as usize);
+                Some((from + order.position(|other| other == route)? as u32, route))
+            }
             _ => None,
         }
     }
@@ -96,7 +96,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Searches a table from its first route on.
     #[inline(always)]
     fn begin(&mut self, table: TableId) -> End<Place> {
-        match self.enter(0, table.index(), 0, false).map(Answer::unpack) {
+        match self.enter(0, table.index(), 0).map(Answer::unpack) {
             Some(Answer::Choose(route)) => End::Choose(route),
             Some(Answer::Default(table)) => End::Default(table),
             Some(answer) => self.go_on(table, 0, answer),
@@ -116,7 +116,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
                 Answer::Goto(position) => return self.jump(table, position),
                 Answer::Next => segment += 1,
             }
-            let Some(packed) = self.enter(segment, table.index(), 0, false) else { return End::Nothing };
+            let Some(packed) = self.enter(segment, table.index(), 0) else { return End::Nothing };
             answer = Answer::unpack(packed);
         }
     }
@@ -145,7 +145,7 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
     fn search(&mut self, place: Place) -> End<Place> {
         let Some((segment, from)) = self.segment_of(place) else { return End::Nothing };
         let table = place.0;
-        match self.enter(segment, table.index(), from, false) {
+        match self.enter(segment, table.index(), from) {
             Some(answer) => self.go_on(table, segment, Answer::unpack(answer)),
             None => End::Nothing,
         }

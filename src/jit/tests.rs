@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Verified bytecode, and its code.
 fn compile(build: &Build) -> (Arc<Bytecode>, JitCode) {
     let bytecode = lower(&build.program, &build.normal).expect("it lowers");
-    verify(&bytecode).expect("it is sound");
+    verify(bytecode.chunk()).expect("it is sound");
     let bytecode = Arc::new(bytecode);
     let code = JitCode::compile(bytecode.clone()).expect("the host is supported");
     (bytecode, code)

@@ -71,7 +71,7 @@ pub(super) fn one_line(text: &str) -> String {
     let mut rest = TEXT_LIMIT;
     let mut gap = false;
     let text = text.trim();
-    for token in lex::tokens(text) {
+    for token in lex::tokens(text, 0) {
         // No rules hold `//`, but the name of a file may, which stands where a text was left out.
         if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
             gap = !line.is_empty();

@@ -7,25 +7,18 @@ use super::scratch::{Parts, SlotCells, forget};
 use super::{Scratch, Vm};
 use crate::bytecode::Bytecode;
 use crate::host::Host;
-use crate::sema::hir::{BindingId, RuleId, TableId, ValueId};
+use crate::sema::hir::BindingId;
 use crate::value::Value;
 
-/// A machine whose bindings change.
 pub struct BoundVm<'a> {
-    vm: Vm<'a, Rooted<'a>>,
+    pub vm: Vm<'a, Rooted<'a>>,
     epochs: Epochs<'a>,
 }
 
 /// The numbers of epochs, for a machine that begins more than one.
 pub(crate) struct Epochs<'a> {
-    last: &'a mut u32,
-    slots: &'a mut SlotCells,
-}
-
-impl<'a> Epochs<'a> {
-    pub(super) fn new(last: &'a mut u32, slots: &'a mut SlotCells) -> Epochs<'a> {
-        Epochs { last, slots }
-    }
+    pub(super) last: &'a mut u32,
+    pub(super) slots: &'a mut SlotCells,
 }
 
 impl<'a> BoundVm<'a> {
@@ -36,28 +29,13 @@ impl<'a> BoundVm<'a> {
         slots: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> BoundVm<'a> {
-        let Parts { epoch, last, memo, memory, slots: cells, .. } = scratch.begin(code.chunk());
-        BoundVm { vm: Vm::new(code, hosts, slots, epoch, memo, memory), epochs: Epochs::new(last, cells) }
+        let Parts { last, memo, memory, slots: cells, .. } = scratch.begin(code.chunk());
+        BoundVm { vm: Vm::new(code, hosts, slots, memo, memory), epochs: Epochs { last, slots: cells } }
     }
 
     /// Gives a binding its value.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.vm.bind(binding, value, &mut self.epochs);
-    }
-
-    /// The values of the bindings.
-    pub fn roots(&self) -> &[Value<'a>] {
-        self.vm.message.roots()
-    }
-
-    /// The value of that number.
-    pub fn value(&mut self, id: ValueId) -> Value<'a> {
-        self.vm.value(id)
-    }
-
-    /// Every rule of the table whose condition holds, in the order they are tried.
-    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
-        self.vm.matched(table)
     }
 }
 
@@ -69,15 +47,13 @@ impl<'a> Vm<'a, Rooted<'a>> {
             Some(epoch) => epoch,
             None => {
                 epochs.slots.forget();
-                forget(self.memo, self.cached, self.texts, self.workspace.as_deref_mut())
+                forget(self.memo.cells, self.cached, self.texts, self.workspace.as_deref_mut())
             }
         };
-        self.epoch = *epochs.last;
-        self.epoch
+        self.memo.epoch = *epochs.last;
+        self.memo.epoch
     }
 
-    /// The values of the bindings.
-    #[cfg(feature = "jit")]
     pub(crate) fn roots(&self) -> &[Value<'a>] {
         self.message.roots()
     }

@@ -1,7 +1,7 @@
 //! The part of the machine that compiled code needs: the answers that both keep, a place for each slot, and the
 //! machine itself when something is asked that only it can answer.
 
-use super::scratch::{Parts, Scratch, recycle_cells};
+use super::scratch::{Parts, Scratch};
 use super::{JsonMessage, Message, Rooted, Vm};
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::Pred;
@@ -16,15 +16,12 @@ pub(crate) use super::test::has_element;
 /// A decision begun under a new number.
 pub(crate) struct Begun<'a, M> {
     pub basis: Basis<'a>,
-    /// The source of the slots' values.
     pub message: M,
-    /// The machine's working memory.
     pub memory: &'a mut Memory,
     /// The place that keeps the slots' places between decisions.
     pub home: &'a mut Cells<'static>,
 }
 
-/// The basis of a decision, whatever its message.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'a> {
     pub code: &'a Bytecode,
@@ -40,7 +37,6 @@ pub(crate) struct LateVm<'a, M> {
 }
 
 impl<'a> Begun<'a, JsonMessage<'a>> {
-    /// Over a JSON message.
     #[inline(always)]
     pub fn json(
         code: &'a Bytecode,
@@ -48,9 +44,8 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Begun<'a, JsonMessage<'a>> {
-        let Parts { epoch, memo, memory, slots, cells, .. } = scratch.begin(code.chunk());
-        let message = JsonMessage::new(code.chunk(), message, slots, epoch);
-        let memo = Memo { cells: memo, epoch };
+        let Parts { memo, memory, slots, cells, .. } = scratch.begin(code.chunk());
+        let message = JsonMessage::new(code.chunk(), message, slots, memo.epoch);
         Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
@@ -59,8 +54,7 @@ impl<'a, M: Message<'a>> Begun<'a, M> {
     /// Over whatever gives the slots their values.
     #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
-        let Parts { epoch, memo, memory, cells, .. } = scratch.begin(code.chunk());
-        let memo = Memo { cells: memo, epoch };
+        let Parts { memo, memory, cells, .. } = scratch.begin(code.chunk());
         Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells }
     }
 }
@@ -73,10 +67,9 @@ impl<'a> Begun<'a, Rooted<'a>> {
         message: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> (Begun<'a, Rooted<'a>>, Epochs<'a>) {
-        let Parts { epoch, last, memo, memory, slots, cells } = scratch.begin(code.chunk());
-        let memo = Memo { cells: memo, epoch };
+        let Parts { last, memo, memory, slots, cells } = scratch.begin(code.chunk());
         let begun = Begun { basis: Basis { code, hosts, memo }, message, memory, home: cells };
-        (begun, Epochs::new(last, slots))
+        (begun, Epochs { last, slots })
     }
 }
 
@@ -98,8 +91,8 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
     #[inline(never)]
     fn make(&mut self, basis: &Basis<'a>) {
         let Some((message, memory)) = self.seed.take() else { return };
-        let Basis { code, hosts, memo: Memo { cells, epoch } } = *basis;
-        self.made = Some(Vm::new(code, hosts, message, epoch, cells, memory));
+        let Basis { code, hosts, memo } = *basis;
+        self.made = Some(Vm::new(code, hosts, message, memo, memory));
     }
 
     /// A text as a predicate wants it prepared: the machine's own work, for which it need not be made.
@@ -117,16 +110,4 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
     pub fn hosts(&self) -> Option<&HostCalls<'a>> {
         self.made.as_ref().map(Vm::hosts)
     }
-}
-
-/// Lends a place for each of so many slots, all empty.
-pub(crate) fn lend<'a>(home: &mut Cells<'static>, slots: usize) -> Cells<'a> {
-    let mut cells = recycle_cells(std::mem::take(home));
-    cells.resize_with(slots, Default::default);
-    cells
-}
-
-/// Takes the places back.
-pub(crate) fn give_back(home: &mut Cells<'static>, cells: Cells<'_>) {
-    *home = recycle_cells(cells);
 }

@@ -5,7 +5,6 @@ use crate::sema::hir::TableId;
 use crate::value::Tri;
 use std::cell::Cell;
 
-/// The bits of a memo cell that hold the answer.
 const ANSWER: u32 = 3;
 
 /// Answers of predicates, then of shared conditions, then of tables that chose nothing. A cell counts
@@ -18,7 +17,6 @@ pub(crate) struct Memo<'a> {
 }
 
 impl Memo<'_> {
-    /// The cell of a table.
     pub(crate) fn table(chunk: &Chunk, table: TableId) -> usize {
         chunk.preds.len() + chunk.shared.len() + table.index()
     }

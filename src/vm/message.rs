@@ -1,6 +1,6 @@
 //! The sources of slot values.
 
-use super::scratch::{SlotCells, Stamp, grow, recycle, recycle_objects};
+use super::scratch::{SlotCells, Stamp, grow, recycle};
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::NONE;
 use crate::value::Value;
@@ -12,23 +12,14 @@ pub trait Message<'a> {
     fn slot(&mut self, slot: usize) -> &Value<'a>;
 }
 
-/// A message whose slots have been read already.
-#[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
-    values: &'a [Value<'a>],
-}
-
-impl<'a> Record<'a> {
-    /// The values in the order of the program's slots; those that are left out are missing.
-    pub fn new(values: &'a [Value<'a>]) -> Record<'a> {
-        Record { values }
-    }
-}
+/// A message whose slots have been read already, in the order of the program's slots; those that are left out
+/// are missing.
+pub type Record<'a> = &'a [Value<'a>];
 
 impl<'a> Message<'a> for Record<'a> {
     #[inline(always)]
     fn slot(&mut self, slot: usize) -> &Value<'a> {
-        self.values.get(slot).unwrap_or(&Value::Missing)
+        self.get(slot).unwrap_or(&Value::Missing)
     }
 }
 
@@ -58,7 +49,7 @@ impl<'a> JsonMessage<'a> {
         grow(slots, chunk.slots.len());
         grow(nodes, chunk.objects.len());
         let values = recycle(std::mem::take(values_home));
-        let objects = recycle_objects(std::mem::take(objects_home));
+        let objects = recycle(std::mem::take(objects_home));
         JsonMessage { chunk, message, epoch, slots, nodes, values, objects, values_home, objects_home }
     }
 
@@ -124,6 +115,6 @@ impl<'a> Message<'a> for JsonMessage<'a> {
 impl Drop for JsonMessage<'_> {
     fn drop(&mut self) {
         *self.values_home = recycle(std::mem::take(&mut self.values));
-        *self.objects_home = recycle_objects(std::mem::take(&mut self.objects));
+        *self.objects_home = recycle(std::mem::take(&mut self.objects));
     }
 }

@@ -84,7 +84,6 @@ fn nodes<'a>(
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// The value of that number.
     pub fn value(&mut self, id: ValueId) -> Value<'a> {
         let operand = self.chunk.values.get(id.index()).copied();
         operand.map_or(Value::Missing, |operand| self.operand(operand))

@@ -2,7 +2,7 @@
 //! list: what was read of the others stays known.
 
 use super::Message;
-use super::scratch::{Stamp64, recycle};
+use super::scratch::{grow, recycle};
 use crate::sema::hir::{BindingId, Slot};
 use crate::value::Value;
 use serde_json::Value as Json;
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 #[derive(Debug, Default)]
 pub struct RootedScratch {
     /// The place of each slot's value, and the version of its root that it was read in.
-    stamps: Vec<Stamp64>,
+    stamps: Vec<(usize, u64)>,
     versions: Vec<u64>,
     version: u64,
     values: Vec<Value<'static>>,
@@ -40,9 +40,7 @@ impl<'a> Rooted<'a> {
         let mut roots: Vec<Value<'a>> = recycle(std::mem::take(&mut scratch.roots));
         roots.resize(bindings, Value::Missing);
         let values = recycle(std::mem::take(&mut scratch.values));
-        if scratch.stamps.len() < slots.len() {
-            scratch.stamps.resize(slots.len(), Stamp64::default());
-        }
+        grow(&mut scratch.stamps, slots.len());
         scratch.version += 1;
         let start = scratch.version;
         scratch.versions.clear();
@@ -60,7 +58,6 @@ impl<'a> Rooted<'a> {
         }
     }
 
-    /// The values of the bindings.
     pub fn roots(&self) -> &[Value<'a>] {
         &self.roots
     }
@@ -74,7 +71,7 @@ impl<'a> Rooted<'a> {
             Some(root) => self.scratch.versions.get(root.id.index()).copied().unwrap_or(0),
         };
         let at = match self.scratch.stamps.get(slot) {
-            Some(stamp) if stamp.version == version => stamp.at as usize,
+            Some((at, read_in)) if *read_in == version => *at,
             _ => self.load(slot, info, version),
         };
         self.values.get(at).unwrap_or(&Value::Missing)
@@ -89,21 +86,16 @@ impl<'a> Rooted<'a> {
             }
         };
         // A slot of an earlier element makes room for this one.
-        let kept = self.scratch.stamps.get(slot).filter(|stamp| stamp.version > self.start);
-        let at = match kept.map(|stamp| stamp.at as usize).filter(|at| *at < self.values.len()) {
-            Some(at) => {
-                self.values[at] = value;
-                at
-            }
+        let Some((at, read_in)) = self.scratch.stamps.get_mut(slot) else { return usize::MAX };
+        match self.values.get_mut(*at).filter(|_| *read_in > self.start) {
+            Some(kept) => *kept = value,
             None => {
+                *at = self.values.len();
                 self.values.push(value);
-                self.values.len() - 1
             }
-        };
-        if let Some(stamp) = self.scratch.stamps.get_mut(slot) {
-            *stamp = Stamp64 { version, at: at as u32 };
         }
-        at
+        *read_in = version;
+        *at
     }
 }
 

@@ -1,11 +1,12 @@
 //! The working memory that a thread keeps from decision to decision.
 
+use super::memo::Memo;
 use crate::bytecode::Chunk;
 use crate::index::lookup::Workspace;
 use crate::text::PreparedTexts;
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
-pub(super) use crate::value::recycle;
+pub(super) use crate::value::{grow, recycle};
 use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::cell::Cell;
@@ -52,20 +53,11 @@ pub(super) struct Stamp {
     pub at: u32,
 }
 
-/// The place of something, and the version of its source that it was read in.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stamp64 {
-    pub version: u64,
-    pub at: u32,
-}
-
-/// The parts that [`Scratch::begin`] lends.
 pub(super) struct Parts<'a> {
-    pub epoch: u32,
+    /// Shared with compiled code, which writes answers as well.
+    pub memo: Memo<'a>,
     /// The number of the last epoch, for who begins further ones.
     pub last: &'a mut u32,
-    /// Shared with compiled code, which writes answers as well.
-    pub memo: &'a [Cell<u32>],
     pub memory: &'a mut Memory,
     pub slots: &'a mut SlotCells,
     /// For compiled code: a place for each slot, empty until it is read.
@@ -88,9 +80,8 @@ impl Scratch {
         };
         grow(&mut self.memo, chunk.memo_len());
         Parts {
-            epoch: self.epoch,
+            memo: Memo { cells: Cell::from_mut(&mut *self.memo).as_slice_of_cells(), epoch: self.epoch },
             last: &mut self.epoch,
-            memo: Cell::from_mut(&mut *self.memo).as_slice_of_cells(),
             memory: &mut self.memory,
             slots: &mut self.slots,
             #[cfg(feature = "jit")]
@@ -144,28 +135,6 @@ impl SlotCells {
     }
 }
 
-#[inline]
-pub(super) fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
-    if cells.len() < len {
-        cells.resize_with(len, T::default);
-    }
-}
-
-/// [`recycle`] for places of slots.
-#[cfg(feature = "jit")]
-#[inline]
-pub(super) fn recycle_cells<'b>(mut cells: Cells<'_>) -> Cells<'b> {
-    cells.clear();
-    cells.into_iter().map_while(|_| None).collect()
-}
-
-/// The same for objects of the message.
-#[inline]
-pub(super) fn recycle_objects<'b>(mut objects: Vec<Option<&Json>>) -> Vec<Option<&'b Json>> {
-    objects.clear();
-    objects.into_iter().map_while(|_| None).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,7 +150,7 @@ mod tests {
         let json = Json::Null;
         let objects = vec![Some(&json); 100];
         let (at, capacity) = (objects.as_ptr() as usize, objects.capacity());
-        let objects: Vec<Option<&'static Json>> = recycle_objects(objects);
+        let objects: Vec<Option<&'static Json>> = recycle(objects);
         assert_eq!((objects.as_ptr() as usize, objects.capacity()), (at, capacity));
     }
 

@@ -21,7 +21,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     pub fn use_index(&mut self, index: &'a Index, always: bool) {
         let Some(workspace) = self.workspace.take() else { return };
         self.texts.grow(index.texts as usize);
-        (self.lookup, self.always_index) = (Some(workspace.begin(index, self.epoch)), always);
+        (self.lookup, self.always_index) = (Some(workspace.begin(index, self.memo.epoch)), always);
     }
 
     /// Leaves out the routes removed up to a version.
@@ -36,7 +36,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Decides: the first route of the table that holds, or its default.
-    #[inline]
+    #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let end = self.search(self.start(entry));
         walk::resolve(self, end)
@@ -128,11 +128,11 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
-        self.memo().recall(Memo::table(self.chunk, table)).is_some()
+        self.memo.recall(Memo::table(self.chunk, table)).is_some()
     }
 
     fn exhaust(&mut self, table: TableId) {
-        self.memo().keep(Memo::table(self.chunk, table), Tri::False);
+        self.memo.keep(Memo::table(self.chunk, table), Tri::False);
     }
 }
 

@@ -2,12 +2,11 @@
 
 use super::{Message, Vm, order_float, order_int};
 use crate::builtins::Function;
-use crate::bytecode::chunk::{Check, Keywords, Pred, Search};
+use crate::bytecode::chunk::{Check, Keywords, Pred};
 use crate::bytecode::instr::Cmp;
 use crate::meaning;
-use crate::ops::{Meaning, Op, TestMode};
+use crate::ops::Meaning;
 use crate::sema::normal::Ask;
-use crate::text::TextMode;
 use crate::value::{Tri, Value, identical};
 use std::cmp::Ordering;
 
@@ -91,90 +90,22 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Calls with a text prepared for a predicate.
     #[inline]
     fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
-        then(self.texts.get(pred.text, self.epoch, pred.mode.text, text))
+        then(self.texts.get(pred.text, self.memo.epoch, pred.mode.text, text))
     }
 
-    /// The operator's own function, over texts that were prepared without allocating.
+    /// The operator's own function.
     fn generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
         let op = match pred.ask {
             Ask::Truth => return meaning::truth(left),
             Ask::Op(op) => op,
         };
         let Meaning::Predicate(predicate) = op.info().meaning else { return Tri::Unknown };
-        let right = self.operand(pred.right);
-        let mode = pred.mode;
-        if mode.text.is_plain() {
-            return meaning::test(predicate, left, right, mode);
-        }
-        match self.prepare_both(op, left, right, mode) {
-            Some((left, right)) => {
-                meaning::test(predicate, left, right, TestMode { text: TextMode::PLAIN, ..mode })
-            }
-            None => meaning::test(predicate, left, right, mode),
-        }
-    }
-
-    /// Both operands with those texts prepared that the operator would prepare, for the plain mode
-    /// to give the same answer; `None` when that takes the operator itself.
-    fn prepare_both(
-        &mut self,
-        op: Op,
-        left: Value<'a>,
-        right: Value<'a>,
-        mode: TestMode,
-    ) -> Option<(Value<'a>, Value<'a>)> {
-        let text = mode.text;
-        let search = op.info().search;
-        let literal = search.is_some_and(Search::is_literal);
-        let elements = search.is_some_and(Search::finds_elements);
-        match (op, mode.quantity, left, right) {
-            (Op::Eq | Op::Ne, None, Value::Str(a), Value::Str(b)) => {
-                Some((self.prepare(a, text), self.prepare(b, text)))
-            }
-            (Op::Eq | Op::Ne, None, ..) => Some((left, right)),
-            (Op::In, None, Value::Str(a), _) => Some((self.prepare(a, text), self.prepare_list(right, text))),
-            (Op::In, None, ..) => Some((left, right)),
-            (_, None, Value::Str(a), Value::Str(b)) if literal => {
-                Some((self.prepare(a, text), self.prepare(b, text)))
-            }
-            (_, None, Value::JsonList(_) | Value::List(_), Value::Str(b)) if elements => {
-                // Times among the elements compare with the text as it is written.
-                if has_times(left) {
-                    return None;
-                }
-                Some((self.prepare_list(left, text), self.prepare(b, text)))
-            }
-            (_, None, ..) if literal => Some((left, right)),
-            (_, Some(_), Value::Str(a), _) if literal => {
-                Some((self.prepare(a, text), self.prepare_list(right, text)))
-            }
-            (_, Some(_), ..) if elements && !has_times(left) && !has_times(right) => {
-                Some((self.prepare_list(left, text), self.prepare_list(right, text)))
-            }
-            _ => None,
-        }
-    }
-
-    fn prepare(&mut self, text: &'a str, mode: TextMode) -> Value<'a> {
-        let prepared = self.texts.passing(mode, text);
-        Value::Str(if prepared == text { text } else { self.bump.alloc_str(prepared) })
-    }
-
-    /// A list with its texts prepared; anything else as it is.
-    fn prepare_list(&mut self, list: Value<'a>, mode: TextMode) -> Value<'a> {
-        let Some(elements) = list.elements() else { return list };
-        let bump = self.bump;
-        Value::list_in(
-            bump,
-            elements.map(|element| match element {
-                Value::Str(text) => self.prepare(text, mode),
-                other => other,
-            }),
-        )
+        meaning::test(predicate, left, self.operand(pred.right), pred.mode)
     }
 }
 
 /// Tells whether a list has a text among its elements; of anything else that is unknown.
+#[inline]
 pub(crate) fn has_element(list: Value<'_>, wanted: &str) -> Tri {
     if let Value::JsonList(items) = list {
         return items.iter().any(|item| item.as_str() == Some(wanted)).into();
@@ -185,10 +116,6 @@ pub(crate) fn has_element(list: Value<'_>, wanted: &str) -> Tri {
         other => identical(other, Value::Str(wanted)),
     });
     holds.into()
-}
-
-fn has_times(list: Value<'_>) -> bool {
-    matches!(list, Value::List(items) if items.iter().any(|item| matches!(item, Value::DateTime(_))))
 }
 
 fn ordered(cmp: Cmp, order: Option<Ordering>) -> Tri {

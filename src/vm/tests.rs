@@ -20,7 +20,7 @@ use serde_json::json;
 
 fn code(build: &Build) -> Bytecode {
     let code = lower(&build.program, &build.normal).unwrap();
-    verify(&code).unwrap();
+    verify(code.chunk()).unwrap();
     code
 }
 
@@ -157,7 +157,8 @@ fn nesting_is_bounded() {
         let cond = build.compare_expr(value, Op::Eq, json!(1));
         build.route(0, cond, None);
         let code = lower(&build.program, &build.normal).unwrap();
-        verify(&code).map(|()| Vm::json(&code, &[], &json!({"n": 1}), &mut Scratch::new()).decide(TableId(0)))
+        verify(code.chunk())
+            .map(|()| Vm::json(&code, &[], &json!({"n": 1}), &mut Scratch::new()).decide(TableId(0)))
     };
     assert_eq!(deep(50).unwrap().chosen, chosen(0));
     assert_eq!(deep(63).unwrap().chosen, chosen(0));
@@ -238,8 +239,8 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
         for (element, expected) in elements.as_array().unwrap().iter().zip(expected) {
             vm.bind(BindingId(0), Value::from_json(element));
             for _ in 0..2 {
-                assert_eq!(vm.value(ValueId(0)).to_json(), element["n"]);
-                let matched: Vec<u32> = vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
+                assert_eq!(vm.vm.value(ValueId(0)).to_json(), element["n"]);
+                let matched: Vec<u32> = vm.vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
                 assert_eq!(matched, expected, "{element}");
             }
         }

@@ -2,14 +2,13 @@
 
 use super::{Message, Vm};
 use crate::bytecode::chunk::{BlockKind, NONE, Operand};
-use crate::bytecode::instr::{BlockId, Instr, Reg};
+use crate::bytecode::instr::{BlockId, Instr, Reg, Registers};
 use crate::meaning;
 use crate::ops::Meaning;
 use crate::sema::hir::ExternId;
 use crate::value::Value;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// The value of an operand.
     #[inline]
     pub(super) fn operand(&mut self, operand: Operand) -> Value<'a> {
         match operand {
@@ -38,7 +37,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let cell = (block.cache != NONE).then_some(block.cache as usize);
         let at = self.chunk.levels as usize + cell.unwrap_or_default();
         if let Some(cell) = cell
-            && self.cached.get(cell) == Some(&self.epoch)
+            && self.cached.get(cell) == Some(&self.memo.epoch)
         {
             return self.values.get(at).copied().unwrap_or(Value::Missing);
         }
@@ -49,7 +48,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         if let Some(cell) = cell
             && let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at))
         {
-            (*stamp, *kept) = (self.epoch, value);
+            (*stamp, *kept) = (self.memo.epoch, value);
         }
         value
     }
@@ -79,16 +78,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     (dst, self.get(base, object).index(self.get(base, key)))
                 }
                 Instr::Read { dst, src, kinds } => (dst, self.get(base, src).read(kinds)),
-                Instr::List { dst, first, len } => {
-                    let items = self.window(base, first, len).iter().copied();
-                    (dst, Value::list_in(self.bump, items))
+                Instr::List { dst, items } => {
+                    (dst, Value::list_in(self.bump, self.window(base, items).iter().copied()))
                 }
                 Instr::Binary { op, dst, left, right } => {
                     (dst, combine(op, self.get(base, left), self.get(base, right)))
                 }
                 Instr::Unary { op, dst, src } => (dst, combine(op, self.get(base, src), Value::Missing)),
-                Instr::Call { function, dst, first, len } => {
-                    (dst, (function.info().meaning)(self.window(base, first, len), self.bump))
+                Instr::Call { function, dst, args } => {
+                    (dst, (function.info().meaning)(self.window(base, args), self.bump))
                 }
                 Instr::Similar { dst, src, to } => {
                     let score = match (self.get(base, src), self.pools.similar.get(to as usize)) {
@@ -99,9 +97,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     };
                     (dst, score)
                 }
-                Instr::Extern { dst, first, len, function } => {
-                    let first = base + usize::from(first);
-                    let args = self.values.get(first..first + usize::from(len)).unwrap_or_default();
+                Instr::Extern { dst, args, function } => {
+                    let first = base + usize::from(args.first);
+                    let args = self.values.get(first..first + usize::from(args.len)).unwrap_or_default();
                     (dst, self.hosts.call(ExternId(function), args, self.bump))
                 }
                 Instr::Count { dst, each } => (dst, self.count(each)),
@@ -130,7 +128,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    fn window(&self, base: usize, first: Reg, len: u16) -> &[Value<'a>] {
+    fn window(&self, base: usize, Registers { first, len }: Registers) -> &[Value<'a>] {
         let first = base + usize::from(first);
         self.values.get(first..first + usize::from(len)).unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use super::uses::Part;
 use super::{Label, LowerError, Lowering, index};
 use crate::builtins::Function;
 use crate::bytecode::chunk::{BlockKind, Loop, NONE, Operand};
-use crate::bytecode::instr::{BlockId, Instr, Reg};
+use crate::bytecode::instr::{BlockId, Instr, Reg, Registers};
 use crate::ops::Op;
 use crate::sema::normal::{ExprId, NConst, NExpr};
 
@@ -27,7 +27,7 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        if self.uses.is_own_expr(expr) {
+        if self.uses.is_own(Part::Expr(expr)) {
             self.expr_block(id)?;
         }
         Ok(())
@@ -91,8 +91,8 @@ impl Lowering<'_> {
                 self.emit(Instr::Index { dst, base: dst, key: key_at })
             }
             NExpr::List(items) => {
-                let len = self.emit_all(&items, dst, registers)?;
-                self.emit(Instr::List { dst, first: dst, len })
+                let items = self.emit_all(&items, dst, registers)?;
+                self.emit(Instr::List { dst, items })
             }
             NExpr::Op(Op::Coalesce, left, Some(right)) => {
                 self.emit_expr(left, dst, registers, false)?;
@@ -115,8 +115,8 @@ impl Lowering<'_> {
             }
             NExpr::Call(function, args) => self.emit_call(function, &args, dst, registers),
             NExpr::Extern(function, args) => {
-                let len = self.emit_all(&args, dst, registers)?;
-                self.emit(Instr::Extern { dst, first: dst, len, function: function.0 })
+                let args = self.emit_all(&args, dst, registers)?;
+                self.emit(Instr::Extern { dst, args, function: function.0 })
             }
             NExpr::Count { .. } => {
                 let each = self.loop_of(Part::Expr(id.0))?;
@@ -147,8 +147,8 @@ impl Lowering<'_> {
                 }
             }
         }
-        let len = self.emit_all(args, dst, registers)?;
-        self.emit(Instr::Call { function, dst, first: dst, len })
+        let args = self.emit_all(args, dst, registers)?;
+        self.emit(Instr::Call { function, dst, args })
     }
 
     fn emit_pair(
@@ -164,17 +164,22 @@ impl Lowering<'_> {
         Ok(at)
     }
 
-    fn emit_all(&mut self, items: &[ExprId], dst: Reg, registers: &mut u16) -> Result<u16, LowerError> {
+    /// Emits values into registers side by side.
+    fn emit_all(
+        &mut self,
+        items: &[ExprId],
+        first: Reg,
+        registers: &mut u16,
+    ) -> Result<Registers, LowerError> {
         let len = u16::try_from(items.len()).map_err(|_| LowerError::TooLarge("elements in one list"))?;
         for (at, item) in (0..len).zip(items) {
-            let dst = dst.checked_add(at).ok_or(LowerError::TooLarge("values in one expression"))?;
+            let dst = first.checked_add(at).ok_or(LowerError::TooLarge("values in one expression"))?;
             self.emit_expr(*item, dst, registers, false)?;
         }
-        Ok(len)
+        Ok(Registers { first, len })
     }
 }
 
-/// The register behind.
 fn next(register: Reg) -> Result<Reg, LowerError> {
     register.checked_add(1).ok_or(LowerError::TooLarge("values in one expression"))
 }

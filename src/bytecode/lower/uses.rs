@@ -8,11 +8,8 @@ use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 /// Part of the normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// A value.
     Expr(u32),
-    /// A predicate.
     Pred(u32),
-    /// A condition.
     Cond(u32),
 }
 
@@ -68,7 +65,6 @@ fn unbind(free: u64, level: u32) -> u64 {
 }
 
 impl UseAnalysis {
-    /// Analyses a normal form.
     pub fn of(normal: &Normal) -> Result<UseAnalysis, LowerError> {
         let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
         let total = exprs + preds + normal.conds.len();
@@ -94,14 +90,9 @@ impl UseAnalysis {
         self.infos.get(self.at(part)).copied().unwrap_or(Info::NOTHING)
     }
 
-    /// Returns true when a condition gets a block of its own.
-    pub fn is_own_cond(&self, cond: u32) -> bool {
-        self.own.get(self.at(Part::Cond(cond))).copied().unwrap_or(false)
-    }
-
-    /// Returns true when a value gets a block of its own, wherever it is used.
-    pub fn is_own_expr(&self, expr: u32) -> bool {
-        self.own.get(self.at(Part::Expr(expr))).copied().unwrap_or(false)
+    /// Returns true when a condition or value gets a block of its own, wherever it is used.
+    pub fn is_own(&self, part: Part) -> bool {
+        self.own.get(self.at(part)).copied().unwrap_or(false)
     }
 
     /// Puts the parts in order and counts their uses.
@@ -178,7 +169,7 @@ impl UseAnalysis {
             let mut sum = Info { cost: own_cost(normal, part), ..self.info(part) };
             let mut visit = |child: Part| {
                 let info = self.info(child);
-                let inline = !self.own.get(self.at(child)).copied().unwrap_or(false);
+                let inline = !self.is_own(child);
                 sum.cost = sum.cost.max(info.cost);
                 sum.free |= match bound_level(normal, part, child) {
                     Some(level) => unbind(info.free, level),

@@ -9,8 +9,8 @@ use crate::value::Value;
 use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
-    /// Looks up the keys of a table.
-    pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) {
+    /// Looks up the keys of a table, and lends the list of all that the message holds.
+    pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) -> Vec<u32> {
         let mut hits = self.work.hits.take();
         if self.work.epoch.replace(self.epoch) != self.epoch {
             hits.clear();
@@ -27,7 +27,7 @@ impl<'a> Lookup<'a> {
                 self.look_up_attribute(verifier, *attribute, &mut hits);
             }
         }
-        self.work.hits.replace(hits);
+        hits
     }
 
     #[inline]
@@ -70,7 +70,6 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the keys of an attribute.
     fn look_up_attribute<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(attribute) = self.index.attributes.get(number as usize) else { return };
         if !attribute.elements.is_empty()

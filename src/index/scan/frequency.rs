@@ -8,8 +8,6 @@ const PRIOR: f32 = 3000.0;
 /// Counting ends here: more would change little.
 const ENOUGH: f32 = 4_000_000.0;
 
-/// The counts.
-#[derive(Clone, Debug)]
 pub struct Frequency {
     pairs: Box<[u16]>,
     total: f32,
@@ -26,10 +24,6 @@ impl Frequency {
             fours: vec![0; 0x10000].into(),
             bytes: std::array::from_fn(|byte| usual(byte as u8)),
         }
-    }
-
-    pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.pairs) + size_of_val(&*self.fours)
     }
 
     /// Counts the beginning of a literal.
@@ -50,7 +44,6 @@ impl Frequency {
         self.total += length as f32;
     }
 
-    /// The share of positions that have this pair.
     pub fn of_pair(&self, pair: u16) -> f32 {
         let [first, second] = pair.to_le_bytes();
         // In Chinese texts, three in ten, the bytes above ASCII are among themselves.

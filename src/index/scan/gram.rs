@@ -7,21 +7,15 @@ pub struct Level(u8);
 
 /// The levels that a position of a text is looked up at.
 pub const BASES: usize = 8;
-/// Sixteen bytes.
 pub const SIXTEEN: Level = Level(0);
-/// Twelve bytes.
 pub const TWELVE: Level = Level(1);
-/// Eight bytes.
 pub const EIGHT: Level = Level(2);
 /// Six bytes, for literals of six and seven: a Chinese word of two characters above all.
 pub const SIX: Level = Level(3);
 /// Four bytes, for literals of four and five.
 pub const FOUR: Level = Level(4);
-/// Literals of three bytes.
 pub const THREE: Level = Level(5);
-/// Literals of two bytes.
 pub const TWO: Level = Level(6);
-/// Literals of one byte.
 pub const ONE: Level = Level(7);
 /// Thirty-two bytes, below sixteen; then it doubles.
 const FIRST_DEEP: Level = Level(8);
@@ -58,7 +52,6 @@ impl Level {
         }
     }
 
-    /// The level by its number, as [`Level::number`] gave it.
     pub const fn from_number(number: u8) -> Level {
         Level(number)
     }
@@ -68,7 +61,6 @@ impl Level {
         self.0
     }
 
-    /// The number of bytes that are looked at.
     pub fn bytes(self) -> usize {
         match BYTES.get(usize::from(self.0)) {
             Some(bytes) => *bytes,

@@ -24,8 +24,6 @@ pub const WINDOW: usize = BLOCK + 24;
 /// Room for the positions of a block that pass, and one write more.
 pub type Positions = [u8; 256];
 
-/// The table of pairs.
-#[derive(Clone, Debug)]
 pub struct Pairs {
     /// By the pair in little-endian order: first halves in the lower half.
     bits: Box<[u64; 0x10000]>,
@@ -39,10 +37,6 @@ impl Pairs {
         // Collected from the heap, since an array on the stack would be too large; the length is right.
         let bits = vec![0; 0x10000].into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; 0x10000]));
         Pairs { bits, first: [0.0; 32], second: [0.0; 32] }
-    }
-
-    pub fn heap_bytes(&self) -> usize {
-        size_of::<[u64; 0x10000]>()
     }
 
     /// The bits of a pair.
@@ -170,15 +164,12 @@ fn class(level: Level, first: u16) -> u32 {
     class + ((spread * count) >> 16)
 }
 
-/// Most pairs are like their neighbours.
+/// Most pairs are like their neighbours. The shares are of use only while literals are added.
 impl Codec for Pairs {
     fn write(&self, to: &mut Writer) {
         for run in self.bits.chunk_by(|one, other| one == other) {
             to.number(run.len() as u64);
             to.number(run[0]);
-        }
-        for share in self.first.iter().chain(&self.second) {
-            to.raw(&share.to_bits().to_le_bytes());
         }
     }
 
@@ -195,10 +186,6 @@ impl Codec for Pairs {
             }
             run.fill(from.number()?);
             rest = after;
-        }
-        for share in pairs.first.iter_mut().chain(&mut pairs.second) {
-            *share =
-                f32::from_bits(u32::from_le_bytes(from.raw(4)?.first_chunk().copied().unwrap_or_default()));
         }
         Ok(pairs)
     }

@@ -26,17 +26,15 @@ const EMPTY: Slot = Slot { state: 0, record: NONE };
 pub struct Place {
     level: Level,
     hash: u64,
-    /// The number of literals there, up to 15.
     pub crowd: u32,
 }
 
 /// The literals by gram.
-#[derive(Clone, Debug)]
 pub struct Table {
+    /// More than there are literals, an eighth of them empty.
     slots: Vec<Slot>,
-    used: usize,
-    /// Records: `next | number << 32`, `length | offset << 32 | base level << 48`, then the bytes in words
-    /// of eight, the last of which overlaps the one before where the length is no multiple of eight.
+    /// Records: `next | number << 32`, `length | offset << 32`, then the bytes in words of eight, the last of
+    /// which overlaps the one before where the length is no multiple of eight.
     records: Vec<u64>,
     count: u32,
 }
@@ -45,8 +43,10 @@ impl Table {
     /// The number to which [`Place::crowd`] counts.
     pub const MOST_CROWDED: u32 = COUNT;
 
+    /// A table with room for so many literals.
     pub fn new(literals: usize) -> Table {
-        Table { slots: vec![EMPTY; slots_for(literals)], used: 0, records: Vec::new(), count: 0 }
+        let slots = (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
+        Table { slots: vec![EMPTY; slots], records: Vec::new(), count: 0 }
     }
 
     pub fn len(&self) -> usize {
@@ -55,15 +55,6 @@ impl Table {
 
     pub fn slot_count(&self) -> usize {
         self.slots.len()
-    }
-
-    /// True when the next literal needs a larger table: see [`Table::grow`].
-    pub fn is_full(&self) -> bool {
-        self.used + 1 > self.slots.len() / 8 * 7
-    }
-
-    pub fn heap_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>() + self.records.capacity() * 8
     }
 
     /// The slot of a hash, or the empty one where it would go.
@@ -96,28 +87,26 @@ impl Table {
         }
     }
 
-    /// Adds a literal whose gram is at `offset`; its number and the hash of the
-    /// gram at its base level, or none when the table can hold no more.
-    pub fn insert(&mut self, base: Level, literal: &[u8], offset: u16) -> Option<(u32, u64)> {
+    /// Adds a literal whose gram is at `offset`; the hash of the gram at its base level, or none when the
+    /// table can hold no more.
+    pub fn insert(&mut self, base: Level, literal: &[u8], offset: u16) -> Option<u64> {
         let rest = literal.get(offset.into()..)?;
         let length = u32::try_from(literal.len()).ok()?;
         let record =
             u32::try_from(self.records.len()).ok().filter(|record| *record < NONE - (length / 8 + 3))?;
         let hash = base.hash(rest)?;
-        let number = self.count;
-        self.records
-            .extend([0, u64::from(length) | u64::from(offset) << 32 | u64::from(base.number()) << 48]);
+        self.records.extend([0, u64::from(length) | u64::from(offset) << 32]);
         self.records.extend(literal.chunks_exact(8).map(|word| load(word, 0)));
         if !literal.len().is_multiple_of(8) {
             self.records.push(load(literal, literal.len().saturating_sub(8)));
         }
-        self.link(base, rest, record, number);
+        self.link(base, rest, record);
         self.count += 1;
-        Some((number, hash))
+        Some(hash)
     }
 
     /// Puts a record under its gram, and marks the crowded entries above it.
-    fn link(&mut self, base: Level, rest: &[u8], record: u32, number: u32) {
+    fn link(&mut self, base: Level, rest: &[u8], record: u32) {
         let Some(place) = self.place(base, rest) else { return };
         let mut level = base;
         while level != place.level
@@ -128,37 +117,10 @@ impl Table {
             level = below;
         }
         let (index, slot) = self.find(place.hash);
-        self.used += usize::from(slot.record == NONE);
         let count = (place.crowd + 1).min(COUNT);
         let state = (((place.hash >> 40) as u32) << 8) | (slot.state & DEEPER) | count;
         self.slots[index] = Slot { state, record };
-        self.records[record as usize] = u64::from(slot.record) | u64::from(number) << 32;
-    }
-
-    /// Doubles the slots, and tells the hash of every literal at its base level.
-    pub fn grow(&mut self, mut base_hash: impl FnMut(u64)) {
-        let size = self.slots.len() * 2;
-        self.slots.clear();
-        self.slots.resize(size, EMPTY);
-        self.used = 0;
-        let mut literal = Vec::new();
-        let mut record = 0;
-        for number in 0..self.count {
-            let header = self.records[record + 1];
-            let (length, offset) = unpack(header);
-            let base = Level::from_number((header >> 48) as u8);
-            let words = length.div_ceil(8);
-            literal.clear();
-            for (index, word) in self.records[record + 2..record + 2 + words].iter().enumerate() {
-                literal.truncate(length.saturating_sub(8).min(index * 8));
-                literal.extend_from_slice(&word.to_le_bytes());
-            }
-            literal.truncate(length);
-            let rest = &literal[offset..];
-            base_hash(base.hash(rest).unwrap_or_default());
-            self.link(base, rest, record as u32, number);
-            record += 2 + words;
-        }
+        self.records[record as usize] = u64::from(slot.record) | u64::from(self.count) << 32;
     }
 
     /// Reports every literal whose gram at a base level is at `at` in the text.
@@ -227,13 +189,9 @@ fn same(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     found.len().is_multiple_of(8) || words.get(full).is_some_and(|word| *word == load(found, last))
 }
 
-fn slots_for(literals: usize) -> usize {
-    (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64)
-}
-
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
-        let Table { slots, used: _, records, count } = self;
+        let Table { slots, records, count } = self;
         let slots: Vec<u64> =
             slots.iter().map(|slot| u64::from(slot.state) << 32 | u64::from(slot.record)).collect();
         to.words(&slots);
@@ -248,8 +206,8 @@ impl Codec for Table {
         let unpack_slot = |word: u64| Slot { state: (word >> 32) as u32, record: word as u32 };
         let slots: Vec<Slot> = slots.into_iter().map(unpack_slot).collect();
         let (records, count) = (from.words()?, u32::read(from)?);
-        let used = slots.iter().filter(|slot| slot.record != NONE).count();
-        if !slots.len().is_power_of_two() || slots.len() < 64 || used == slots.len() {
+        let is_full = slots.iter().all(|slot| slot.record != NONE);
+        if !slots.len().is_power_of_two() || slots.len() < 64 || is_full {
             return Err(DecodeError("the table of literals has no room"));
         }
         let fault = DecodeError("the records of the literals are not in order");
@@ -271,6 +229,6 @@ impl Codec for Table {
         if at != records.len() || !slots.iter().all(|slot| slot.record == NONE || begins_record(slot)) {
             return Err(fault);
         }
-        Ok(Table { slots, used, records, count })
+        Ok(Table { slots, records, count })
     }
 }

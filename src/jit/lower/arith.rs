@@ -37,7 +37,6 @@ struct Registers {
     targets: HashMap<u32, (Block, HashMap<Reg, Tags>)>,
 }
 
-/// A number in registers.
 #[derive(Clone, Copy)]
 struct Scalar {
     tags: Tags,
@@ -89,7 +88,6 @@ pub(super) fn constant(chunk: &Chunk, id: u32) -> Option<(Tags, u64)> {
 }
 
 impl Body<'_, '_, '_> {
-    /// True when a value block is compiled.
     pub fn is_arithmetic(&self, block: BlockId) -> bool {
         self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
@@ -381,7 +379,6 @@ impl Body<'_, '_, '_> {
         self.b.ins().icmp_imm(IntCC::UnsignedLessThan, above, 2)
     }
 
-    /// A number as a float.
     fn as_float(&mut self, scalar: Scalar) -> Value {
         let Scalar { tags, tag, bits } = scalar;
         let float = self.b.ins().bitcast(types::F64, MemFlags::new(), bits);

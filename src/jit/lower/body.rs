@@ -15,7 +15,6 @@ use std::mem::offset_of;
 type AnyMachine = Machine<'static, Record<'static>>;
 pub(super) type AnyHelpers = Helpers<'static, Record<'static>>;
 
-/// A function in the making.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     pub b: FunctionBuilder<'b>,
@@ -134,7 +133,6 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.number(std::ptr::from_ref(of).addr() as i64)
     }
 
-    /// A field of the machine.
     pub fn field(&mut self, ty: Type, offset: usize) -> Value {
         // Nothing changes these fields while the code runs.
         let flags = MemFlags::trusted().with_readonly();
@@ -197,7 +195,6 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// The address of a slot's place.
     pub fn place(&mut self, slot: u32) -> Value {
         self.b.ins().iadd_imm(self.slots, i64::from(slot) * layout::SIZE as i64)
     }
@@ -282,15 +279,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// Has the machine read a slot.
     pub fn read(&mut self, slot: u32) {
         let slot = self.number(slot.into());
-        let signature = self.lowering.signature(2);
-        let mut signature = signature;
-        signature.returns.clear();
-        let signature = self.b.import_signature(signature);
-        let helpers = self.field(types::I64, offset_of!(AnyMachine, helpers));
-        let flags = MemFlags::trusted().with_readonly();
-        let at = offset_of!(AnyHelpers, load) as i32;
-        let function = self.b.ins().load(types::I64, flags, helpers, at);
-        self.b.ins().call_indirect(signature, function, &[self.machine, slot]);
+        self.call(offset_of!(AnyHelpers, load), &[slot]);
     }
 
     /// A block that is seldom run.

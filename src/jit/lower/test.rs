@@ -31,20 +31,16 @@ impl Body<'_, '_, '_> {
     pub fn test_instr(&mut self, instr: &Instr, to: Block, next: Block) -> Result<(), JitError> {
         match *instr {
             Instr::Int { how: cmp, slot, value, .. } => {
-                let slot = self.slot(SlotId(slot.into()));
-                self.compare_int(slot, cmp.cmp(), value, how(cmp, to, next));
+                self.compare_int(self.slot(SlotId(slot.into())), cmp.cmp(), value, how(cmp, to, next));
             }
             Instr::Float { how: cmp, slot, value, .. } => {
-                let slot = self.slot(SlotId(slot.into()));
-                self.compare_float(slot, cmp.cmp(), value, how(cmp, to, next));
+                self.compare_float(self.slot(SlotId(slot.into())), cmp.cmp(), value, how(cmp, to, next));
             }
             Instr::Truth { on: jump, slot, .. } => {
-                let slot = self.slot(SlotId(slot.into()));
-                self.is_true(slot, on(jump, to, next));
+                self.is_true(self.slot(SlotId(slot.into())), on(jump, to, next));
             }
             Instr::Missing { on: jump, slot, .. } => {
-                let slot = self.slot(SlotId(slot.into()));
-                self.is_missing(slot, on(jump, to, next));
+                self.is_missing(self.slot(SlotId(slot.into())), on(jump, to, next));
             }
             Instr::Text { on: jump, slot, string, .. } => {
                 self.is_text(slot.into(), string, on(jump, to, next))?;
@@ -79,7 +75,6 @@ impl Body<'_, '_, '_> {
         self.dispatch(source, &[], targets.yes, targets.no);
     }
 
-    /// A condition with a block of its own.
     fn shared(&mut self, id: u32, targets: Targets) -> Result<(), JitError> {
         let chunk = self.lowering.code.chunk();
         let shared = chunk.shared.get(id as usize).copied();
@@ -138,7 +133,6 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Has the VM answer a predicate.
     pub fn by_vm(&mut self, id: u32, targets: Targets) {
         let id = self.number(id.into());
         let answer = self.call(offset_of!(AnyHelpers, test), &[id]);
@@ -148,35 +142,24 @@ impl Body<'_, '_, '_> {
     /// Emits code for a predicate if there is any. What it emits must answer as the VM does for any
     /// values whatever; a rare case may itself go to the VM.
     fn inline(&mut self, id: u32, pred: &Pred, targets: Targets) -> Result<bool, JitError> {
-        if let (Operand::Slot(slot), Check::Equals(_) | Check::Keywords(_) | Check::Members(_)) =
-            (pred.left, pred.check)
-        {
-            return self.text_pred(id, pred, slot.0, targets);
-        }
-        if let (Operand::Slot(slot), Check::Length(cmp, length)) = (pred.left, pred.check) {
-            self.length(id, slot.0, cmp, length, targets);
-            return Ok(true);
-        }
-        let number = |body: &mut Self| body.operand(pred.left);
-        match pred.check {
-            Check::Truth => {
-                let Some(source) = number(self)? else { return Ok(false) };
-                self.is_true(source, targets);
+        match (pred.left, pred.check) {
+            (Operand::Slot(slot), Check::Equals(_) | Check::Keywords(_) | Check::Members(_)) => {
+                return self.text_pred(id, pred, slot.0, targets);
             }
-            Check::Missing => {
-                let Some(source) = number(self)? else { return Ok(false) };
-                self.is_missing(source, targets);
+            (Operand::Slot(slot), Check::Length(cmp, length)) => {
+                self.length(id, slot.0, cmp, length, targets);
+                return Ok(true);
             }
-            Check::Int(cmp, int) => {
-                let Some(source) = number(self)? else { return Ok(false) };
-                self.compare_int(source, cmp, int, targets);
-            }
-            Check::Float(cmp, float) => {
-                let Some(source) = number(self)? else { return Ok(false) };
-                self.compare_float(source, cmp, float, targets);
-            }
-            Check::Generic => return self.two_numbers(id, pred, targets),
+            (_, Check::Generic) => return self.two_numbers(id, pred, targets),
+            (_, Check::Truth | Check::Missing | Check::Int(..) | Check::Float(..)) => {}
             _ => return Ok(false),
+        }
+        let Some(source) = self.operand(pred.left)? else { return Ok(false) };
+        match pred.check {
+            Check::Int(cmp, int) => self.compare_int(source, cmp, int, targets),
+            Check::Float(cmp, float) => self.compare_float(source, cmp, float, targets),
+            Check::Missing => self.is_missing(source, targets),
+            _ => self.is_true(source, targets),
         }
         Ok(true)
     }
@@ -227,7 +210,6 @@ impl Body<'_, '_, '_> {
         Source { tags, at: At::Scalar { tag, bits } }
     }
 
-    /// A tag as a constant.
     pub fn tag(&mut self, tag: u8) -> Value {
         self.b.ins().iconst(types::I8, i64::from(tag))
     }

@@ -1,6 +1,6 @@
-//! Tests of a slot's text. Equality, prefixes, suffixes and short lists are comparisons of words in
-//! place; a search is a call with the searcher's address. Texts under a mode other than plain are
-//! prepared as the VM prepares them, once a decision.
+//! Tests of a slot's text. Equality, prefixes and short lists are comparisons of words in place; a search is a call
+//! with the searcher's address. Texts under a mode other than plain are prepared as the VM prepares them,
+//! once a decision.
 
 use super::body::{AnyHelpers, Body, Targets};
 use super::{JitError, malformed};
@@ -20,14 +20,6 @@ use std::sync::Arc;
 const IN_PLACE: usize = 32;
 /// Lists of up to this many elements are compared with one by one.
 const FEW: usize = 8;
-
-/// The part of a text that is compared.
-#[derive(Clone, Copy, PartialEq)]
-enum Part {
-    All,
-    Start,
-    End,
-}
 
 impl Body<'_, '_, '_> {
     /// Tests that a slot is a text of the chunk.
@@ -55,27 +47,19 @@ impl Body<'_, '_, '_> {
             let holds = self.call(offset_of!(AnyHelpers, same), &[text, place]);
             return self.branch_bool(holds, targets);
         }
-        let words = [text.as_bytes()];
-        self.compare_bytes(slot, Part::All, &words, targets);
+        self.compare_bytes(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Tests that a part of a slot's text is one of some short texts.
-    fn compare_bytes(&mut self, slot: u32, part: Part, words: &[&[u8]], targets: Targets) {
+    /// Tests that a slot's text is one of some short texts, or begins with one.
+    fn compare_bytes(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: Targets) {
         let at = self.load(types::I64, slot, layout::PAYLOAD);
         let length = self.load(types::I64, slot, layout::LENGTH);
         for word in words {
             let (fits, next) = (self.b.create_block(), self.b.create_block());
-            let cc = if part == Part::All { IntCC::Equal } else { IntCC::UnsignedGreaterThanOrEqual };
+            let cc = if begins { IntCC::UnsignedGreaterThanOrEqual } else { IntCC::Equal };
             let is_long = self.b.ins().icmp_imm(cc, length, word.len() as i64);
             self.b.ins().brif(is_long, fits, &[], next, &[]);
             self.go(fits);
-            let at = match part {
-                Part::All | Part::Start => at,
-                Part::End => {
-                    let end = self.b.ins().iadd(at, length);
-                    self.b.ins().iadd_imm(end, -(word.len() as i64))
-                }
-            };
             match self.difference(at, word) {
                 Some(difference) => self.b.ins().brif(difference, next, &[], targets.yes, &[]),
                 None => self.b.ins().jump(targets.yes, &[]),
@@ -217,23 +201,18 @@ impl Body<'_, '_, '_> {
             let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
             return self.branch_bool(holds, targets);
         }
-        let (words, part) = match matcher {
-            Matcher::Starts(words, all) if !all || words.len() == 1 => (&**words, Part::Start),
-            Matcher::Ends(words, all) if !all || words.len() == 1 => (&**words, Part::End),
-            Matcher::One(finder) => {
-                let (finder, place) = (self.address(&**finder), self.place(slot));
-                let holds = self.call(offset_of!(AnyHelpers, find), &[finder, place]);
-                return self.branch_bool(holds, targets);
-            }
-            _ => (&[][..], Part::All),
-        };
-        let short: Vec<&[u8]> =
-            words.iter().map(|word| word.as_bytes()).filter(|word| word.len() <= IN_PLACE).collect();
-        if !words.is_empty() && words.len() <= FEW && short.len() == words.len() {
-            return self.compare_bytes(slot, part, &short, targets);
+        let is_short =
+            |words: &&[Box<str>]| words.len() <= FEW && words.iter().all(|word| word.len() <= IN_PLACE);
+        if let Some(prefixes) = matcher.prefixes().filter(is_short) {
+            let words: Vec<&[u8]> = prefixes.iter().map(|word| word.as_bytes()).collect();
+            return self.compare_bytes(slot, true, &words, targets);
         }
-        let (matcher, place) = (self.address(matcher), self.place(slot));
-        let holds = self.call(offset_of!(AnyHelpers, holds), &[matcher, place]);
+        let (helper, searcher) = match matcher.one_text() {
+            Some(finder) => (offset_of!(AnyHelpers, find), self.address(finder)),
+            None => (offset_of!(AnyHelpers, holds), self.address(matcher)),
+        };
+        let place = self.place(slot);
+        let holds = self.call(helper, &[searcher, place]);
         self.branch_bool(holds, targets);
     }
 
@@ -261,7 +240,7 @@ impl Body<'_, '_, '_> {
             self.go(on_text);
             if texts.len() <= FEW && texts.iter().all(|text| text.len() <= IN_PLACE) {
                 let words: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-                self.compare_bytes(slot, Part::All, &words, targets);
+                self.compare_bytes(slot, false, &words, targets);
             } else {
                 let (set, place) = (self.address(set), self.place(slot));
                 let holds = self.call(offset_of!(AnyHelpers, member), &[set, place]);

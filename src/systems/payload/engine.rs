@@ -63,9 +63,9 @@ impl<'a> Engine<'a> {
 
     pub fn value(&mut self, id: ValueId) -> Value<'a> {
         match &mut self.machine {
-            Machine::Vm(vm) => vm.value(id),
+            Machine::Vm(bound) => bound.vm.value(id),
             #[cfg(feature = "jit")]
-            Machine::Compiled(code) => code.value(id),
+            Machine::Compiled(bound) => bound.machine.value(id),
             Machine::Reference(_) => self.refer(|evaluator, program| evaluator.expr(program.value(id))),
         }
     }
@@ -73,9 +73,9 @@ impl<'a> Engine<'a> {
     /// Every rule of the table whose condition holds, in the order they are tried.
     pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
         match &mut self.machine {
-            Machine::Vm(vm) => vm.matched(table),
+            Machine::Vm(bound) => bound.vm.matched(table),
             #[cfg(feature = "jit")]
-            Machine::Compiled(code) => code.matched(table),
+            Machine::Compiled(bound) => bound.machine.matched(table),
             Machine::Reference(_) => self.refer(|evaluator, _| evaluator.matched(table)),
         }
     }
@@ -97,7 +97,7 @@ impl<'a> Engine<'a> {
     fn evaluator(&mut self, calls: HostCalls<'a>) -> Evaluator<'a> {
         let roots = match &mut self.machine {
             Machine::Reference(slots) => slots.roots(),
-            Machine::Vm(vm) => vm.roots(),
+            Machine::Vm(bound) => bound.vm.roots(),
             #[cfg(feature = "jit")]
             Machine::Compiled(code) => code.roots(),
         };

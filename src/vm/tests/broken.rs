@@ -4,7 +4,7 @@ use super::build::Build;
 use super::*;
 use crate::bytecode::chunk::{BlockKind, Check, NONE, Operand};
 use crate::bytecode::instr::On;
-use crate::bytecode::verify::{At, VerifyError, verify_chunk};
+use crate::bytecode::verify::{At, VerifyError, verify};
 
 /// A chunk with a bit of everything.
 fn sample() -> Chunk {
@@ -42,10 +42,10 @@ fn at<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> usize {
 fn refused(tamper: impl FnOnce(&mut Chunk)) -> VerifyError {
     let mut chunk = sample();
     tamper(&mut chunk);
-    let error = verify_chunk(&chunk).expect_err("tampered with and accepted");
+    let error = verify(&chunk).expect_err("tampered with and accepted");
     // Whoever runs it unverified gets some answer, and no panic.
     if error != VerifyError::Jumps
-        && let Ok(code) = Bytecode::new(chunk)
+        && let Ok(code) = Bytecode::new(chunk, |_, _| false)
     {
         let message = json!({"text": "a", "ctx": {"n": 1, "list": [2, 3]}});
         let mut scratch = Scratch::new();
@@ -62,8 +62,8 @@ fn refused(tamper: impl FnOnce(&mut Chunk)) -> VerifyError {
 
 #[test]
 fn a_sound_chunk_is_accepted() {
-    assert_eq!(verify_chunk(&sample()), Ok(()));
-    assert_eq!(verify_chunk(&Chunk::default()), Ok(()));
+    assert_eq!(verify(&sample()), Ok(()));
+    assert_eq!(verify(&Chunk::default()), Ok(()));
 }
 
 #[test]
