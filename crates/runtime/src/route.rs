@@ -153,14 +153,11 @@ impl Router {
             let error = format!("no handler is registered for `{}`", request.handler);
             return Ending::Failed { route, error };
         };
-        let handler = registered.function.clone();
-        // The call itself may panic as well, so it is made inside the task.
-        match task::run(registered.limit, async move { handler(request).await }).await {
-            Ok(Ok(reply)) => Ending::Handled(reply),
-            Ok(Err(error)) => Ending::Failed { route, error: task::chain(&*error) },
+        match task::call(registered.limit, &registered.function, request).await {
+            Ok(reply) => Ending::Handled(reply),
+            Err(Broken::Failed(error)) => Ending::Failed { route, error },
             Err(Broken::TimedOut(after)) => Ending::TimedOut { route, after },
             Err(Broken::Panicked(message)) => Ending::Panicked { route, message },
-            Err(Broken::NoRuntime) => Ending::Failed { route, error: task::NO_RUNTIME.to_owned() },
         }
     }
 
@@ -172,7 +169,8 @@ impl Router {
     /// rules stay in force.
     pub fn swap(&self, rules: Rules) -> Result<Swapped, RouterError> {
         let shared = &*self.shared;
-        let next = build::validate(rules, shared.entry.as_deref(), &shared.handlers)?;
+        let next = build::validate(rules, shared.entry.as_deref(), &shared.handlers)
+            .map_err(|problems| RouterError { problems })?;
         let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
         let previous = shared.active.swap(Arc::new(next)).rules.clone();
         tracing::info!(target: "rulec::router", previous = previous.generation(), generation, "rules swapped");

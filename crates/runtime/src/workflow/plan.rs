@@ -42,23 +42,13 @@ impl Step {
         let processor = self.processor.as_ref()?;
         self.given.as_deref().or_else(|| processor.router())
     }
+}
 
-    /// A step that stands for a node in error.
-    pub(super) fn empty() -> Self {
-        Step {
-            id: "".into(),
-            next: Vec::new(),
-            processor: None,
-            given: None,
-            time_limit: None,
-            loop_backs: HashSet::new(),
-            incoming: Vec::new(),
-        }
-    }
-
-    /// A router is given that nobody will ask.
-    pub(super) fn has_idle_router(&self) -> bool {
-        self.is_parallel() && self.given.is_some()
+impl Plan {
+    /// The node of that name, if there is one.
+    pub(super) fn find(&self, id: &NodeId) -> Option<(usize, &Step)> {
+        let number = *self.numbers.get(id)?;
+        Some((number, self.steps.get(number)?))
     }
 }
 
