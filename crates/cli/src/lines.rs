@@ -10,22 +10,12 @@ const MAX_LINE_BYTES: usize = rulec::internals::json::MAX_BYTES;
 /// Beyond so many bytes a chunk's memory is not kept for the next: it held a giant.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// The lines of an input.
 pub struct Lines<R> {
     reader: BufReader<R>,
     name: String,
     number: u64,
     bytes: u64,
     limit: usize,
-}
-
-/// A line without its break.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Line<'a> {
-    /// Its bytes; of the first line without a byte order mark.
-    Bytes(&'a [u8]),
-    /// It is over the limit and was left out.
-    TooLong,
 }
 
 /// Some lines that follow one another.
@@ -39,13 +29,10 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// The lines with their numbers.
-    pub fn lines(&self) -> impl Iterator<Item = (u64, Line<'_>)> {
-        let line = |line: &Option<Range<usize>>| match line {
-            Some(range) => Line::Bytes(&self.bytes[range.clone()]),
-            None => Line::TooLong,
-        };
-        (self.first..).zip(self.lines.iter().map(line))
+    /// The lines with their numbers, without their breaks and, in the first, a byte order mark; `None`
+    /// for one that is over the limit.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
+        (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
     fn clear(&mut self) {
@@ -81,7 +68,6 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The number of bytes read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -158,8 +144,8 @@ mod tests {
             counts.push(chunk.lines().count());
             for (number, line) in chunk.lines() {
                 out.push(match line {
-                    Line::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                    Line::TooLong => "(too long)".to_owned(),
+                    Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                    None => "(too long)".to_owned(),
                 });
                 assert_eq!(number as usize, out.len());
             }

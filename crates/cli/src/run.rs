@@ -56,12 +56,10 @@ pub struct Args {
     no_index: bool,
 }
 
-/// Reads an engine's name.
 pub fn tier() -> impl TypedValueParser<Value = Tier> {
     PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
 }
 
-/// A decision's line.
 #[derive(Serialize)]
 struct Decided<'a> {
     line: u64,
@@ -76,7 +74,6 @@ struct Decided<'a> {
     explanation: Option<Explanation>,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
     let rules = args.rules.load(term)?.with_tier(args.engine).with_index(indexing);
@@ -92,10 +89,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if !out.is_closed() {
         term.say(&summary.render(&rules));
     }
-    Ok(if summary.has_errors() { Status::Errors } else { Status::Fine })
+    Ok(if summary.errors > 0 { Status::Errors } else { Status::Fine })
 }
 
-/// Decides for each line.
 struct Decider<'a> {
     entry: Entry<'a>,
     args: &'a Args,
@@ -122,7 +118,7 @@ impl Worker for Decider<'_> {
     }
 
     fn refused(&mut self) {
-        self.summary.error();
+        self.summary.errors += 1;
     }
 }
 
@@ -142,7 +138,7 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 /// by nothing is. A choice, a router or the flows need no name where nothing else could be meant.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
-        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_string())),
+        Some(name) => rules.entry(name).map_err(CliError::usage),
         None if rules.main().is_empty() => {
             let entries: Vec<&str> = rules.entries().skip(1).collect();
             let no_entry = || no_entry(rules, &entries);
@@ -160,7 +156,6 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
     }
 }
 
-/// Why there is nothing to decide by.
 fn nothing(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
     CliError::usage(match kinds.is_empty() {

@@ -7,7 +7,7 @@
 
 use super::CliError;
 use super::files;
-use super::lines::{Chunk, Line, Lines};
+use super::lines::{Chunk, Lines};
 use super::progress::Progress;
 use super::term::{Out, Term};
 use rulec::Code;
@@ -62,21 +62,18 @@ struct Refused<'a> {
     error: BadMessage<'a>,
 }
 
-/// The error in a message.
 #[derive(Serialize)]
-pub struct BadMessage<'a> {
+struct BadMessage<'a> {
     code: Code,
     message: &'a str,
     /// The character of the line, from 1.
     column: usize,
-    /// The field it is in.
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'static str>,
 }
 
-/// Opens the messages.
 fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if io::stdin().is_terminal() {
@@ -94,22 +91,10 @@ fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
 
-/// A value as one line of JSON.
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
     // Writing to memory cannot fail, and the values have text keys only.
     let _ = serde_json::to_writer(&mut *out, value);
     out.push(b'\n');
-}
-
-/// The answer to a line that is no message.
-pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
-    BadMessage {
-        code: error.kind().code(),
-        message: error.message(),
-        column: error.column(),
-        path: error.path(),
-        help: error.help(),
-    }
 }
 
 impl StreamArgs {
@@ -169,7 +154,6 @@ impl StreamArgs {
     }
 }
 
-/// A stream that is being answered.
 struct Stream<'o> {
     source: Mutex<Source>,
     /// The number of chunks taken from the source: behind the last of them it may be waiting.
@@ -226,13 +210,20 @@ impl Stream<'_> {
             answers.clear();
             for (number, line) in chunk.lines() {
                 let answered = match line {
-                    Line::Bytes(line) if line.trim_ascii().is_empty() => continue,
-                    Line::Bytes(line) => worker.answer(number, line, &mut answers),
-                    Line::TooLong => Err(JsonError::too_long()),
+                    Some(line) if line.trim_ascii().is_empty() => continue,
+                    Some(line) => worker.answer(number, line, &mut answers),
+                    None => Err(JsonError::too_long()),
                 };
                 if let Err(error) = answered {
                     worker.refused();
-                    write_json(&mut answers, &Refused { line: number, error: bad_message(&error) });
+                    let error = BadMessage {
+                        code: error.kind().code(),
+                        message: error.message(),
+                        column: error.column(),
+                        path: error.path(),
+                        help: error.help(),
+                    };
+                    write_json(&mut answers, &Refused { line: number, error });
                 }
             }
             if !self.give(turn, &mut answers) {

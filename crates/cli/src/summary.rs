@@ -9,7 +9,6 @@ use std::collections::HashMap;
 /// The most counts shown; the rest is added up.
 const SHOWN: usize = 12;
 
-/// The counts of a run.
 #[derive(Default)]
 pub struct Summary {
     /// Decisions by what was chosen.
@@ -18,11 +17,11 @@ pub struct Summary {
     breaches: usize,
     /// Decisions in which a host function failed.
     failures: usize,
-    errors: usize,
+    /// Lines that are no message.
+    pub errors: usize,
 }
 
 impl Summary {
-    /// Counts a decision.
     pub fn decided(&mut self, decision: &Decision) {
         match decision.statement() {
             Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
@@ -32,12 +31,6 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
-    /// Counts a line that is no message.
-    pub fn error(&mut self) {
-        self.errors += 1;
-    }
-
-    /// Adds what another has counted.
     pub fn add(&mut self, other: Summary) {
         for (chosen, count) in other.chosen {
             *self.chosen.entry(chosen).or_default() += count;
@@ -46,11 +39,6 @@ impl Summary {
         self.breaches += other.breaches;
         self.failures += other.failures;
         self.errors += other.errors;
-    }
-
-    /// True when a line was no message.
-    pub fn has_errors(&self) -> bool {
-        self.errors > 0
     }
 
     /// The line. Rules come in the order they are tried, each table's default after its routes.
