@@ -6,7 +6,6 @@ use super::located::{Located, Object, Read};
 use super::regex;
 use super::write::{self, Names, list, name, raw_string, shown, string};
 
-/// Reads the document.
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Keyword and intent flows, imported from their JSON.\n\
@@ -120,7 +119,6 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
     }
 }
 
-/// A keyword pattern as it is written.
 fn pattern(
     node: &Located<'_>,
     matching: &str,

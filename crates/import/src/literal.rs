@@ -9,7 +9,6 @@ use serde_json::{Map, Number, Value as Json};
 /// Lists and dicts inside one another.
 const MAX_DEPTH: usize = 60;
 
-/// A value as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
     /// One that JSON can hold.
@@ -117,7 +116,6 @@ impl<'t> Reader<'t> {
         Some(if odd { Literal::OddList } else { Literal::Json(Json::Array(items)) })
     }
 
-    /// A dict, or a set.
     fn dict(&mut self) -> Option<Literal> {
         self.at += 1;
         let (mut map, mut odd, mut set) = (Map::new(), false, None);

@@ -16,7 +16,6 @@ use std::str::Chars;
 /// Groups inside one another; deeper ones are refused before they cost stack.
 const MAX_DEPTH: usize = 100;
 
-/// A translated expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// In the syntax of the `regex` crate.
@@ -142,49 +141,44 @@ impl Reader<'_> {
                 break;
             }
             self.chars.next();
-            match c {
-                c if self.flags.verbose && c.is_ascii_whitespace() => continue,
-                '#' if self.flags.verbose => {
+            if self.flags.verbose && (c.is_ascii_whitespace() || c == '#') {
+                if c == '#' {
                     self.take_while(|c| c != '\n');
-                    continue;
                 }
+                continue;
+            }
+            last = match c {
                 '|' => {
                     self.alternatives |= self.depth == 0;
                     self.out.push('|');
-                    last = Last::Nothing;
+                    Last::Nothing
                 }
-                '*' | '+' | '?' => last = self.repeat(&c.to_string(), last)?,
+                '*' | '+' | '?' => self.repeat(&c.to_string(), last)?,
                 '{' => match self.bounds()? {
-                    Some(bounds) => last = self.repeat(&bounds, last)?,
+                    Some(bounds) => self.repeat(&bounds, last)?,
                     None => {
                         self.out.push_str("\\{");
-                        last = Last::Item;
+                        Last::Item
                     }
                 },
                 '^' => {
                     self.anchored |= !self.begun && self.depth == 0 && !self.flags.multiline;
                     self.out.push('^');
-                    last = Last::Nothing;
+                    Last::Nothing
                 }
                 '$' => {
                     self.out.push_str(if self.flags.multiline { "$" } else { r"\n?$" });
-                    last = Last::Nothing;
+                    Last::Nothing
                 }
                 '.' => {
                     self.out.push('.');
-                    last = Last::Item;
+                    Last::Item
                 }
-                '[' => {
-                    self.class()?;
-                    last = Last::Item;
-                }
-                '(' => last = self.group(last)?,
-                '\\' => last = self.escape()?,
-                c => {
-                    self.literal(c);
-                    last = Last::Item;
-                }
-            }
+                '[' => self.class()?,
+                '(' => self.group(last)?,
+                '\\' => self.escape()?,
+                c => self.literal(c),
+            };
             self.begun = true;
         }
         Ok(())
@@ -340,13 +334,11 @@ impl Reader<'_> {
             self.out.push_str(position);
             return Ok(Last::Nothing);
         }
-        match self.category(c) {
-            Some(category) => self.out.push_str(category),
-            None => {
-                let c = self.escaped(c, false)?;
-                self.literal(c);
-            }
-        }
+        let Some(category) = self.category(c) else {
+            let c = self.escaped(c, false)?;
+            return Ok(self.literal(c));
+        };
+        self.out.push_str(category);
         Ok(Last::Item)
     }
 
@@ -412,11 +404,12 @@ impl Reader<'_> {
         code.and_then(char::from_u32).ok_or_else(outside)
     }
 
-    fn literal(&mut self, c: char) {
+    fn literal(&mut self, c: char) -> Last {
         if r"\.+*?()|[{^$".contains(c) {
             self.out.push('\\');
         }
         self.character(c);
+        Last::Item
     }
 
     /// A character that can be seen, or its escape.
