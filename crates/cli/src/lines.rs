@@ -7,9 +7,6 @@ use std::ops::Range;
 /// The most bytes a line may have: 64 MiB.
 const MAX_LINE_BYTES: usize = rulec::internals::json::MAX_BYTES;
 
-/// Beyond so many bytes a chunk's memory is not kept for the next: it held a giant.
-const KEPT_BYTES: usize = 1 << 20;
-
 pub struct Lines<R> {
     reader: BufReader<R>,
     name: String,
@@ -35,17 +32,11 @@ impl Chunk {
         (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
-    fn clear(&mut self) {
-        self.lines.clear();
-        self.bytes.clear();
-        self.bytes.shrink_to(KEPT_BYTES);
-    }
-
     /// Ends the line that begins at a place.
     fn end(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);
-            self.bytes.shrink_to(KEPT_BYTES);
+            self.bytes.shrink_to_fit();
             self.lines.push(None);
             return;
         }
@@ -73,15 +64,14 @@ impl<R: Read> Lines<R> {
     }
 
     /// The next lines: all that are there. Only where none is does it wait for whoever writes the
-    /// input, so that no line waits for the one behind it. `false` at the end.
-    pub fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, CliError> {
-        chunk.clear();
-        chunk.first = self.number + 1;
+    /// input, so that no line waits for the one behind it. `None` at the end.
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, CliError> {
+        let mut chunk = Chunk { first: self.number + 1, ..Chunk::default() };
         let (mut start, mut any, mut too_long) = (0, false, false);
         loop {
             // Reading may take as long as the writer likes.
             if self.reader.buffer().is_empty() && !chunk.lines.is_empty() {
-                return Ok(true);
+                return Ok(Some(chunk));
             }
             let buffer = match self.reader.fill_buf() {
                 Ok(buffer) => buffer,
@@ -96,11 +86,11 @@ impl<R: Read> Lines<R> {
                     self.number += 1;
                     chunk.end(start, self.number == 1, too_long);
                 }
-                return Ok(any);
+                return Ok(any.then_some(chunk));
             }
             if end.is_none() && !chunk.lines.is_empty() {
                 // The rest of this line is still to come.
-                return Ok(true);
+                return Ok(Some(chunk));
             }
             any = true;
             let part = &buffer[..end.unwrap_or(buffer.len())];
@@ -139,8 +129,8 @@ mod tests {
     /// The lines, and how many were there each time.
     fn read(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
         let mut lines = Lines { limit, ..Lines::new("test", Slow(text.as_bytes(), at_once)) };
-        let (mut out, mut counts, mut chunk) = (Vec::new(), Vec::new(), Chunk::default());
-        while lines.fill(&mut chunk).expect("text can be read") {
+        let (mut out, mut counts) = (Vec::new(), Vec::new());
+        while let Some(chunk) = lines.next_chunk().expect("text can be read") {
             counts.push(chunk.lines().count());
             for (number, line) in chunk.lines() {
                 out.push(match line {
