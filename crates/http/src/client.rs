@@ -126,7 +126,7 @@ impl HttpClient {
             let text = request.quote(&String::from_utf8_lossy(&bytes));
             return Err(HttpFailure::Status { status: status.as_u16(), text });
         }
-        let limit = self.limits.max_body();
+        let limit = self.limits.body;
         let complete = timeout_at(deadline, read(&mut answer, limit, &mut bytes)).await;
         if !complete.map_err(|_| late)?.map_err(failed)? {
             return Err(HttpFailure::BodyTooLarge { limit });

@@ -55,7 +55,6 @@ pub struct Bus<E> {
     inner: Arc<Inner<E>>,
 }
 
-/// A middleware with its name.
 type Middleware<E> = (String, Function<E, Flow<E>>);
 
 struct Inner<E> {

@@ -74,7 +74,6 @@ struct Shared {
     log: Option<DecisionLog>,
 }
 
-/// The rule set in force.
 struct Active {
     rules: Rules,
     entry: TableId,
@@ -110,10 +109,7 @@ impl Router {
     /// Must run inside a tokio runtime with its timer enabled. When the returned future is dropped,
     /// the handler is stopped, and the decision is logged as `cancelled`.
     pub async fn route(&self, message: impl Into<Arc<Json>>) -> Outcome {
-        self.route_arc(message.into()).await
-    }
-
-    async fn route_arc(&self, message: Arc<Json>) -> Outcome {
+        let message = message.into();
         let active = self.shared.active.load_full();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let entry = active.rules.table(active.entry);
@@ -145,7 +141,6 @@ impl Router {
         pending.finish(ending)
     }
 
-    /// Runs the handler that the request names.
     async fn run(&self, request: Request) -> Ending {
         let route = request.route.clone();
         let Some(registered) = self.shared.handlers.get(&request.handler) else {

@@ -120,7 +120,6 @@ impl FlowRunner {
         Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored }))
     }
 
-    /// The one path of execution.
     async fn finish(
         &self,
         search: Search,

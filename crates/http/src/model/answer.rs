@@ -109,7 +109,6 @@ fn argument(call: &Value, name: &str) -> Option<String> {
     Some(arguments.get(name)?.as_str()?.to_owned())
 }
 
-/// The arguments as they came.
 fn arguments(call: &Value) -> Cow<'_, str> {
     match call.pointer("/function/arguments") {
         None => Cow::Borrowed(""),

@@ -164,7 +164,6 @@ impl Coordinator {
         handled
     }
 
-    /// Asks the recovery strategy for an answer to a failure.
     async fn recover(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
         let Recovery { kind, strategy } = self.inner.recovery.as_ref()?;
         let mut decision = Made::new(kind, Json::Null);

@@ -15,7 +15,6 @@ use std::time::Duration;
 
 pub(super) type Handlers = HashMap<String, Registered>;
 
-/// A handler as the router calls it.
 pub(super) struct Registered {
     pub function: Function<Request, Json>,
     pub limit: Option<Duration>,
@@ -27,7 +26,6 @@ pub struct RouterBuilder {
     rules: Rules,
     entry: Option<String>,
     handlers: Handlers,
-    /// The limits set for single handlers, by name.
     limits: BTreeMap<String, Duration>,
     limit: Option<Duration>,
     log: Option<DecisionLog>,
@@ -132,7 +130,6 @@ fn near(name: &str, handlers: &Handlers) -> Option<String> {
     nearest(name, handlers.keys().map(String::as_str)).map(str::to_owned)
 }
 
-/// Holds rules against the registry.
 pub(super) fn validate(
     rules: Rules,
     entry: Option<&str>,

@@ -59,7 +59,6 @@ struct Inner {
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// The tasks of the writer's thread.
 enum Task {
     Write(Box<Entry>),
     /// Answer when everything queued before has been tried; then end, if so asked.

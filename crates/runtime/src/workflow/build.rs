@@ -11,7 +11,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Steps a run may take when nothing else is said.
 const STEP_LIMIT: usize = 10_000;
 
 type Factory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
@@ -228,7 +227,6 @@ impl BuildError {
     }
 }
 
-/// The errors among the findings, one a line.
 fn errors(findings: &[Finding]) -> String {
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error);
     errors.map(ToString::to_string).collect::<Vec<_>>().join("\n")

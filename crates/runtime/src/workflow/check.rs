@@ -167,7 +167,6 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Holds a graph against the rules.
 pub(super) fn graph(steps: &[Step], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();
@@ -198,41 +197,41 @@ fn distinct(nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().filter(|id| seen.insert(*id)).cloned().collect()
 }
 
-/// Checks a node's list of next nodes.
 fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
-    let (id, path) = (&step.id, || graph.path_to(number));
+    let id = &step.id;
+    let mut add = |kind, next: Option<&NodeId>, message| {
+        let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
+        findings.push(Finding::new(kind, path, message));
+    };
     for (place, next) in step.next.iter().enumerate() {
-        let onward = || path().into_iter().chain([next.clone()]).collect();
         if step.next[..place].contains(next) {
             let message = format!("`{next}` stands more than once among the next nodes of `{id}`");
-            findings.push(Finding::new(FindingKind::RepeatedNext, onward(), message));
+            add(FindingKind::RepeatedNext, Some(next), message);
             continue;
         }
         match graph.number(next) {
             None => {
                 let message = format!("`{id}` leads to `{next}`, which is no node");
-                findings.push(Finding::new(FindingKind::UnknownNext, onward(), message));
+                add(FindingKind::UnknownNext, Some(next), message);
             }
             Some(child) if step.is_parallel() && graph.steps[child].is_parallel() => {
                 let message =
                     format!("the parallel node `{next}` stands directly under the parallel node `{id}`");
-                findings.push(Finding::new(FindingKind::NestedParallel, onward(), message));
+                add(FindingKind::NestedParallel, Some(next), message);
             }
             Some(_) => {}
         }
     }
     if step.is_parallel() && step.next.is_empty() {
-        let message = format!("the parallel node `{id}` has no children");
-        findings.push(Finding::new(FindingKind::EmptyParallel, path(), message));
+        add(FindingKind::EmptyParallel, None, format!("the parallel node `{id}` has no children"));
     }
     if step.is_parallel() && step.given.is_some() {
         let message = format!("the router of the parallel node `{id}` is never asked");
-        findings.push(Finding::new(FindingKind::IdleRouter, path(), message));
+        add(FindingKind::IdleRouter, None, message);
     }
 }
 
-/// Checks a node's router.
 fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
     let Some(routes) = graph.routes(number) else { return };
@@ -240,8 +239,7 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let mut add = |kind, message| findings.push(Finding::new(kind, graph.path_to(number), message));
     let loops = routes.iter().any(|route| route.loopback);
     let endless = loops && routes.iter().all(|route| route.loopback);
-    let only = step.next.as_slice();
-    if let [only] = only
+    if let [only] = step.next.as_slice()
         && loops
     {
         let message = format!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
@@ -280,7 +278,7 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     for target in back {
         let Some(to) = graph.number(target) else { continue };
         // With one next node the edge is both, and that has been said.
-        if forward.contains(target) && only.len() != 1 {
+        if forward.contains(target) && step.next.len() != 1 {
             let message = format!("the edge from `{id}` to `{target}` is a loop-back by one route only");
             add(FindingKind::MixedLoopBack, message);
         }

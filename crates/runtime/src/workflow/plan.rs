@@ -17,13 +17,11 @@ pub(super) struct Plan {
     pub(super) step_limit: usize,
 }
 
-/// A node with all that belongs to it.
 pub(super) struct Step {
     pub(super) id: NodeId,
     pub(super) next: Vec<NodeId>,
     /// `None` for a parallel node.
     pub(super) processor: Option<Arc<dyn Processor>>,
-    /// The router given in the builder.
     pub(super) given: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
     /// The targets of its declared loop-backs.
@@ -45,7 +43,6 @@ impl Step {
 }
 
 impl Plan {
-    /// The node of that name, if there is one.
     pub(super) fn find(&self, id: &NodeId) -> Option<(usize, &Step)> {
         let number = *self.numbers.get(id)?;
         Some((number, self.steps.get(number)?))

@@ -48,7 +48,6 @@ struct Run<'p> {
     report: Report,
 }
 
-/// An output on its way.
 struct Outgoing {
     from: NodeId,
     targets: IntoIter<NodeId>,
@@ -56,7 +55,6 @@ struct Outgoing {
     loop_back: bool,
 }
 
-/// One delivery of it.
 struct Parcel {
     from: NodeId,
     to: NodeId,
@@ -64,7 +62,6 @@ struct Parcel {
     loop_back: bool,
 }
 
-/// The reason why a node delivers nothing.
 type NodeError = (FailureKind, String);
 
 impl Run<'_> {
@@ -172,7 +169,6 @@ impl Run<'_> {
         found
     }
 
-    /// Collects what one run of a processor needs.
     fn job(&mut self, number: usize, mut input: Value) -> Option<Job> {
         let step = self.plan.steps.get(number)?;
         let processor = step.processor.clone()?;
@@ -185,7 +181,6 @@ impl Run<'_> {
         Some(Job { processor, call: Call { node: step.id.clone(), memory }, input, limit: step.time_limit })
     }
 
-    /// Asks where an output goes.
     fn settle(&mut self, number: usize, result: Result<Value, NodeError>) -> Option<Outgoing> {
         let step = self.plan.steps.get(number)?;
         let routed = result.and_then(|output| {
@@ -236,7 +231,6 @@ impl Run<'_> {
     }
 }
 
-/// One run of a processor, with everything it needs.
 struct Job {
     processor: Arc<dyn Processor>,
     call: Call,

@@ -34,7 +34,6 @@ pub(in crate::route) struct Record {
     pub host_failures: Vec<Arc<str>>,
 }
 
-/// A decision waiting to be written.
 pub(super) struct Entry {
     record: Record,
     /// Without the handler's reply.
