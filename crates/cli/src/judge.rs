@@ -43,11 +43,10 @@ struct Judged<'a> {
 }
 
 pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let worker = || Counting { judge, counts: [0; 3], unreadable: 0 };
-    let (mut counts, mut unreadable) = ([0; 3], 0);
-    for worker in stream.answer(term, out, worker)? {
+    let (workers, unreadable) = stream.answer(term, out, || Counting { judge, counts: [0; 3] })?;
+    let mut counts = [0; 3];
+    for worker in workers {
         counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
-        unreadable += worker.unreadable;
     }
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
@@ -65,7 +64,6 @@ struct Counting<'j> {
     judge: &'j Judge,
     /// Accepted, corrected, rejected.
     counts: [usize; 3],
-    unreadable: usize,
 }
 
 impl Worker for Counting<'_> {
@@ -80,10 +78,6 @@ impl Worker for Counting<'_> {
         self.counts[count] += 1;
         write_json(out, &Judged { line, judgement: &judgement });
         Ok(())
-    }
-
-    fn refused(&mut self) {
-        self.unreadable += 1;
     }
 }
 

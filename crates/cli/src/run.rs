@@ -83,13 +83,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let entry = entry(&rules, args.entry.as_deref())?;
 
     let worker = || Decider { entry, args, summary: Summary::default() };
-    let deciders = args.stream.answer(term, out, worker)?;
+    let (deciders, errors) = args.stream.answer(term, out, worker)?;
     let mut summary = Summary::default();
     deciders.into_iter().for_each(|decider| summary.add(decider.summary));
     if !out.is_closed() {
-        term.say(&summary.render(&rules));
+        term.say(&summary.render(&rules, errors));
     }
-    Ok(if summary.errors > 0 { Status::Errors } else { Status::Fine })
+    Ok(if errors > 0 { Status::Errors } else { Status::Fine })
 }
 
 struct Decider<'a> {
@@ -115,10 +115,6 @@ impl Worker for Decider<'_> {
         let skipped = entry.skipped(&message);
         write_json(out, &Decided { line, decision: &decision, skipped, matched, explanation });
         Ok(())
-    }
-
-    fn refused(&mut self) {
-        self.summary.errors += 1;
     }
 }
 

@@ -49,9 +49,6 @@ pub trait Worker: Send {
     /// Writes the answer to a message, with its line break. What is no message is refused, and its
     /// line written by the stream.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
-
-    /// Told of every line that is no message.
-    fn refused(&mut self);
 }
 
 /// The line of what is no message.
@@ -98,13 +95,13 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 
 impl StreamArgs {
     /// Answers every message of the stream with a line of its own, until the stream or the output ends.
-    /// Returns the workers, with what they have counted.
+    /// Returns the workers, with what they have counted, and the number of lines that are no message.
     pub fn answer<W: Worker>(
         &self,
         term: &Term,
         out: &mut Out,
         worker: impl Fn() -> W,
-    ) -> Result<Vec<W>, CliError> {
+    ) -> Result<(Vec<W>, usize), CliError> {
         let (input, name, size) = open(self.input.as_deref(), term)?;
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -117,7 +114,7 @@ impl StreamArgs {
         let (turns, answers) = mpsc::sync_channel(AHEAD * workers.len());
         let (jobs, queue) = mpsc::channel();
         let queue = Mutex::new(queue);
-        thread::scope(|scope| {
+        let refused = thread::scope(|scope| {
             let failed = |error| CliError::usage(format!("no thread can be started: {error}"));
             for (number, worker) in workers.iter_mut().enumerate() {
                 let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
@@ -133,15 +130,18 @@ impl StreamArgs {
             reader.spawn_scoped(scope, || read(lines, progress, turns, jobs)).map_err(failed)?;
             write(out, answers)
         })?;
-        Ok(workers)
+        Ok((workers, refused))
     }
 }
 
+/// The answers to a chunk, and the number of its lines that are no message.
+type Answers = (Vec<u8>, usize);
+
 /// Lines to be answered, and where the answers go.
-type Job = (Chunk, SyncSender<Vec<u8>>);
+type Job = (Chunk, SyncSender<Answers>);
 
 /// The answers to a chunk when they are there, or why there are no more lines.
-type Turn = Result<Receiver<Vec<u8>>, CliError>;
+type Turn = Result<Receiver<Answers>, CliError>;
 
 /// Reads chunks until the stream ends or nobody wants any more answers.
 fn read(
@@ -151,13 +151,16 @@ fn read(
     jobs: Sender<Job>,
 ) {
     while let Some(chunk) = lines.next_chunk().transpose() {
+        let chunk = match chunk {
+            Ok(chunk) => chunk,
+            Err(stop) => {
+                let _ = turns.send(Err(stop));
+                break;
+            }
+        };
         progress.at(lines.bytes());
         let (answers, turn) = mpsc::sync_channel(1);
-        let (turn, chunk) = match chunk {
-            Ok(chunk) => (Ok(turn), Some(chunk)),
-            Err(stop) => (Err(stop), None),
-        };
-        if turns.send(turn).is_err() || chunk.is_none_or(|chunk| jobs.send((chunk, answers)).is_err()) {
+        if turns.send(Ok(turn)).is_err() || jobs.send((chunk, answers)).is_err() {
             break;
         }
     }
@@ -174,8 +177,8 @@ fn work(worker: &mut impl Worker, queue: &Mutex<Receiver<Job>>) {
     }
 }
 
-fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Vec<u8> {
-    let mut answers = Vec::new();
+fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
+    let (mut answers, mut refused) = (Vec::new(), 0);
     for (number, line) in chunk.lines() {
         let answered = match line {
             Some(line) if line.trim_ascii().is_empty() => continue,
@@ -183,7 +186,7 @@ fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Vec<u8> {
             None => Err(JsonError::too_long()),
         };
         if let Err(error) = answered {
-            worker.refused();
+            refused += 1;
             let error = BadMessage {
                 code: error.kind().code(),
                 message: error.message(),
@@ -194,11 +197,12 @@ fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Vec<u8> {
             write_json(&mut answers, &Refused { line: number, error });
         }
     }
-    answers
+    (answers, refused)
 }
 
 /// Writes the answers in their turn, until there are no more or nobody reads them.
-fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<(), CliError> {
+fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
+    let mut all_refused = 0;
     loop {
         let turn = match turns.try_recv() {
             Err(TryRecvError::Empty) => {
@@ -208,11 +212,12 @@ fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<(), CliError> {
             turn => turn.ok(),
         };
         // A worker that panicked gives no answers; the panic goes on when all threads have ended.
-        let Some(Ok(answers)) = turn.transpose()?.map(|answers| answers.recv()) else { break };
+        let Some(Ok((answers, refused))) = turn.transpose()?.map(|answers| answers.recv()) else { break };
+        all_refused += refused;
         out.write(&answers)?;
         if out.is_closed() {
             break;
         }
     }
-    out.flush()
+    out.flush().map(|()| all_refused)
 }

@@ -17,8 +17,6 @@ pub struct Summary {
     breaches: usize,
     /// Decisions in which a host function failed.
     failures: usize,
-    /// Lines that are no message.
-    pub errors: usize,
 }
 
 impl Summary {
@@ -38,11 +36,11 @@ impl Summary {
         self.none += other.none;
         self.breaches += other.breaches;
         self.failures += other.failures;
-        self.errors += other.errors;
     }
 
-    /// The line. Rules come in the order they are tried, each table's default after its routes.
-    pub fn render(&self, rules: &Rules) -> String {
+    /// The line, when so many lines were no message. Rules come in the order they are tried, each table's
+    /// default after its routes.
+    pub fn render(&self, rules: &Rules, errors: usize) -> String {
         let program = rules.program();
         let mut counts: Vec<(String, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
@@ -67,7 +65,7 @@ impl Summary {
             counts.push(("none".to_owned(), self.none));
         }
         let decided: usize = counts.iter().map(|(_, count)| count).sum();
-        let mut line = plural(decided + self.errors, "message");
+        let mut line = plural(decided + errors, "message");
         let rest = keep_greatest(&mut counts);
         let mut shown: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
         if let Some((others, count)) = rest {
@@ -82,8 +80,8 @@ impl Summary {
         if self.failures > 0 {
             line = format!("{line} · {} with failed host functions", self.failures);
         }
-        if self.errors > 0 {
-            line = format!("{line} · {}", plural(self.errors, "error"));
+        if errors > 0 {
+            line = format!("{line} · {}", plural(errors, "error"));
         }
         line
     }

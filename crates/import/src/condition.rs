@@ -130,19 +130,12 @@ impl Facts {
     fn regex(&mut self, object: &Object<'_>) -> Read<Formula> {
         let node = object.need("pattern", "a `RegexCondition`")?;
         let sensitive = object.bool("case_sensitive", true)?;
-        let pattern = node.text()?;
-        match regex::translate(pattern, !sensitive) {
-            Ok(translated) => {
-                if translated.text != pattern {
-                    self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
-                }
-                let case = if sensitive { "" } else { " ignoring case" };
-                Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
-            }
-            Err(why) => {
-                node.refuse(format!("the regular expression {} cannot be translated: {why}", shown(pattern)))
-            }
+        let (pattern, translated) = (node.text()?, regex::read(&node, "the regular expression", !sensitive)?);
+        if translated.text != pattern {
+            self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
         }
+        let case = if sensitive { "" } else { " ignoring case" };
+        Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
     }
 
     /// `field__op` of the context; every one must hold.

@@ -134,16 +134,12 @@ fn pattern(
     if matching != "regex" {
         return Ok(string(text));
     }
-    match regex::translate(text, true) {
-        Ok(translated) => {
-            if translated.text != text {
-                comments.push(format!("Written otherwise in Python: {}.", shown(text)));
-                document.renamed(&pattern_key(flow, &translated.text), text);
-            }
-            Ok(raw_string(&translated.text))
-        }
-        Err(why) => node.refuse(format!("the pattern {} cannot be translated: {why}", shown(text))),
+    let translated = regex::read(node, "the pattern", true)?;
+    if translated.text != text {
+        comments.push(format!("Written otherwise in Python: {}.", shown(text)));
+        document.renamed(&pattern_key(flow, &translated.text), text);
     }
+    Ok(raw_string(&translated.text))
 }
 
 /// The name of a flow's pattern in the table of names that had to change.

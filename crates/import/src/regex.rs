@@ -10,6 +10,8 @@
 
 mod class;
 
+use super::located::{Located, Read};
+use super::write::{is_name, shown};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -52,6 +54,13 @@ impl std::fmt::Display for TranslateError {
             TranslateError::Invalid(why) | TranslateError::Unsupported(why) => f.write_str(why),
         }
     }
+}
+
+/// The expression of a node, translated; `what` names it where it cannot be.
+pub(super) fn read(node: &Located<'_>, what: &str, ignore_case: bool) -> Read<Pattern> {
+    let pattern = node.text()?;
+    translate(pattern, ignore_case)
+        .or_else(|why| node.refuse(format!("{what} {} cannot be translated: {why}", shown(pattern))))
 }
 
 /// Translates an expression, and makes sure that it compiles.
@@ -239,7 +248,7 @@ impl Reader<'_> {
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
-                    if !self.eat('>') || !super::write::is_name(&name) {
+                    if !self.eat('>') || !is_name(&name) {
                         return err(format!("`{name}` is no name for a group"));
                     }
                     self.out.push_str(&format!("(?P<{name}>"));
