@@ -40,6 +40,12 @@ impl<'t> Reader<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest().chars().next()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
     fn space(&mut self) {
         self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']).len();
     }
@@ -227,20 +233,15 @@ impl<'t> Reader<'t> {
             if self.rest().starts_with(&triple) { (triple.as_str(), true) } else { (quote, false) };
         self.at += quote.len();
         loop {
-            let rest = self.rest();
-            if rest.starts_with(quote) {
+            if self.rest().starts_with(quote) {
                 self.at += quote.len();
                 return Some(());
             }
-            let c = rest.chars().next()?;
-            self.at += c.len_utf8();
-            match c {
+            match self.next()? {
                 '\n' | '\r' if !long => return None,
                 '\\' if raw => {
-                    let next = self.rest().chars().next()?;
-                    self.at += next.len_utf8();
                     text.push('\\');
-                    text.push(next);
+                    text.push(self.next()?);
                 }
                 '\\' => self.escape(text)?,
                 c => text.push(c),
@@ -249,8 +250,7 @@ impl<'t> Reader<'t> {
     }
 
     fn escape(&mut self, text: &mut String) -> Option<()> {
-        let c = self.rest().chars().next()?;
-        self.at += c.len_utf8();
+        let c = self.next()?;
         let plain = match c {
             '\n' => return Some(()),
             'a' => '\u{7}',

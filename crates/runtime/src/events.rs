@@ -66,8 +66,7 @@ struct Inner<E> {
 /// Puts a [`Bus`] together.
 #[must_use]
 pub struct BusBuilder<E> {
-    middleware: Vec<Middleware<E>>,
-    limit: Option<Duration>,
+    inner: Inner<E>,
 }
 
 /// The fate of a published event.
@@ -97,7 +96,7 @@ impl<E> fmt::Debug for Bus<E> {
 
 impl<E> fmt::Debug for BusBuilder<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BusBuilder({} middleware)", self.middleware.len())
+        write!(f, "BusBuilder({} middleware)", self.inner.middleware.len())
     }
 }
 
@@ -110,28 +109,27 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         F: Fn(E) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: MiddlewareResult<E>> + Send + 'static,
     {
-        self.middleware.push((name.into(), task::boxed(function, MiddlewareResult::into_result)));
+        self.inner.middleware.push((name.into(), task::boxed(function, MiddlewareResult::into_result)));
         self
     }
 
     /// Sets how long each middleware may take before it is stopped, and the event with it; without limit
     /// when not set.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
+        self.inner.limit = Some(limit);
         self
     }
 
     /// The bus, nobody yet subscribed.
     pub fn build(self) -> Bus<E> {
-        let BusBuilder { middleware, limit } = self;
-        Bus { inner: Arc::new(Inner { middleware, limit, subscribers: Mutex::new(Vec::new()) }) }
+        Bus { inner: Arc::new(self.inner) }
     }
 }
 
 impl<E: Clone + Send + 'static> Bus<E> {
     /// Begins a bus.
     pub fn builder() -> BusBuilder<E> {
-        BusBuilder { middleware: Vec::new(), limit: None }
+        BusBuilder { inner: Inner { middleware: Vec::new(), limit: None, subscribers: Mutex::default() } }
     }
 
     /// A queue that receives every event published from now on, as the middleware leaves it. It
