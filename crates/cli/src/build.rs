@@ -26,7 +26,6 @@ pub struct Args {
     strip_source: bool,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));

@@ -1,6 +1,6 @@
 //! `rulec check`: every mistake of every file, for people or for programs.
 
-use super::compiled::{Compiled, Target};
+use super::compiled::Compiled;
 use super::files;
 use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term, plural};
@@ -35,7 +35,6 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-/// The most findings of one file that are shown to people.
 const SHOWN: usize = 100;
 
 /// Keeps a flood from a file readable, and errors from drowning in warnings.
@@ -60,27 +59,20 @@ impl Quota {
     }
 }
 
-/// The severity that fails the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Deny {
     /// Warnings
     Warnings,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let targets = files::collect(&args.paths, args.root.as_deref())?;
-    let compiled: Vec<Compiled> = targets.into_iter().map(Target::compile).collect();
-    let imported = files::imported(&compiled);
+    let compiled = files::compile(&args.paths, args.root.as_deref())?;
     let color = term.color_out();
     let (mut errors, mut warnings, mut unreadable) = (0, 0, false);
     let mut first: Option<Code> = None;
     // A shared file's findings come once, however many files import it.
     let mut seen: HashSet<(Location, Code, &str)> = HashSet::new();
-    for (compiled, imported) in compiled.iter().zip(imported) {
-        if imported {
-            continue;
-        }
+    for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
         unreadable |= compiled.is_unreadable();
         let mut quota = Quota::new(compiled);
         for found in report::found(compiled) {

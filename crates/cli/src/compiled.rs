@@ -1,12 +1,10 @@
 //! A file of rules and what came of compiling it, with names as the user would write them.
 
-use super::Status;
 use rulec::internals::artifact;
 use rulec::{Code, CompileError, Compiler, Diagnostic, FileId, Rules, SourceMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A file to work on.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The path as the user would write it.
@@ -17,11 +15,8 @@ pub struct Target {
     pub folder: Option<usize>,
 }
 
-/// A compiled file, or why it did not compile.
 pub struct Compiled {
-    /// The file.
     pub target: Target,
-    /// The rules, or their errors.
     pub result: Result<Rules, CompileError>,
 }
 
@@ -52,7 +47,6 @@ impl Target {
 }
 
 impl Compiled {
-    /// Errors and warnings.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &self.result {
             Ok(rules) => rules.warnings(),
@@ -60,7 +54,6 @@ impl Compiled {
         }
     }
 
-    /// The texts they point into.
     pub fn sources(&self) -> &SourceMap {
         match &self.result {
             Ok(rules) => rules.sources(),
@@ -68,7 +61,6 @@ impl Compiled {
         }
     }
 
-    /// True when the file itself could not be read.
     pub fn is_unreadable(&self) -> bool {
         self.sources().iter().next().is_none()
             && self.diagnostics().iter().any(|diagnostic| {
@@ -86,14 +78,5 @@ impl Compiled {
         let name = self.sources().get(file).map_or("", |file| file.name.as_str());
         let folder = if folder == Path::new(".") { Path::new("") } else { folder };
         folder.join(name).display().to_string()
-    }
-
-    /// The status this file alone would end with, warnings aside.
-    pub fn status(&self) -> Status {
-        match &self.result {
-            Ok(_) => Status::Fine,
-            Err(_) if self.is_unreadable() => Status::Usage,
-            Err(_) => Status::Errors,
-        }
     }
 }

@@ -38,7 +38,6 @@ fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
         .try_map(|name| kind(&name).ok_or("there is no such kind"))
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
     let context = match &args.context {
         None => None,

@@ -14,7 +14,6 @@ pub struct Args {
     code: Option<String>,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let color = term.color_out();
     match &args.code {
@@ -84,7 +83,6 @@ fn render(page: &str, color: bool) -> String {
     out
 }
 
-/// A line with the words in backticks coloured.
 fn inline(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

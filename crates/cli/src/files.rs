@@ -1,9 +1,9 @@
 //! The files that a verb works on, and the messages about one that does not compile.
 
-use super::CliError;
 use super::compiled::{Compiled, Target};
 use super::report::{found, human};
 use super::term::{Term, plural};
+use super::{CliError, Status};
 use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
 use serde_json::{Map, Value as Json};
@@ -11,8 +11,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The files named, and all `*.rules` below the folders named, in order.
-pub fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliError> {
+/// The files named, and all `*.rules` below the folders named, compiled; each with a mark if another of
+/// its folder imports it.
+pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
+    let compiled: Vec<Compiled> = collect(paths, root)?.into_iter().map(Target::compile).collect();
+    let imported = imported(&compiled);
+    Ok(compiled.into_iter().zip(imported).collect())
+}
+
+fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliError> {
     let mut targets = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         if !path.is_dir() {
@@ -57,7 +64,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
 
 /// Marks the files of a folder that others of the same folder import. They are judged as part of
 /// those: a fragment alone lacks the `input` it is written for.
-pub fn imported(all: &[Compiled]) -> Vec<bool> {
+fn imported(all: &[Compiled]) -> Vec<bool> {
     let mut places = HashMap::new();
     for (index, compiled) in all.iter().enumerate() {
         if let (Some(folder), Some((_, main))) = (compiled.target.folder, compiled.sources().iter().next()) {
@@ -140,7 +147,8 @@ impl RulesArgs {
         let compiled = Target { path: self.path.clone(), root: self.root.clone(), folder: None }.compile();
         let Ok(rules) = &compiled.result else {
             show_errors(&compiled, term);
-            return Err(CliError::shown(compiled.status()));
+            let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };
+            return Err(CliError { status, message: None });
         };
         let warnings = rules.warnings().len();
         if warnings > 0 {
@@ -151,7 +159,6 @@ impl RulesArgs {
     }
 }
 
-/// Shows why a file did not compile, on standard error.
 pub fn show_errors(compiled: &Compiled, term: &Term) {
     for found in found(compiled).filter(|found| found.diagnostic.is_error()) {
         term.say(&human(&found, term.color_err()));

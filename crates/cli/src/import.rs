@@ -41,7 +41,6 @@ fn system() -> impl TypedValueParser<Value = System> {
     PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (bytes, name) = files::read(&args.file)?;
     let imported = match std::str::from_utf8(&bytes) {

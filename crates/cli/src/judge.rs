@@ -6,12 +6,11 @@ use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
-use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds};
+use rulec::payload::{Judge, Judgement, Outcome, kinds};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
-/// The files that a judge reads.
 #[derive(clap::Args)]
 pub struct JudgeArgs {
     /// With --decision: the rules' `context`, a file with a JSON object
@@ -25,19 +24,17 @@ pub struct JudgeArgs {
 impl JudgeArgs {
     /// A judge of payloads of a kind, with the context and options of the files.
     pub fn judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
-        let refused = |error: JudgeError| CliError::usage(error.to_string());
-        let mut judge = Judge::new(rules, kind).map_err(refused)?;
+        let mut judge = Judge::new(rules, kind).map_err(CliError::usage)?;
         if let Some(path) = &self.context {
-            judge = judge.context(read(path)?).map_err(refused)?;
+            judge = judge.context(read(path)?).map_err(CliError::usage)?;
         }
         if let Some(path) = &self.options {
-            judge = judge.options(read(path)?).map_err(refused)?;
+            judge = judge.options(read(path)?).map_err(CliError::usage)?;
         }
         Ok(judge)
     }
 }
 
-/// A judgement's line.
 #[derive(Serialize)]
 struct Judged<'a> {
     line: u64,
@@ -45,13 +42,11 @@ struct Judged<'a> {
     judgement: &'a Judgement,
 }
 
-/// Judges every line.
 pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let worker = || Counting { judge, counts: [0; 3], unreadable: 0 };
-    let (mut counts, mut unreadable) = ([0; 3], 0);
-    for worker in stream.answer(term, out, worker)? {
+    let (workers, unreadable) = stream.answer(term, out, || Counting { judge, counts: [0; 3] })?;
+    let mut counts = [0; 3];
+    for worker in workers {
         counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
-        unreadable += worker.unreadable;
     }
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
@@ -65,12 +60,10 @@ pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Re
     Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
 }
 
-/// Judges each line.
 struct Counting<'j> {
     judge: &'j Judge,
     /// Accepted, corrected, rejected.
     counts: [usize; 3],
-    unreadable: usize,
 }
 
 impl Worker for Counting<'_> {
@@ -85,10 +78,6 @@ impl Worker for Counting<'_> {
         self.counts[count] += 1;
         write_json(out, &Judged { line, judgement: &judgement });
         Ok(())
-    }
-
-    fn refused(&mut self) {
-        self.unreadable += 1;
     }
 }
 

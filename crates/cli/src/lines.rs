@@ -7,25 +7,12 @@ use std::ops::Range;
 /// The most bytes a line may have: 64 MiB.
 const MAX_LINE_BYTES: usize = rulec::internals::json::MAX_BYTES;
 
-/// Beyond so many bytes a chunk's memory is not kept for the next: it held a giant.
-const KEPT_BYTES: usize = 1 << 20;
-
-/// The lines of an input.
 pub struct Lines<R> {
     reader: BufReader<R>,
     name: String,
     number: u64,
     bytes: u64,
     limit: usize,
-}
-
-/// A line without its break.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Line<'a> {
-    /// Its bytes; of the first line without a byte order mark.
-    Bytes(&'a [u8]),
-    /// It is over the limit and was left out.
-    TooLong,
 }
 
 /// Some lines that follow one another.
@@ -39,26 +26,17 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// The lines with their numbers.
-    pub fn lines(&self) -> impl Iterator<Item = (u64, Line<'_>)> {
-        let line = |line: &Option<Range<usize>>| match line {
-            Some(range) => Line::Bytes(&self.bytes[range.clone()]),
-            None => Line::TooLong,
-        };
-        (self.first..).zip(self.lines.iter().map(line))
-    }
-
-    fn clear(&mut self) {
-        self.lines.clear();
-        self.bytes.clear();
-        self.bytes.shrink_to(KEPT_BYTES);
+    /// The lines with their numbers, without their breaks and, in the first, a byte order mark; `None`
+    /// for one that is over the limit.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
+        (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
     /// Ends the line that begins at a place.
     fn end(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);
-            self.bytes.shrink_to(KEPT_BYTES);
+            self.bytes.shrink_to_fit();
             self.lines.push(None);
             return;
         }
@@ -81,21 +59,19 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The number of bytes read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// The next lines: all that are there. Only where none is does it wait for whoever writes the
-    /// input, so that no line waits for the one behind it. `false` at the end.
-    pub fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, CliError> {
-        chunk.clear();
-        chunk.first = self.number + 1;
+    /// input, so that no line waits for the one behind it. `None` at the end.
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, CliError> {
+        let mut chunk = Chunk { first: self.number + 1, ..Chunk::default() };
         let (mut start, mut any, mut too_long) = (0, false, false);
         loop {
             // Reading may take as long as the writer likes.
             if self.reader.buffer().is_empty() && !chunk.lines.is_empty() {
-                return Ok(true);
+                return Ok(Some(chunk));
             }
             let buffer = match self.reader.fill_buf() {
                 Ok(buffer) => buffer,
@@ -110,11 +86,11 @@ impl<R: Read> Lines<R> {
                     self.number += 1;
                     chunk.end(start, self.number == 1, too_long);
                 }
-                return Ok(any);
+                return Ok(any.then_some(chunk));
             }
             if end.is_none() && !chunk.lines.is_empty() {
                 // The rest of this line is still to come.
-                return Ok(true);
+                return Ok(Some(chunk));
             }
             any = true;
             let part = &buffer[..end.unwrap_or(buffer.len())];
@@ -153,13 +129,13 @@ mod tests {
     /// The lines, and how many were there each time.
     fn read(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
         let mut lines = Lines { limit, ..Lines::new("test", Slow(text.as_bytes(), at_once)) };
-        let (mut out, mut counts, mut chunk) = (Vec::new(), Vec::new(), Chunk::default());
-        while lines.fill(&mut chunk).expect("text can be read") {
+        let (mut out, mut counts) = (Vec::new(), Vec::new());
+        while let Some(chunk) = lines.next_chunk().expect("text can be read") {
             counts.push(chunk.lines().count());
             for (number, line) in chunk.lines() {
                 out.push(match line {
-                    Line::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                    Line::TooLong => "(too long)".to_owned(),
+                    Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                    None => "(too long)".to_owned(),
                 });
                 assert_eq!(number as usize, out.len());
             }

@@ -89,28 +89,17 @@ struct CompletionsArgs {
     shell: Shell,
 }
 
-/// The way a run of the program ends.
+/// The way a run of the program ends, with its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     /// All well.
-    Fine,
+    Fine = 0,
     /// Errors were found in rules or messages, or a test failed.
-    Errors,
+    Errors = 1,
     /// Wrong usage or an unreadable file.
-    Usage,
+    Usage = 2,
 }
 
-impl Status {
-    fn code(self) -> ExitCode {
-        ExitCode::from(match self {
-            Status::Fine => 0,
-            Status::Errors => 1,
-            Status::Usage => 2,
-        })
-    }
-}
-
-/// Why a verb cannot go on.
 #[derive(Debug)]
 struct CliError {
     status: Status,
@@ -120,26 +109,20 @@ struct CliError {
 
 impl CliError {
     /// Wrong usage, or a file that cannot be read or written.
-    fn usage(message: impl Into<String>) -> Self {
-        CliError { status: Status::Usage, message: Some(message.into()) }
+    fn usage(message: impl ToString) -> Self {
+        CliError { status: Status::Usage, message: Some(message.to_string()) }
     }
 
     /// Something is wrong with what was given to work on.
-    fn error(message: impl Into<String>) -> Self {
-        CliError { status: Status::Errors, message: Some(message.into()) }
-    }
-
-    /// An error that has been shown already.
-    fn shown(status: Status) -> Self {
-        CliError { status, message: None }
+    fn error(message: impl ToString) -> Self {
+        CliError { status: Status::Errors, message: Some(message.to_string()) }
     }
 }
 
-/// Runs the program.
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let term = Term::new(cli.color);
-    let mut out = Out::stdout();
+    let mut out = Out::new();
     let result = match cli.verb {
         Verb::Build(args) => build::run(&args, &term, &mut out),
         Verb::Check(args) => check::run(&args, &term, &mut out),
@@ -154,17 +137,14 @@ fn main() -> ExitCode {
         Verb::Prompt(args) => prompt::run(&args, &term, &mut out),
         Verb::Completions(args) => completions(&args, &mut out),
     };
-    let result = result.and_then(|status| out.flush().map(|()| status));
-    match result {
-        Ok(status) => status.code(),
-        Err(stop) => {
-            let _ = out.flush();
-            if let Some(message) = &stop.message {
-                term.error(message);
-            }
-            stop.status.code()
+    let status = result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|stop| {
+        let _ = out.flush();
+        if let Some(message) = &stop.message {
+            term.error(message);
         }
-    }
+        stop.status
+    });
+    ExitCode::from(status as u8)
 }
 
 fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {

@@ -45,18 +45,14 @@ struct Route<'a> {
     found: &'a Found,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
-    let only = match &args.entry {
-        Some(name) => Some(rules.entry(name).map_err(|error| CliError::usage(error.to_string()))?.id()),
-        None => None,
-    };
+    let only = args.entry.as_ref().map(|name| rules.entry(name)).transpose().map_err(CliError::usage)?;
     let program = rules.program();
     let plans = rules.plan();
     let tables: Vec<Table<'_>> = plans
         .iter()
-        .filter(|plan| !plan.routes.is_empty() && only.is_none_or(|only| only.0 == plan.table))
+        .filter(|plan| !plan.routes.is_empty() && only.is_none_or(|only| only.id().0 == plan.table))
         .map(|plan| table(program, plan))
         .collect();
     match args.format {

@@ -40,7 +40,6 @@ impl Progress {
         bar.set_position(bytes);
     }
 
-    /// Takes the bar away.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -23,7 +23,6 @@ pub struct Args {
     format: Format,
 }
 
-/// The format of section and tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// The section, an empty line, the tool as JSON
@@ -33,10 +32,9 @@ enum Format {
     Json,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
-    let flows = FlowMatcher::new(rules).map_err(|error| CliError::usage(error.to_string()))?;
+    let flows = FlowMatcher::new(rules).map_err(CliError::usage)?;
     if flows.intents().is_empty() {
         return Err(CliError::usage(
             "the rules hold no intent flow, only keyword flows, which are found without a language model",

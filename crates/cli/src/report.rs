@@ -6,7 +6,6 @@ use rulec::internals::diag::visible;
 use rulec::{Applicability, Code, Diagnostic, Renderer, Severity, Span};
 use serde::Serialize;
 
-/// The format of diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With the text underlined
@@ -21,7 +20,6 @@ pub enum Format {
 /// A diagnostic with the files it points into.
 #[derive(Clone, Copy)]
 pub struct Found<'a> {
-    /// The diagnostic.
     pub diagnostic: &'a Diagnostic,
     /// The file it was found in.
     pub compiled: &'a Compiled,
@@ -34,21 +32,16 @@ pub struct Location {
     pub file: String,
     /// `None` for a finding about a file as a whole.
     pub line: Option<usize>,
-    /// The first character.
     pub column: Option<usize>,
-    /// The line of the end.
     pub end_line: Option<usize>,
-    /// The character after the last one.
     pub end_column: Option<usize>,
 }
 
-/// The findings of a file.
 pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
     compiled.diagnostics().iter().map(move |diagnostic| Found { diagnostic, compiled })
 }
 
 impl Found<'_> {
-    /// The place of a span.
     pub fn place(&self, span: Span) -> Location {
         let Some(file) = self.compiled.sources().get(span.file) else { return self.whole_file() };
         let start = visible(file, span.start);
@@ -100,7 +93,6 @@ struct JsonFix<'a> {
     applicability: &'static str,
 }
 
-/// A finding as one line of JSON.
 pub fn json(found: &Found<'_>) -> String {
     let diagnostic = found.diagnostic;
     let labels = diagnostic.labels.iter();
@@ -128,7 +120,6 @@ pub fn json(found: &Found<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// A finding as an annotation for GitHub Actions.
 pub fn github(found: &Found<'_>) -> String {
     let diagnostic = found.diagnostic;
     let level = match diagnostic.severity() {

@@ -56,12 +56,10 @@ pub struct Args {
     no_index: bool,
 }
 
-/// Reads an engine's name.
 pub fn tier() -> impl TypedValueParser<Value = Tier> {
     PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
 }
 
-/// A decision's line.
 #[derive(Serialize)]
 struct Decided<'a> {
     line: u64,
@@ -76,7 +74,6 @@ struct Decided<'a> {
     explanation: Option<Explanation>,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
     let rules = args.rules.load(term)?.with_tier(args.engine).with_index(indexing);
@@ -86,16 +83,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let entry = entry(&rules, args.entry.as_deref())?;
 
     let worker = || Decider { entry, args, summary: Summary::default() };
-    let deciders = args.stream.answer(term, out, worker)?;
+    let (deciders, errors) = args.stream.answer(term, out, worker)?;
     let mut summary = Summary::default();
     deciders.into_iter().for_each(|decider| summary.add(decider.summary));
     if !out.is_closed() {
-        term.say(&summary.render(&rules));
+        term.say(&summary.render(&rules, errors));
     }
-    Ok(if summary.has_errors() { Status::Errors } else { Status::Fine })
+    Ok(if errors > 0 { Status::Errors } else { Status::Fine })
 }
 
-/// Decides for each line.
 struct Decider<'a> {
     entry: Entry<'a>,
     args: &'a Args,
@@ -120,10 +116,6 @@ impl Worker for Decider<'_> {
         write_json(out, &Decided { line, decision: &decision, skipped, matched, explanation });
         Ok(())
     }
-
-    fn refused(&mut self) {
-        self.summary.error();
-    }
 }
 
 /// A decision's line, when it is nothing but that. What [`Decided`] would write, with fewer steps.
@@ -142,7 +134,7 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 /// by nothing is. A choice, a router or the flows need no name where nothing else could be meant.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
-        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_string())),
+        Some(name) => rules.entry(name).map_err(CliError::usage),
         None if rules.main().is_empty() => {
             let entries: Vec<&str> = rules.entries().skip(1).collect();
             let no_entry = || no_entry(rules, &entries);
@@ -160,7 +152,6 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
     }
 }
 
-/// Why there is nothing to decide by.
 fn nothing(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
     CliError::usage(match kinds.is_empty() {

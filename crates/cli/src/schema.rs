@@ -22,11 +22,9 @@ pub struct Args {
     decision: Option<String>,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
-    let schema =
-        |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.to_string()));
+    let schema = |kind: &str| payload::schema(rules, kind).map_err(CliError::usage);
     let json = match &args.decision {
         Some(kind) => schema(kind)?,
         None => {

@@ -1,29 +1,28 @@
 //! Answering every line of a stream on several threads, the answers in the order of the lines.
 //!
-//! A worker takes the lines that are there, answers them and, when it is their turn, writes the answers;
-//! answers that are early are left for whoever's turn comes before. Few may be ([`EARLY`]), then the worker
-//! waits. So memory is bounded by the number of workers, and whoever reads the answers slowly holds up the
-//! reading as well. Before anything waits for more input, what was answered is handed over.
+//! One thread reads the lines that are there, workers answer them, and the caller's thread writes the answers
+//! in their turn. Few chunks may be under way ([`AHEAD`]), so that memory is bounded by the number of workers,
+//! and whoever reads the answers slowly holds up the reading as well. Before the writer waits for more, what
+//! was answered is handed over.
 
 use super::CliError;
 use super::files;
-use super::lines::{Chunk, Line, Lines};
+use super::lines::{Chunk, Lines};
 use super::progress::Progress;
 use super::term::{Out, Term};
 use rulec::Code;
 use rulec::JsonError;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// The chunks a worker may be ahead of its turn before it waits for it.
-const EARLY: usize = 2;
+/// The chunks that may be under way, for each worker.
+const AHEAD: usize = 2;
 
 /// The stream that is answered, and by how many threads.
 #[derive(clap::Args)]
@@ -50,9 +49,6 @@ pub trait Worker: Send {
     /// Writes the answer to a message, with its line break. What is no message is refused, and its
     /// line written by the stream.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
-
-    /// Told of every line that is no message.
-    fn refused(&mut self);
 }
 
 /// The line of what is no message.
@@ -62,21 +58,18 @@ struct Refused<'a> {
     error: BadMessage<'a>,
 }
 
-/// The error in a message.
 #[derive(Serialize)]
-pub struct BadMessage<'a> {
+struct BadMessage<'a> {
     code: Code,
     message: &'a str,
     /// The character of the line, from 1.
     column: usize,
-    /// The field it is in.
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'static str>,
 }
 
-/// Opens the messages.
 fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         if io::stdin().is_terminal() {
@@ -94,33 +87,21 @@ fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
 
-/// A value as one line of JSON.
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
     // Writing to memory cannot fail, and the values have text keys only.
     let _ = serde_json::to_writer(&mut *out, value);
     out.push(b'\n');
 }
 
-/// The answer to a line that is no message.
-pub fn bad_message(error: &JsonError) -> BadMessage<'_> {
-    BadMessage {
-        code: error.kind().code(),
-        message: error.message(),
-        column: error.column(),
-        path: error.path(),
-        help: error.help(),
-    }
-}
-
 impl StreamArgs {
     /// Answers every message of the stream with a line of its own, until the stream or the output ends.
-    /// Returns the workers, with what they have counted.
+    /// Returns the workers, with what they have counted, and the number of lines that are no message.
     pub fn answer<W: Worker>(
         &self,
         term: &Term,
         out: &mut Out,
         worker: impl Fn() -> W,
-    ) -> Result<Vec<W>, CliError> {
+    ) -> Result<(Vec<W>, usize), CliError> {
         let (input, name, size) = open(self.input.as_deref(), term)?;
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -129,179 +110,114 @@ impl StreamArgs {
         // A short file is not worth many threads.
         let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
         let mut workers: Vec<W> = (0..jobs.min(parts.saturating_add(1))).map(|_| worker()).collect();
-        let stream = Stream {
-            source: Mutex::new(Source {
-                lines: Lines::new(name, input),
-                progress: Progress::new(size),
-                failed: None,
-                ended: false,
-            }),
-            taken: AtomicU64::new(0),
-            sink: Mutex::new(Sink {
-                out,
-                turn: 0,
-                early: BTreeMap::new(),
-                most_early: EARLY * workers.len(),
-                spare: Vec::new(),
-                failed: None,
-                ended: false,
-            }),
-            turned: Condvar::new(),
-        };
-        thread::scope(|scope| {
-            let (first, others) = workers.split_at_mut(1);
-            for (number, worker) in others.iter_mut().enumerate() {
-                let thread = thread::Builder::new().name(format!("rulec-{}", number + 2));
-                // Without another thread it only takes longer.
-                if thread.spawn_scoped(scope, || stream.work(worker)).is_err() {
-                    break;
+        // Turns are bounded, and with them the jobs.
+        let (turns, answers) = mpsc::sync_channel(AHEAD * workers.len());
+        let (jobs, queue) = mpsc::channel();
+        let queue = Mutex::new(queue);
+        let refused = thread::scope(|scope| {
+            let failed = |error| CliError::usage(format!("no thread can be started: {error}"));
+            for (number, worker) in workers.iter_mut().enumerate() {
+                let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
+                match thread.spawn_scoped(scope, || work(worker, &queue)) {
+                    Err(error) if number == 0 => return Err(failed(error)),
+                    // Without another thread it only takes longer.
+                    Err(_) => break,
+                    Ok(_) => {}
                 }
             }
-            first.iter_mut().for_each(|worker| stream.work(worker));
-        });
-        let source = stream.source.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let sink = stream.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
-        source.progress.finish();
-        match sink.failed.or(source.failed) {
-            Some(stop) => Err(stop),
-            None => sink.out.flush().map(|()| workers),
-        }
+            let (lines, progress) = (Lines::new(name, input), Progress::new(size));
+            let reader = thread::Builder::new().name("rulec-reader".to_owned());
+            reader.spawn_scoped(scope, || read(lines, progress, turns, jobs)).map_err(failed)?;
+            write(out, answers)
+        })?;
+        Ok((workers, refused))
     }
 }
 
-/// A stream that is being answered.
-struct Stream<'o> {
-    source: Mutex<Source>,
-    /// The number of chunks taken from the source: behind the last of them it may be waiting.
-    taken: AtomicU64,
-    sink: Mutex<Sink<'o>>,
-    /// Tells that the turn has passed on.
-    turned: Condvar,
-}
+/// The answers to a chunk, and the number of its lines that are no message.
+type Answers = (Vec<u8>, usize);
 
-struct Source {
-    lines: Lines<Box<dyn Read + Send>>,
-    progress: Progress,
-    failed: Option<CliError>,
-    ended: bool,
-}
+/// Lines to be answered, and where the answers go.
+type Job = (Chunk, SyncSender<Answers>);
 
-struct Sink<'o> {
-    out: &'o mut Out,
-    /// The chunk whose answers come next.
-    turn: u64,
-    /// The answers to later chunks.
-    early: BTreeMap<u64, Vec<u8>>,
-    most_early: usize,
-    /// Room for answers.
-    spare: Vec<Vec<u8>>,
-    failed: Option<CliError>,
-    /// Nobody wants any more answers.
-    ended: bool,
-}
+/// The answers to a chunk when they are there, or why there are no more lines.
+type Turn = Result<Receiver<Answers>, CliError>;
 
-/// Lets the others go when a worker panics, instead of having them wait for its turn.
-struct Release<'s, 'o>(&'s Stream<'o>);
-
-impl Drop for Release<'_, '_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            lock(&self.0.sink).ended = true;
-            self.0.turned.notify_all();
-        }
-    }
-}
-
-/// Takes a lock. A panicking worker leaves sound data behind: the others only stop earlier.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Stream<'_> {
-    /// Answers chunks until the stream or the output ends.
-    fn work(&self, worker: &mut impl Worker) {
-        let _release = Release(self);
-        let (mut chunk, mut answers) = (Chunk::default(), Vec::new());
-        while let Some(turn) = self.take(&mut chunk) {
-            answers.clear();
-            for (number, line) in chunk.lines() {
-                let answered = match line {
-                    Line::Bytes(line) if line.trim_ascii().is_empty() => continue,
-                    Line::Bytes(line) => worker.answer(number, line, &mut answers),
-                    Line::TooLong => Err(JsonError::too_long()),
-                };
-                if let Err(error) = answered {
-                    worker.refused();
-                    write_json(&mut answers, &Refused { line: number, error: bad_message(&error) });
-                }
-            }
-            if !self.give(turn, &mut answers) {
+/// Reads chunks until the stream ends or nobody wants any more answers.
+fn read(
+    mut lines: Lines<Box<dyn Read + Send>>,
+    mut progress: Progress,
+    turns: SyncSender<Turn>,
+    jobs: Sender<Job>,
+) {
+    while let Some(chunk) = lines.next_chunk().transpose() {
+        let chunk = match chunk {
+            Ok(chunk) => chunk,
+            Err(stop) => {
+                let _ = turns.send(Err(stop));
                 break;
             }
+        };
+        progress.at(lines.bytes());
+        let (answers, turn) = mpsc::sync_channel(1);
+        if turns.send(Ok(turn)).is_err() || jobs.send((chunk, answers)).is_err() {
+            break;
         }
     }
+    progress.finish();
+}
 
-    /// Takes the next lines; their place in the order.
-    fn take(&self, chunk: &mut Chunk) -> Option<u64> {
-        let mut source = lock(&self.source);
-        if source.ended {
-            return None;
-        }
-        match source.lines.fill(chunk) {
-            Ok(true) => {
-                let read = source.lines.bytes();
-                source.progress.at(read);
-                Some(self.taken.fetch_add(1, Ordering::AcqRel))
-            }
-            Ok(false) => {
-                source.ended = true;
-                None
-            }
-            Err(stop) => {
-                (source.ended, source.failed) = (true, Some(stop));
-                None
-            }
-        }
-    }
-
-    /// Writes answers when it is their turn, or leaves them to be written then, with other room in their
-    /// place; whether more are wanted.
-    fn give(&self, turn: u64, answers: &mut Vec<u8>) -> bool {
-        let mut sink = lock(&self.sink);
-        while sink.turn != turn && sink.early.len() >= sink.most_early && !sink.ended {
-            sink = self.turned.wait(sink).unwrap_or_else(PoisonError::into_inner);
-        }
-        if sink.turn != turn && !sink.ended {
-            let room = sink.spare.pop().unwrap_or_default();
-            sink.early.insert(turn, std::mem::replace(answers, room));
-            return true;
-        }
-        let due = &mut *sink;
-        due.write(answers, &self.taken);
-        while let Some(answers) = due.early.remove(&due.turn) {
-            due.write(&answers, &self.taken);
-            due.spare.push(answers);
-        }
-        let wanted = !due.ended;
-        drop(sink);
-        self.turned.notify_all();
-        wanted
+/// Answers chunks until there are no more.
+fn work(worker: &mut impl Worker, queue: &Mutex<Receiver<Job>>) {
+    loop {
+        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((chunk, answers)) = job else { break };
+        // The writer may have ended.
+        let _ = answers.send(answer(worker, &chunk));
     }
 }
 
-impl Sink<'_> {
-    /// Writes the answers whose turn it is, and hands them over when they are those to the last chunk taken.
-    fn write(&mut self, answers: &[u8], taken: &AtomicU64) {
-        if !self.ended {
-            let mut written = self.out.write(answers);
-            if taken.load(Ordering::Acquire) == self.turn + 1 {
-                written = written.and_then(|()| self.out.flush());
-            }
-            if let Err(stop) = written {
-                (self.ended, self.failed) = (true, Some(stop));
-            }
-            self.ended |= self.out.is_closed();
+fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
+    let (mut answers, mut refused) = (Vec::new(), 0);
+    for (number, line) in chunk.lines() {
+        let answered = match line {
+            Some(line) if line.trim_ascii().is_empty() => continue,
+            Some(line) => worker.answer(number, line, &mut answers),
+            None => Err(JsonError::too_long()),
+        };
+        if let Err(error) = answered {
+            refused += 1;
+            let error = BadMessage {
+                code: error.kind().code(),
+                message: error.message(),
+                column: error.column(),
+                path: error.path(),
+                help: error.help(),
+            };
+            write_json(&mut answers, &Refused { line: number, error });
         }
-        self.turn += 1;
     }
+    (answers, refused)
+}
+
+/// Writes the answers in their turn, until there are no more or nobody reads them.
+fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
+    let mut all_refused = 0;
+    loop {
+        let turn = match turns.try_recv() {
+            Err(TryRecvError::Empty) => {
+                out.flush()?;
+                turns.recv().ok()
+            }
+            turn => turn.ok(),
+        };
+        // A worker that panicked gives no answers; the panic goes on when all threads have ended.
+        let Some(Ok((answers, refused))) = turn.transpose()?.map(|answers| answers.recv()) else { break };
+        all_refused += refused;
+        out.write(&answers)?;
+        if out.is_closed() {
+            break;
+        }
+    }
+    out.flush().map(|()| all_refused)
 }

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 /// The most counts shown; the rest is added up.
 const SHOWN: usize = 12;
 
-/// The counts of a run.
 #[derive(Default)]
 pub struct Summary {
     /// Decisions by what was chosen.
@@ -18,11 +17,9 @@ pub struct Summary {
     breaches: usize,
     /// Decisions in which a host function failed.
     failures: usize,
-    errors: usize,
 }
 
 impl Summary {
-    /// Counts a decision.
     pub fn decided(&mut self, decision: &Decision) {
         match decision.statement() {
             Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
@@ -32,12 +29,6 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
-    /// Counts a line that is no message.
-    pub fn error(&mut self) {
-        self.errors += 1;
-    }
-
-    /// Adds what another has counted.
     pub fn add(&mut self, other: Summary) {
         for (chosen, count) in other.chosen {
             *self.chosen.entry(chosen).or_default() += count;
@@ -45,16 +36,11 @@ impl Summary {
         self.none += other.none;
         self.breaches += other.breaches;
         self.failures += other.failures;
-        self.errors += other.errors;
     }
 
-    /// True when a line was no message.
-    pub fn has_errors(&self) -> bool {
-        self.errors > 0
-    }
-
-    /// The line. Rules come in the order they are tried, each table's default after its routes.
-    pub fn render(&self, rules: &Rules) -> String {
+    /// The line, when so many lines were no message. Rules come in the order they are tried, each table's
+    /// default after its routes.
+    pub fn render(&self, rules: &Rules, errors: usize) -> String {
         let program = rules.program();
         let mut counts: Vec<(String, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
@@ -79,7 +65,7 @@ impl Summary {
             counts.push(("none".to_owned(), self.none));
         }
         let decided: usize = counts.iter().map(|(_, count)| count).sum();
-        let mut line = plural(decided + self.errors, "message");
+        let mut line = plural(decided + errors, "message");
         let rest = keep_greatest(&mut counts);
         let mut shown: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
         if let Some((others, count)) = rest {
@@ -94,8 +80,8 @@ impl Summary {
         if self.failures > 0 {
             line = format!("{line} · {} with failed host functions", self.failures);
         }
-        if self.errors > 0 {
-            line = format!("{line} · {}", plural(self.errors, "error"));
+        if errors > 0 {
+            line = format!("{line} · {}", plural(errors, "error"));
         }
         line
     }

@@ -5,7 +5,6 @@ use clap::ValueEnum;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
-/// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// For a terminal, unless `NO_COLOR` is set.
@@ -17,7 +16,6 @@ pub enum Color {
     Never,
 }
 
-/// The format of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Text to read
@@ -36,17 +34,14 @@ pub struct Term {
 }
 
 impl Term {
-    /// A terminal coloured as the user wishes.
     pub fn new(color: Color) -> Self {
         Term { color }
     }
 
-    /// True when standard output is to be coloured.
     pub fn color_out(&self) -> bool {
         self.colored(io::stdout().is_terminal())
     }
 
-    /// True when standard error is to be coloured.
     pub fn color_err(&self) -> bool {
         self.colored(io::stderr().is_terminal())
     }
@@ -74,12 +69,10 @@ impl Term {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// A line on standard error after `note:`.
     pub fn note(&self, text: &str) {
         self.say(&format!("{} {text}", paint(self.color_err(), "1;36", "note:")));
     }
 
-    /// A line on standard error after `error:`.
     pub fn error(&self, text: &str) {
         self.say(&format!("{} {text}", paint(self.color_err(), "1;31", "error:")));
     }
@@ -90,7 +83,7 @@ pub fn paint(color: bool, code: &str, text: &str) -> String {
     if color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Buffered standard output. When its reader has gone away (`rulec run … | head`), what is written
+/// Standard output, buffered. When its reader has gone away (`rulec run … | head`), what is written
 /// goes nowhere and the program ends quietly.
 pub struct Out {
     inner: BufWriter<Stdout>,
@@ -98,26 +91,18 @@ pub struct Out {
 }
 
 impl Out {
-    /// Standard output.
-    pub fn stdout() -> Self {
+    pub fn new() -> Self {
         Out { inner: BufWriter::with_capacity(64 << 10, io::stdout()), closed: false }
     }
 
-    /// True when nobody reads any more.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Writes bytes, sooner or later.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
-        if self.closed {
-            return Ok(());
-        }
-        let written = self.inner.write_all(bytes);
-        self.settle(written)
+        self.attempt(|inner| inner.write_all(bytes))
     }
 
-    /// Writes a line.
     pub fn line(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;
         self.write(b"\n")
@@ -129,32 +114,27 @@ impl Out {
         self.line(&text.map_err(|error| CliError::error(format!("the {what} cannot be written: {error}")))?)
     }
 
-    /// Hands over what is buffered.
     pub fn flush(&mut self) -> Result<(), CliError> {
+        self.attempt(Write::flush)
+    }
+
+    fn attempt(
+        &mut self,
+        write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>,
+    ) -> Result<(), CliError> {
         if self.closed {
             return Ok(());
         }
-        let flushed = self.inner.flush();
-        self.settle(flushed)
-    }
-
-    fn settle(&mut self, result: io::Result<()>) -> Result<(), CliError> {
-        match result {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.closed = true;
-                Ok(())
-            }
-            Err(error) => {
-                // What could not be written now cannot be written on the way out either.
-                self.closed = true;
-                Err(CliError::usage(format!("standard output cannot be written: {error}")))
-            }
+        let Err(error) = write(&mut self.inner) else { return Ok(()) };
+        // What could not be written now cannot be written on the way out either.
+        self.closed = true;
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(CliError::usage(format!("standard output cannot be written: {error}"))),
         }
     }
 }
 
-/// `count` things.
 pub fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,6 +1,6 @@
 //! `rulec test`: runs the `test` blocks of rule files.
 
-use super::compiled::{Compiled, Target};
+use super::compiled::Compiled;
 use super::files;
 use super::term::{Out, Term, paint, plural};
 use super::why::options;
@@ -34,15 +34,12 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let here = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
-    let targets = files::collect(paths, args.root.as_deref())?;
-    let compiled: Vec<Compiled> = targets.into_iter().map(Target::compile).collect();
-    let imported = files::imported(&compiled);
+    let compiled = files::compile(paths, args.root.as_deref())?;
     let (mut passed, mut failed, mut broken, mut unreadable) = (0, 0, 0, false);
-    for (compiled, imported) in compiled.iter().zip(imported) {
+    for (compiled, imported) in &compiled {
         match &compiled.result {
             Ok(rules) => {
                 let mut outcomes = rules.run_tests();
@@ -59,7 +56,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 }
             }
             // A fragment that only its importers complete, and that tests nothing itself.
-            Err(_) if imported && !tests_something(compiled) => {}
+            Err(_) if *imported && !tests_something(compiled) => {}
             Err(_) => {
                 unreadable |= compiled.is_unreadable();
                 broken += 1;
@@ -104,7 +101,6 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     Ok(())
 }
 
-/// True when the file itself holds a `test` block.
 fn tests_something(compiled: &Compiled) -> bool {
     let Some((id, file)) = compiled.sources().iter().next() else { return false };
     let parsed = parse(Threads::All, id, &file.text);

@@ -63,7 +63,6 @@ struct Explained<'a> {
     breaches: &'a [Breach],
 }
 
-/// Runs the verb.
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
     if let Some(kind) = judge::kind(rules, args.decision.as_deref(), args.entry.as_deref()) {

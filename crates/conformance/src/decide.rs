@@ -1,13 +1,14 @@
 //! Routes, choices and flows: imported, compiled, decided.
 
-use super::{Case, Setting, Verdict, by};
-use rulec::{Decision, Entry, Rules};
+use super::{Setting, Verdict, by, member};
+use rulec::{Decision, Rules};
 use rulec_import::{Imported, System};
 use serde_json::{Value as Json, json};
 
 /// `routes`, `message`, `context`; `expected` is the chosen route's name, or null for the default.
-pub(super) fn route(case: &Case, setting: &Setting) -> Verdict {
-    let message = json!({ "text": case.get("message")?, "ctx": case.or("context", &json!({})) });
+pub(super) fn route(case: &Json, setting: &Setting) -> Verdict {
+    let message =
+        json!({ "text": member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
     decided(case, setting, System::Routes, "routes", |imported, rules| {
         let decision = rules.main().decide(&message);
         let chosen = decision.chosen().filter(|_| !decision.is_default());
@@ -16,18 +17,20 @@ pub(super) fn route(case: &Case, setting: &Setting) -> Verdict {
 }
 
 /// `branches`, `variables`; `expected` is the branch's id, "" when none holds.
-pub(super) fn choice(case: &Case, setting: &Setting) -> Verdict {
-    let message = json!({ "steps": case.get("variables")? });
+pub(super) fn choice(case: &Json, setting: &Setting) -> Verdict {
+    let message = json!({ "steps": member(case, "variables")? });
     decided(case, setting, System::Choice, "branches", |imported, rules| {
-        let decision = first_entry(rules).map(|entry| entry.decide(&message));
+        // The entry beside the routes outside any table.
+        let entry = rules.entries().nth(1).and_then(|name| rules.entry(name).ok());
+        let decision = entry.map(|entry| entry.decide(&message));
         let branch = decision.as_ref().and_then(Decision::branch);
         json!(branch.map_or("", |id| imported.original(id)))
     })
 }
 
 /// `flows`, `message`; `expected` is `{"flow", "pattern"}`, both null when none is found.
-pub(super) fn flow(case: &Case, setting: &Setting) -> Verdict {
-    let message = json!({ "text": case.get("message")? });
+pub(super) fn flow(case: &Json, setting: &Setting) -> Verdict {
+    let message = json!({ "text": member(case, "message")? });
     decided(case, setting, System::Flows, "flows", |imported, rules| {
         let decision = rules.entry("flows").ok().map(|entry| entry.decide(&message));
         let hit = decision.as_ref().and_then(Decision::flow);
@@ -38,22 +41,16 @@ pub(super) fn flow(case: &Case, setting: &Setting) -> Verdict {
     })
 }
 
-/// The entry beside the routes outside any table.
-fn first_entry(rules: &Rules) -> Option<Entry<'_>> {
-    let name = rules.entries().nth(1)?;
-    rules.entry(name).ok()
-}
-
 /// Imports the member `key` and holds what each engine decides against what is expected.
 fn decided(
-    case: &Case,
+    case: &Json,
     setting: &Setting,
     system: System,
     key: &str,
     decide: impl Fn(&Imported, &Rules) -> Json,
 ) -> Verdict {
-    let expected = case.get("expected")?;
-    let imported = match (system.import_value(case.get(key)?), case.expects_load_error()) {
+    let expected = member(case, "expected")?;
+    let imported = match (system.import_value(member(case, key)?), expected["load_error"] == true) {
         (Err(_), true) => return Ok(()),
         (Ok(_), true) => return Err("expected an error on loading, and there is none".to_owned()),
         (Err(error), false) => return Err(error.to_string()),

@@ -36,10 +36,7 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), String> {
         }
         other => return Err(format!("there is no kind of case `{other}`")),
     };
-    match difference(expected, &actual) {
-        None => Ok(()),
-        Some(difference) => Err(difference),
-    }
+    difference(expected, &actual).map_or(Ok(()), Err)
 }
 
 /// The table that leads from intents to decisions.
@@ -107,9 +104,7 @@ fn bare(key: &str, value: &Json) -> Json {
 
 fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
-        (Json::Number(a), Json::Number(b)) => {
-            (a.is_i64() && b.is_i64() && a == b) || a.as_f64() == b.as_f64()
-        }
+        (Json::Number(a), Json::Number(b)) => super::is_same_number(a, b),
         (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Json::Object(a), Json::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))

@@ -1,6 +1,6 @@
 //! Payload and workflow cases, which the shipped rule files decide.
 
-use super::{Case, Setting, Verdict};
+use super::{Setting, Verdict};
 use crate::{payload, workflow};
 use rulec::shipped;
 use rulec::{Rules, Tier};
@@ -20,23 +20,21 @@ fn by(compiled: &Compiled, tier: Tier) -> Compiled {
 }
 
 /// A payload, several decisions at once, or an intent.
-pub(super) fn payload(case: &Case, setting: &Setting) -> Verdict {
+pub(super) fn payload(case: &Json, setting: &Setting) -> Verdict {
     static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(shipped::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
-    let case = Json::Object(case.members.clone());
-    setting.tiers.iter().try_for_each(|tier| payload::run(&by(&RULES, *tier)?, &case, context))
+    setting.tiers.iter().try_for_each(|tier| payload::run(&by(&RULES, *tier)?, case, context))
 }
 
 /// A run of a workflow, or the decisions of a loop or vote.
-pub(super) fn workflow(case: &Case, setting: &Setting) -> Verdict {
+pub(super) fn workflow(case: &Json, setting: &Setting) -> Verdict {
     static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(shipped::WORKFLOW));
-    let case = Json::Object(case.members.clone());
     setting.tiers.iter().try_for_each(|tier| {
         let rules = by(&RULES, *tier)?;
         let router = |rule: &str, _: &str| {
             let router = RulesRouter::new(&rules, rule).map_err(|error| error.to_string())?;
             Ok(Arc::new(router) as Arc<dyn ConditionalRouter>)
         };
-        workflow::check(&case, &router)
+        workflow::check(case, &router)
     })
 }

@@ -23,11 +23,8 @@ pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 /// What differs, or why the case cannot be run.
 pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), String> {
     let actual = run(case, routers)?;
-    let expected = case.get("expected").ok_or("the case has no `expected`")?;
-    match difference(expected, &actual, "expected") {
-        None => Ok(()),
-        Some(difference) => Err(difference),
-    }
+    let expected = super::member(case, "expected")?;
+    difference(expected, &actual, "expected").map_or(Ok(()), Err)
 }
 
 /// Runs a case and returns its result in the form of its `expected`. Blocks like [`check`].
@@ -160,10 +157,7 @@ fn difference(expected: &Value, actual: &Value, place: &str) -> Option<String> {
             })
         }
         _ if expected == actual => None,
-        // 1 and 1.0 are one number; two integers were compared exactly above.
-        (Value::Number(a), Value::Number(b)) if (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64() => {
-            None
-        }
+        (Value::Number(a), Value::Number(b)) if super::is_same_number(a, b) => None,
         _ => Some(format!("{place} is {actual}, not {expected}")),
     }
 }

@@ -8,7 +8,6 @@ use rulec::internals::sema::hir::{Question, TableKind};
 use rulec::prompt::{PickTool, branch_prompt};
 use serde_json::Value as Json;
 
-/// The field of the message that the model reads as what was said.
 const TEXT: &str = "text";
 
 /// A choice and the model that makes it. Cheap to clone.

@@ -87,14 +87,14 @@ impl HttpClient {
         loop {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
-            let failure = match self.attempt(request, &url, Instant::now() + time).await {
+            let late = HttpFailure::Timeout { limit: self.limits.limit(overall), overall };
+            let failure = match self.attempt(request, &url, Instant::now() + time, late).await {
                 Ok((status, body)) => {
                     let (call, secret) = (request.call(), request.secret.clone());
                     let elapsed = started.elapsed();
                     return Ok(Response { call, status, body, attempts, elapsed, secret });
                 }
-                Err(Stop::Failed(failure)) => failure,
-                Err(Stop::Late) => HttpFailure::Timeout { limit: self.limits.limit(overall), overall },
+                Err(failure) => failure,
             };
             match self.limits.pause(attempts, started.elapsed()) {
                 Some(pause) if failure.passes() => sleep(pause).await,
@@ -103,26 +103,33 @@ impl HttpClient {
         }
     }
 
-    async fn attempt(&self, request: &Request, url: &Url, deadline: Instant) -> Result<(u16, Body), Stop> {
+    /// Makes one attempt, which fails with `late` at the deadline.
+    async fn attempt(
+        &self,
+        request: &Request,
+        url: &Url,
+        deadline: Instant,
+        late: HttpFailure,
+    ) -> Result<(u16, Body), HttpFailure> {
         let mut call =
             self.client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
-        let mut answer = timeout_at(deadline, call.send()).await.map_err(|_| Stop::Late)??;
+        let Ok(answer) = timeout_at(deadline, call.send()).await else { return Err(late) };
+        let mut answer = answer.map_err(failed)?;
         let status = answer.status();
         let mut bytes = Vec::new();
         if !status.is_success() {
             // The status counts, whatever becomes of the text.
             let _ = timeout_at(deadline, read(&mut answer, ERROR_BYTES, &mut bytes)).await;
             let text = request.quote(&String::from_utf8_lossy(&bytes));
-            return Err(HttpFailure::Status { status: status.as_u16(), text }.into());
+            return Err(HttpFailure::Status { status: status.as_u16(), text });
         }
-        let limit = self.limits.max_body();
-        let complete =
-            timeout_at(deadline, read(&mut answer, limit, &mut bytes)).await.map_err(|_| Stop::Late)??;
-        if !complete {
-            return Err(HttpFailure::BodyTooLarge { limit }.into());
+        let limit = self.limits.body;
+        let complete = timeout_at(deadline, read(&mut answer, limit, &mut bytes)).await;
+        if !complete.map_err(|_| late)?.map_err(failed)? {
+            return Err(HttpFailure::BodyTooLarge { limit });
         }
         let label: Option<&HeaderValue> = answer.headers().get(CONTENT_TYPE);
         Ok((status.as_u16(), Body::read(label, &bytes)))
@@ -141,36 +148,14 @@ async fn read(answer: &mut reqwest::Response, limit: usize, bytes: &mut Vec<u8>)
     Ok(true)
 }
 
-/// The end of an attempt without an answer.
-enum Stop {
-    Late,
-    Failed(HttpFailure),
-}
-
-impl From<HttpFailure> for Stop {
-    fn from(failure: HttpFailure) -> Stop {
-        Stop::Failed(failure)
-    }
-}
-
-impl From<reqwest::Error> for Stop {
-    fn from(error: reqwest::Error) -> Stop {
-        let why = root(&error);
-        Stop::Failed(if error.is_builder() {
-            HttpFailure::BadUrl { why }
-        } else {
-            HttpFailure::Connection { why }
-        })
-    }
-}
-
-/// The error at the bottom of a chain; those above say only in which layer it happened.
-fn root(error: &reqwest::Error) -> String {
-    let mut deepest: &dyn Error = error;
+/// The failure that the error at the bottom of a chain tells; those above say only in which layer it happened.
+fn failed(error: reqwest::Error) -> HttpFailure {
+    let mut deepest: &dyn Error = &error;
     while let Some(source) = deepest.source() {
         deepest = source;
     }
-    deepest.to_string()
+    let why = deepest.to_string();
+    if error.is_builder() { HttpFailure::BadUrl { why } } else { HttpFailure::Connection { why } }
 }
 
 impl SetupError {

@@ -14,7 +14,6 @@ use super::template::{Template, Values};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// The argument that carries the flow's id.
 const FLOW_ID: &str = "flow_id";
 
 /// The configured request that executes flows.

@@ -14,7 +14,7 @@ pub struct Limits {
     retries: u32,
     first_pause: Duration,
     longest_pause: Duration,
-    body: usize,
+    pub(super) body: usize,
 }
 
 impl Default for Limits {
@@ -65,11 +65,6 @@ impl Limits {
         self
     }
 
-    /// Bytes of an answer.
-    pub(super) fn max_body(&self) -> usize {
-        self.body
-    }
-
     /// Returns the time an attempt may take when the call has taken `elapsed`, and whether it is the overall limit that
     /// bounds it.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
@@ -77,7 +72,6 @@ impl Limits {
         if left < self.attempt { (left, true) } else { (self.attempt, false) }
     }
 
-    /// The limit that ran out, for the message.
     pub(super) fn limit(&self, overall: bool) -> Duration {
         if overall { self.overall } else { self.attempt }
     }

@@ -13,7 +13,6 @@ use rulec::prompt::PickTool;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The path below the base address.
 const PATH: &str = "chat/completions";
 
 /// A model at an endpoint.

@@ -112,7 +112,6 @@ impl fmt::Debug for Request {
     }
 }
 
-/// A header's name that a request may set.
 pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let error = |why| HeaderError { name: name.to_owned(), why };
     let parsed = HeaderName::try_from(name).map_err(|_| error("that is no header name"))?;

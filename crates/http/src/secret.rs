@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// The text that a secret is replaced with.
 const MASK: &str = "***";
 
 /// A secret text, such as an API key. It has no `Display`, and its `Debug` shows nothing of it.
@@ -20,7 +19,6 @@ impl Secret {
         &self.0
     }
 
-    /// The text with every occurrence of the secret masked.
     pub(super) fn mask(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, MASK) }
     }

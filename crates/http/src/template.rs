@@ -28,7 +28,6 @@ use std::fmt;
 use text::{Piece, Text, as_text};
 use url::UrlTemplate;
 
-/// The place of the address in messages.
 const PLACE_URL: &str = "url";
 
 /// A request with placeholders.
@@ -51,7 +50,6 @@ impl fmt::Debug for Template {
     }
 }
 
-/// A part of the body.
 #[derive(Clone, Debug, PartialEq)]
 enum BodyPart {
     Plain(Value),
@@ -190,7 +188,6 @@ fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, Text), T
     }
 }
 
-/// The value of a placeholder that stands at `place`.
 fn value_of<'a>(placeholder: &Placeholder, values: Values<'a>, place: &str) -> Result<&'a Value, FillError> {
     let wanted_from = placeholder.source;
     let known = values.of(wanted_from);
@@ -203,7 +200,6 @@ fn value_of<'a>(placeholder: &Placeholder, values: Values<'a>, place: &str) -> R
     })
 }
 
-/// The text of a placeholder's value.
 fn text_of<'a>(
     placeholder: &Placeholder,
     values: Values<'a>,

@@ -1,7 +1,7 @@
 //! Workflow branches: `[{"branch_id", "logic", "conditions", "is_default"}, …]`, or an object with
 //! `choices` (or `branches`).
 
-use super::compare::{self, Condition, Difference, Findings};
+use super::compare::{self, Difference, Findings};
 use super::document::{Document, Statement};
 use super::located::{Located, Read};
 use super::write::{self, Names, comment, shown, string};
@@ -9,7 +9,6 @@ use super::write::{self, Names, comment, shown, string};
 /// The name of the choice: the original has none.
 const NAME: &str = "next_step";
 
-/// Reads the document.
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Branches of a workflow step, imported from its JSON.".to_owned(),
@@ -63,7 +62,6 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     Ok(document)
 }
 
-/// A branch, as the lines it is written in.
 fn branch(
     node: &Located<'_>,
     ids: &mut Names,
@@ -119,7 +117,7 @@ fn branch(
             ));
         }
         match condition {
-            Condition::Written { text, remark } => {
+            Ok((text, remark)) => {
                 if let Some(remark) = remark {
                     lines.push_str(&comment("#", &remark, 4));
                     plain.push(None);
@@ -127,7 +125,7 @@ fn branch(
                 lines.push_str(&format!("    {text};\n"));
                 plain.push(Some(text));
             }
-            Condition::Skipped(reason) => {
+            Err(reason) => {
                 let original = compare::original(node);
                 lines.push_str(&comment("#", &format!("Left out: {original}, since {reason}."), 4));
                 plain.push(None);
@@ -150,7 +148,6 @@ fn branch(
     Ok(out)
 }
 
-/// A branch's id as it is written.
 fn branch_name(id: &str) -> String {
     if write::is_name(id) && write::name(id) == id { id.to_owned() } else { string(id) }
 }

@@ -1,20 +1,18 @@
 //! One condition of a workflow branch: what it compares, how that is written, and why it is left out
 //! where it cannot be used.
 
+use super::Untranslatable;
 use super::literal::{self, Literal};
-use super::located::{Located, Object, Read, Refusal, kind};
+use super::located::{Located, Object, Read, kind};
 use super::operator::{Operator, Type, Verb};
 use super::regex::{self, TranslateError};
 use super::write::{path, raw_string, shown, value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// The right side.
 enum Right {
-    /// A constant, as it is written.
+    /// A constant or a regular expression, as it is written.
     Constant(String, Type),
-    /// A regular expression, as it is written.
-    Pattern(String),
     /// A list or a dict that no message can hold.
     Odd(Type),
     /// An expression that Python does not take, and why.
@@ -23,13 +21,8 @@ enum Right {
     Step(String, Type),
 }
 
-/// A condition, translated.
-pub(super) enum Condition {
-    /// It is written, with a remark where it is not as it looks.
-    Written { text: String, remark: Option<String> },
-    /// It is left out, for this reason.
-    Skipped(String),
-}
+/// A condition as it is written, with a remark where it is not as it looks.
+type Written = (String, Option<String>);
 
 /// A way in which the Python module decides otherwise; each is said once a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,8 +75,8 @@ impl Findings {
     }
 }
 
-/// Reads a condition.
-pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Condition> {
+/// Reads a condition; the reason where it is left out.
+pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Result<Written, String>> {
     let object = node.object("a condition")?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
@@ -91,9 +84,9 @@ pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Con
     match translate(left, operate, right, findings) {
         Ok((text, remark)) => {
             let remark = remark.map(|remark| format!("{} {remark}.", original(node)));
-            Ok(Condition::Written { text, remark })
+            Ok(Ok((text, remark)))
         }
-        Err(Unusable::Skipped(reason)) => Ok(Condition::Skipped(reason)),
+        Err(Unusable::Skipped(reason)) => Ok(Err(reason)),
         Err(Unusable::Refused(refusal)) => Err(refusal),
     }
 }
@@ -103,11 +96,11 @@ enum Unusable {
     /// It is left out, as the original does, for this reason.
     Skipped(String),
     /// It cannot be translated.
-    Refused(Refusal),
+    Refused(Untranslatable),
 }
 
-impl From<Refusal> for Unusable {
-    fn from(refusal: Refusal) -> Self {
+impl From<Untranslatable> for Unusable {
+    fn from(refusal: Untranslatable) -> Self {
         Unusable::Refused(refusal)
     }
 }
@@ -121,7 +114,7 @@ fn translate(
     operate: Option<Located<'_>>,
     right: Option<Located<'_>>,
     findings: &mut Findings,
-) -> Result<(String, Option<String>), Unusable> {
+) -> Result<Written, Unusable> {
     let left = left.ok_or_else(|| skipped("it has no left value"))?.object("the left value")?;
     let (left, left_type) =
         step(&left, "left", findings)?.ok_or_else(|| skipped("the left value is not taken from a step"))?;
@@ -222,7 +215,7 @@ fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> R
     if operator.verb == Verb::Regex {
         let pattern = json.as_str().unwrap_or_default();
         return match regex::translate(pattern, false) {
-            Ok(translated) => Ok(Right::Pattern(raw_string(&translated.at_start()))),
+            Ok(translated) => Ok(Right::Constant(raw_string(&translated.at_start()), wanted)),
             Err(TranslateError::Invalid(why)) => {
                 Ok(Right::Broken(format!("{} is no regular expression: {why}", shown(pattern))))
             }
@@ -233,11 +226,11 @@ fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> R
     Ok(Right::Constant(value(&json), wanted))
 }
 
-fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (String, Option<String>) {
+fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Written {
     let read = format!("{left} as {}", left_type.name());
     let right_type = match right {
         Right::Constant(_, ty) | Right::Odd(ty) | Right::Step(_, ty) => *ty,
-        Right::Pattern(_) | Right::Broken(_) => Type::String,
+        Right::Broken(_) => Type::String,
     };
     let constant = |what: &str| format!("{what}: no step returns what its right value was");
     let never_holds = match right {
@@ -267,7 +260,6 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> (S
             (format!("len({read}) {op} len({at} as {})", ty.name()), None)
         }
         (Right::Step(at, ty), Verb::Length(op)) => (format!("len({read}) {op} {at} as {}", ty.name()), None),
-        (Right::Pattern(text), _) => (format!("{read} matches {text}"), None),
         (Right::Step(at, Type::String), Verb::Regex) => {
             let why = "takes the step's text as an expression of this language, not of Python";
             (format!("{read} matches join([\"^(?:\", {at} as string, \")\"], \"\")"), Some(why.to_owned()))

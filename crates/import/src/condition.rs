@@ -1,8 +1,8 @@
 //! The conditions of message routes, as formulas that are laid out when all of them are known.
 
-use super::located::{Located, Object, Read};
+use super::located::{Located, Object, Read, kind};
 use super::regex;
-use super::write::{list, path, raw_string, shown, string, value};
+use super::write::{list, number, path, raw_string, shown, string, value};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use time::OffsetDateTime;
@@ -11,7 +11,6 @@ use time::format_description::well_known::Rfc3339;
 /// The width of a condition on one line, at most.
 const COLUMNS: usize = 92;
 
-/// A condition to be written.
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
     /// As it is written.
@@ -31,7 +30,6 @@ pub(super) enum Formula {
     Unknown,
 }
 
-/// All parts of a formula must hold, or any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Join {
     All,
@@ -70,11 +68,10 @@ impl Facts {
         }
     }
 
-    /// Reads a condition.
     pub(super) fn read(&mut self, node: &Located<'_>) -> Read<Formula> {
         let object = node.object("a condition")?;
-        let kind = object.need("type", "a condition")?;
-        let formula = match kind.text()? {
+        let ty = object.need("type", "a condition")?;
+        let formula = match ty.text()? {
             "TextCondition" => self.text(&object)?,
             "RegexCondition" => self.regex(&object)?,
             "SimilarityCondition" => similarity(&object)?,
@@ -88,14 +85,14 @@ impl Facts {
                 Formula::Not(Box::new(inner))
             }
             other => {
-                return kind.refuse(format!(
+                return ty.refuse(format!(
                     "there is no condition {}; there are TextCondition, RegexCondition, SimilarityCondition, \
                      ContextCondition, ErrorCondition, PermissionCondition, AndCondition, OrCondition and NotCondition",
                     shown(other)
                 ));
             }
         };
-        object.nothing_else(&format!("a `{}`", kind.text()?))?;
+        object.nothing_else(&format!("a `{}`", ty.text()?))?;
         Ok(formula)
     }
 
@@ -133,19 +130,12 @@ impl Facts {
     fn regex(&mut self, object: &Object<'_>) -> Read<Formula> {
         let node = object.need("pattern", "a `RegexCondition`")?;
         let sensitive = object.bool("case_sensitive", true)?;
-        let pattern = node.text()?;
-        match regex::translate(pattern, !sensitive) {
-            Ok(translated) => {
-                if translated.text != pattern {
-                    self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
-                }
-                let case = if sensitive { "" } else { " ignoring case" };
-                Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
-            }
-            Err(why) => {
-                node.refuse(format!("the regular expression {} cannot be translated: {why}", shown(pattern)))
-            }
+        let (pattern, translated) = (node.text()?, regex::read(&node, "the regular expression", !sensitive)?);
+        if translated.text != pattern {
+            self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
         }
+        let case = if sensitive { "" } else { " ignoring case" };
+        Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
     }
 
     /// `field__op` of the context; every one must hold.
@@ -169,10 +159,14 @@ impl Facts {
             };
             parts.push(self.comparison(field, op, &node)?);
         }
+        Ok(self.all(parts))
+    }
+
+    fn all(&mut self, parts: Vec<Formula>) -> Formula {
         if parts.is_empty() {
             self.remark("This condition asks for nothing and holds for every message.");
         }
-        Ok(Formula::Joined(Join::All, parts))
+        Formula::Joined(Join::All, parts)
     }
 
     fn comparison(&mut self, field: &str, op: &'static str, node: &Located<'_>) -> Read<Formula> {
@@ -191,7 +185,7 @@ impl Facts {
             _ if !equality => {
                 return node.refuse(format!(
                     "`{op}` compares numbers, or times written like 2026-01-31T09:30:00Z; this is {}",
-                    super::located::kind(node.value)
+                    kind(node.value)
                 ));
             }
             Json::String(_) => "string",
@@ -207,10 +201,7 @@ impl Facts {
         };
         if let Some((wanted, asked)) = derived {
             if ty != wanted {
-                return node.refuse(format!(
-                    "`{field}` is a {wanted}, and this is {}",
-                    super::located::kind(node.value)
-                ));
+                return node.refuse(format!("`{field}` is a {wanted}, and this is {}", kind(node.value)));
             }
             *asked = true;
             return Ok(Formula::Text(format!("{field} {op} {constant}")));
@@ -233,7 +224,7 @@ impl Facts {
         for (key, op) in counts {
             let Some(node) = object.get(&key) else { continue };
             self.uses(&path("ctx", ["error_counts"]), "dict");
-            let limit = super::write::number(node.number()?);
+            let limit = number(node.number()?);
             let kind = match kind {
                 Some(kind) => string(kind),
                 None => {
@@ -243,10 +234,7 @@ impl Facts {
             };
             parts.push(Formula::Text(format!("(ctx.error_counts[{kind}] ?? 0) {op} {limit}")));
         }
-        if parts.is_empty() {
-            self.remark("This condition asks for nothing and holds for every message.");
-        }
-        Ok(Formula::Joined(Join::All, parts))
+        Ok(self.all(parts))
     }
 
     fn permission(&mut self, object: &Object<'_>) -> Read<Formula> {
@@ -261,10 +249,7 @@ impl Facts {
                 permissions.into_iter().map(|it| format!("ctx.user.permissions contains {}", string(it)));
             parts.extend(held.map(Formula::Text));
         }
-        if parts.is_empty() {
-            self.remark("This condition asks for nothing and holds for every message.");
-        }
-        Ok(Formula::Joined(Join::All, parts))
+        Ok(self.all(parts))
     }
 
     /// The formula as text that begins at column `column`; further lines are indented by `indent`.
@@ -374,6 +359,6 @@ fn settled(formula: Formula, positive: bool) -> Formula {
 fn similarity(object: &Object<'_>) -> Read<Formula> {
     let text = object.need("text", "a `SimilarityCondition`")?;
     let threshold = object.need("threshold", "a `SimilarityCondition`")?;
-    let (text, threshold) = (string(text.text()?), super::write::number(threshold.number()?));
+    let (text, threshold) = (string(text.text()?), number(threshold.number()?));
     Ok(Formula::Text(format!("similarity(text, {text}) >= {threshold}")))
 }

@@ -6,12 +6,10 @@ use super::{ImportError, Imported};
 use rulec::{Code, CompileError, Compiler, Rules};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A statement to be written.
 #[derive(Default)]
 pub(super) struct Statement {
     /// Comments before it, a paragraph each.
     pub(super) comments: Vec<String>,
-    /// Its documentation.
     pub(super) docs: String,
     /// The statement, without a line break at its end.
     pub(super) body: String,
@@ -19,7 +17,6 @@ pub(super) struct Statement {
     pub(super) close: bool,
 }
 
-/// A file to be written.
 #[derive(Default)]
 pub(super) struct Document {
     /// The file's first lines, which say what it is.

@@ -6,7 +6,6 @@ use super::located::{Located, Object, Read};
 use super::regex;
 use super::write::{self, Names, list, name, raw_string, shown, string};
 
-/// Reads the document.
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Keyword and intent flows, imported from their JSON.\n\
@@ -120,7 +119,6 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
     }
 }
 
-/// A keyword pattern as it is written.
 fn pattern(
     node: &Located<'_>,
     matching: &str,
@@ -136,16 +134,12 @@ fn pattern(
     if matching != "regex" {
         return Ok(string(text));
     }
-    match regex::translate(text, true) {
-        Ok(translated) => {
-            if translated.text != text {
-                comments.push(format!("Written otherwise in Python: {}.", shown(text)));
-                document.renamed(&pattern_key(flow, &translated.text), text);
-            }
-            Ok(raw_string(&translated.text))
-        }
-        Err(why) => node.refuse(format!("the pattern {} cannot be translated: {why}", shown(text))),
+    let translated = regex::read(node, "the pattern", true)?;
+    if translated.text != text {
+        comments.push(format!("Written otherwise in Python: {}.", shown(text)));
+        document.renamed(&pattern_key(flow, &translated.text), text);
     }
+    Ok(raw_string(&translated.text))
 }
 
 /// The name of a flow's pattern in the table of names that had to change.

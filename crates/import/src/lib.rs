@@ -29,7 +29,8 @@ mod regex;
 mod routes;
 mod write;
 
-use located::{Located, Refusal};
+use document::Document;
+use located::{Located, Read};
 use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
 use serde_json::Value as Json;
@@ -100,7 +101,11 @@ impl System {
     /// When the text is not JSON, or holds what cannot be translated.
     pub fn import(self, text: &str) -> Result<Imported, ImportError> {
         let value = json::parse(text)?;
-        self.import_value(&value).map_err(|error| error.located(text))
+        let located = |error: Untranslatable| {
+            let position = located::locate(text, &error.steps);
+            Untranslatable { position, ..error }
+        };
+        self.document(&value).map_err(located)?.finish()
     }
 
     /// Imports a JSON value. Its errors name the path within the value, but no line.
@@ -108,13 +113,16 @@ impl System {
     /// # Errors
     /// When the value holds what cannot be translated.
     pub fn import_value(self, value: &Json) -> Result<Imported, ImportError> {
+        self.document(value)?.finish()
+    }
+
+    fn document(self, value: &Json) -> Read<Document> {
         let root = Located::root(value);
-        let document = match self {
+        match self {
             System::Routes => routes::document(&root),
             System::Choice => choice::document(&root),
             System::Flows => flows::document(&root),
-        };
-        document.map_err(ImportError::from)?.finish()
+        }
     }
 }
 
@@ -169,32 +177,22 @@ impl Untranslatable {
         self.position
     }
 
+    /// The same, with the name of what it is about: the first of `keys` that `node` has.
+    fn of(self, what: &str, node: &Located<'_>, keys: &[&str]) -> Untranslatable {
+        let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
+        let message = match name {
+            Some(name) => format!("{what} {}: {}", write::shown(name), self.message),
+            None => self.message,
+        };
+        Untranslatable { message, ..self }
+    }
+
     fn place(&self) -> String {
         let path = self.path();
         match (path.is_empty(), self.position) {
             (true, _) => String::new(),
             (false, None) => format!(", at `{path}`"),
             (false, Some((line, column))) => format!(", at `{path}` (line {line}, column {column})"),
-        }
-    }
-}
-
-impl From<Refusal> for ImportError {
-    fn from(refusal: Refusal) -> Self {
-        let Refusal { message, steps } = refusal;
-        ImportError::Untranslatable(Untranslatable { message, steps, position: None })
-    }
-}
-
-impl ImportError {
-    /// With line and column in the text that was read.
-    fn located(self, text: &str) -> ImportError {
-        match self {
-            ImportError::Untranslatable(error) => {
-                let position = located::locate(text, &error.steps);
-                ImportError::Untranslatable(Untranslatable { position, ..error })
-            }
-            other => other,
         }
     }
 }

@@ -9,7 +9,6 @@ use serde_json::{Map, Number, Value as Json};
 /// Lists and dicts inside one another.
 const MAX_DEPTH: usize = 60;
 
-/// A value as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
     /// One that JSON can hold.
@@ -39,6 +38,12 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest().chars().next()?;
+        self.at += c.len_utf8();
+        Some(c)
     }
 
     fn space(&mut self) {
@@ -117,7 +122,6 @@ impl<'t> Reader<'t> {
         Some(if odd { Literal::OddList } else { Literal::Json(Json::Array(items)) })
     }
 
-    /// A dict, or a set.
     fn dict(&mut self) -> Option<Literal> {
         self.at += 1;
         let (mut map, mut odd, mut set) = (Map::new(), false, None);
@@ -229,20 +233,15 @@ impl<'t> Reader<'t> {
             if self.rest().starts_with(&triple) { (triple.as_str(), true) } else { (quote, false) };
         self.at += quote.len();
         loop {
-            let rest = self.rest();
-            if rest.starts_with(quote) {
+            if self.rest().starts_with(quote) {
                 self.at += quote.len();
                 return Some(());
             }
-            let c = rest.chars().next()?;
-            self.at += c.len_utf8();
-            match c {
+            match self.next()? {
                 '\n' | '\r' if !long => return None,
                 '\\' if raw => {
-                    let next = self.rest().chars().next()?;
-                    self.at += next.len_utf8();
                     text.push('\\');
-                    text.push(next);
+                    text.push(self.next()?);
                 }
                 '\\' => self.escape(text)?,
                 c => text.push(c),
@@ -251,8 +250,7 @@ impl<'t> Reader<'t> {
     }
 
     fn escape(&mut self, text: &mut String) -> Option<()> {
-        let c = self.rest().chars().next()?;
-        self.at += c.len_utf8();
+        let c = self.next()?;
         let plain = match c {
             '\n' => return Some(()),
             'a' => '\u{7}',

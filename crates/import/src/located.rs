@@ -1,39 +1,19 @@
 //! JSON with its path, so that whatever is refused can be named by its place.
 
-use super::write::{is_name, shown, string};
+use super::Untranslatable;
+use super::write::{is_name, string};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-/// A step from a value to one inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// A refusal to translate a part.
-#[derive(Clone, Debug)]
-pub(super) struct Refusal {
-    pub(super) message: String,
-    pub(super) steps: Vec<Step>,
-}
-
-impl Refusal {
-    /// The same, with the name of what it is about: the first of `keys` that `node` has.
-    pub(super) fn of(self, what: &str, node: &Located<'_>, keys: &[&str]) -> Refusal {
-        let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
-        let message = match name {
-            Some(name) => format!("{what} {}: {}", shown(name), self.message),
-            None => self.message,
-        };
-        Refusal { message, ..self }
-    }
-}
-
-/// The result of reading.
-pub(super) type Read<T> = Result<T, Refusal>;
+pub(super) type Read<T> = Result<T, Untranslatable>;
 
 /// A JSON value and where it stands.
 #[derive(Clone, Debug)]
@@ -54,7 +34,7 @@ impl<'j> Located<'j> {
     }
 
     pub(super) fn refuse<T>(&self, message: impl Into<String>) -> Read<T> {
-        Err(Refusal { message: message.into(), steps: self.steps.clone() })
+        Err(Untranslatable { message: message.into(), steps: self.steps.clone(), position: None })
     }
 
     /// The value as `wanted` says it must be, or the refusal that says so.
@@ -71,7 +51,6 @@ impl<'j> Located<'j> {
         Ok(Object { node: self.clone(), map, used: RefCell::default() })
     }
 
-    /// The elements of a list.
     pub(super) fn list(&self, wanted: &str) -> Read<Vec<Located<'j>>> {
         let list = self.wanted(self.value.as_array(), &format!("a list of {wanted}"))?;
         Ok(list.iter().enumerate().map(|(at, value)| self.child(Step::Index(at), value)).collect())
@@ -81,7 +60,6 @@ impl<'j> Located<'j> {
         self.wanted(self.value.as_str(), "a text")
     }
 
-    /// The texts of a list.
     pub(super) fn texts(&self) -> Read<Vec<&'j str>> {
         self.list("texts")?.iter().map(Located::text).collect()
     }
@@ -121,7 +99,6 @@ impl<'j> Object<'j> {
         Some(self.node.child(Step::Key(key.to_owned()), value))
     }
 
-    /// A member that must be there.
     pub(super) fn need(&self, key: &str, of: &str) -> Read<Located<'j>> {
         match self.get(key) {
             Some(node) => Ok(node),
@@ -129,12 +106,10 @@ impl<'j> Object<'j> {
         }
     }
 
-    /// A text that may be absent.
     pub(super) fn text(&self, key: &str) -> Read<Option<&'j str>> {
         self.get(key).map(|node| node.text()).transpose()
     }
 
-    /// True or false, or what holds where neither is said.
     pub(super) fn bool(&self, key: &str, otherwise: bool) -> Read<bool> {
         self.get(key).map_or(Ok(otherwise), |node| node.bool())
     }
@@ -144,7 +119,6 @@ impl<'j> Object<'j> {
         self.get(key).map_or(Ok(Vec::new()), |node| node.list(wanted))
     }
 
-    /// Every member, in the order of the keys.
     pub(super) fn members(&self) -> Vec<(&'j str, Located<'j>)> {
         self.map
             .iter()

@@ -1,6 +1,5 @@
 //! The operators of workflow branches: what they work on, and what they ask.
 
-/// A type of the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     String,

@@ -10,13 +10,14 @@
 
 mod class;
 
+use super::located::{Located, Read};
+use super::write::{is_name, shown};
 use std::iter::Peekable;
 use std::str::Chars;
 
 /// Groups inside one another; deeper ones are refused before they cost stack.
 const MAX_DEPTH: usize = 100;
 
-/// A translated expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// In the syntax of the `regex` crate.
@@ -53,6 +54,13 @@ impl std::fmt::Display for TranslateError {
             TranslateError::Invalid(why) | TranslateError::Unsupported(why) => f.write_str(why),
         }
     }
+}
+
+/// The expression of a node, translated; `what` names it where it cannot be.
+pub(super) fn read(node: &Located<'_>, what: &str, ignore_case: bool) -> Read<Pattern> {
+    let pattern = node.text()?;
+    translate(pattern, ignore_case)
+        .or_else(|why| node.refuse(format!("{what} {} cannot be translated: {why}", shown(pattern))))
 }
 
 /// Translates an expression, and makes sure that it compiles.
@@ -142,49 +150,44 @@ impl Reader<'_> {
                 break;
             }
             self.chars.next();
-            match c {
-                c if self.flags.verbose && c.is_ascii_whitespace() => continue,
-                '#' if self.flags.verbose => {
+            if self.flags.verbose && (c.is_ascii_whitespace() || c == '#') {
+                if c == '#' {
                     self.take_while(|c| c != '\n');
-                    continue;
                 }
+                continue;
+            }
+            last = match c {
                 '|' => {
                     self.alternatives |= self.depth == 0;
                     self.out.push('|');
-                    last = Last::Nothing;
+                    Last::Nothing
                 }
-                '*' | '+' | '?' => last = self.repeat(&c.to_string(), last)?,
+                '*' | '+' | '?' => self.repeat(&c.to_string(), last)?,
                 '{' => match self.bounds()? {
-                    Some(bounds) => last = self.repeat(&bounds, last)?,
+                    Some(bounds) => self.repeat(&bounds, last)?,
                     None => {
                         self.out.push_str("\\{");
-                        last = Last::Item;
+                        Last::Item
                     }
                 },
                 '^' => {
                     self.anchored |= !self.begun && self.depth == 0 && !self.flags.multiline;
                     self.out.push('^');
-                    last = Last::Nothing;
+                    Last::Nothing
                 }
                 '$' => {
                     self.out.push_str(if self.flags.multiline { "$" } else { r"\n?$" });
-                    last = Last::Nothing;
+                    Last::Nothing
                 }
                 '.' => {
                     self.out.push('.');
-                    last = Last::Item;
+                    Last::Item
                 }
-                '[' => {
-                    self.class()?;
-                    last = Last::Item;
-                }
-                '(' => last = self.group(last)?,
-                '\\' => last = self.escape()?,
-                c => {
-                    self.literal(c);
-                    last = Last::Item;
-                }
-            }
+                '[' => self.class()?,
+                '(' => self.group(last)?,
+                '\\' => self.escape()?,
+                c => self.literal(c),
+            };
             self.begun = true;
         }
         Ok(())
@@ -245,7 +248,7 @@ impl Reader<'_> {
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
-                    if !self.eat('>') || !super::write::is_name(&name) {
+                    if !self.eat('>') || !is_name(&name) {
                         return err(format!("`{name}` is no name for a group"));
                     }
                     self.out.push_str(&format!("(?P<{name}>"));
@@ -340,13 +343,11 @@ impl Reader<'_> {
             self.out.push_str(position);
             return Ok(Last::Nothing);
         }
-        match self.category(c) {
-            Some(category) => self.out.push_str(category),
-            None => {
-                let c = self.escaped(c, false)?;
-                self.literal(c);
-            }
-        }
+        let Some(category) = self.category(c) else {
+            let c = self.escaped(c, false)?;
+            return Ok(self.literal(c));
+        };
+        self.out.push_str(category);
         Ok(Last::Item)
     }
 
@@ -412,11 +413,12 @@ impl Reader<'_> {
         code.and_then(char::from_u32).ok_or_else(outside)
     }
 
-    fn literal(&mut self, c: char) {
+    fn literal(&mut self, c: char) -> Last {
         if r"\.+*?()|[{^$".contains(c) {
             self.out.push('\\');
         }
         self.character(c);
+        Last::Item
     }
 
     /// A character that can be seen, or its escape.

@@ -10,7 +10,6 @@ use super::write::{self, Names, name, shown, string};
 const URGENT: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
-/// Reads the document.
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
         header: "Routes of a message router, imported from its JSON.\n\
@@ -99,7 +98,6 @@ fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mu
     })
 }
 
-/// A handler's name.
 fn handler(node: &Located<'_>) -> Read<String> {
     match node.text()? {
         text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
@@ -120,9 +118,10 @@ fn metadata(node: &Located<'_>) -> Read<String> {
     if line.chars().count() <= 70 {
         return Ok(format!(" {line}"));
     }
-    let key = |key: &str| if write::is_name(key) { key.to_owned() } else { string(key) };
-    let entries: Vec<String> =
-        map.iter().map(|(name, json)| format!("    {}: {},\n", key(name), write::value(json))).collect();
+    let entries: Vec<String> = map
+        .iter()
+        .map(|(name, json)| format!("    {}: {},\n", write::key(name), write::value(json)))
+        .collect();
     Ok(format!(" {{\n{}  }}", entries.concat()))
 }
 

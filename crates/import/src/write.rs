@@ -58,7 +58,6 @@ impl Names {
     }
 }
 
-/// A name where it is declared or referred to.
 pub(super) fn name(name: &str) -> String {
     if is_name(name) && !is_reserved(name) { name.to_owned() } else { format!("`{name}`") }
 }
@@ -77,7 +76,6 @@ pub(super) fn path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> S
     path
 }
 
-/// A string literal.
 pub(super) fn string(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -113,6 +111,11 @@ pub(super) fn number(number: &serde_json::Number) -> String {
     }
 }
 
+/// A key of a dict.
+pub(super) fn key(key: &str) -> String {
+    if is_name(key) { key.to_owned() } else { string(key) }
+}
+
 /// A JSON value as a literal.
 pub(super) fn value(json: &Json) -> String {
     match json {
@@ -123,7 +126,6 @@ pub(super) fn value(json: &Json) -> String {
         Json::Array(items) => format!("[{}]", items.iter().map(value).collect::<Vec<_>>().join(", ")),
         Json::Object(map) if map.is_empty() => "{}".to_owned(),
         Json::Object(map) => {
-            let key = |key: &str| if is_name(key) { key.to_owned() } else { string(key) };
             let entries: Vec<String> =
                 map.iter().map(|(name, json)| format!("{}: {}", key(name), value(json))).collect();
             format!("{{ {} }}", entries.join(", "))

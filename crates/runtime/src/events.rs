@@ -12,8 +12,7 @@ mod queue;
 pub use middleware::{Flow, MiddlewareError, MiddlewareResult, StopReason, Stopped};
 pub use queue::{Policy, RecvError, Subscription};
 
-use super::task::{self, Broken};
-use middleware::Middleware;
+use super::task::{self, Broken, Function};
 use queue::{Queue, Sent};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +55,8 @@ pub struct Bus<E> {
     inner: Arc<Inner<E>>,
 }
 
+type Middleware<E> = (String, Function<E, Flow<E>>);
+
 struct Inner<E> {
     middleware: Vec<Middleware<E>>,
     limit: Option<Duration>,
@@ -65,8 +66,7 @@ struct Inner<E> {
 /// Puts a [`Bus`] together.
 #[must_use]
 pub struct BusBuilder<E> {
-    middleware: Vec<Middleware<E>>,
-    limit: Option<Duration>,
+    inner: Inner<E>,
 }
 
 /// The fate of a published event.
@@ -89,14 +89,14 @@ impl<E> Clone for Bus<E> {
 
 impl<E> fmt::Debug for Bus<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.inner.middleware.iter().map(|middleware| &*middleware.name).collect();
+        let names: Vec<&String> = self.inner.middleware.iter().map(|(name, _)| name).collect();
         f.debug_struct("Bus").field("middleware", &names).finish_non_exhaustive()
     }
 }
 
 impl<E> fmt::Debug for BusBuilder<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BusBuilder({} middleware)", self.middleware.len())
+        write!(f, "BusBuilder({} middleware)", self.inner.middleware.len())
     }
 }
 
@@ -109,28 +109,27 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         F: Fn(E) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: MiddlewareResult<E>> + Send + 'static,
     {
-        self.middleware.push(Middleware::new(name.into(), function));
+        self.inner.middleware.push((name.into(), task::boxed(function, MiddlewareResult::into_result)));
         self
     }
 
     /// Sets how long each middleware may take before it is stopped, and the event with it; without limit
     /// when not set.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
+        self.inner.limit = Some(limit);
         self
     }
 
     /// The bus, nobody yet subscribed.
     pub fn build(self) -> Bus<E> {
-        let BusBuilder { middleware, limit } = self;
-        Bus { inner: Arc::new(Inner { middleware, limit, subscribers: Mutex::new(Vec::new()) }) }
+        Bus { inner: Arc::new(self.inner) }
     }
 }
 
 impl<E: Clone + Send + 'static> Bus<E> {
     /// Begins a bus.
     pub fn builder() -> BusBuilder<E> {
-        BusBuilder { middleware: Vec::new(), limit: None }
+        BusBuilder { inner: Inner { middleware: Vec::new(), limit: None, subscribers: Mutex::default() } }
     }
 
     /// A queue that receives every event published from now on, as the middleware leaves it. It
@@ -208,20 +207,18 @@ impl<E: Clone + Send + 'static> Bus<E> {
     }
 
     async fn through_middleware(&self, mut event: E) -> Result<E, Stopped> {
-        for middleware in &self.inner.middleware {
-            let function = middleware.function.clone();
-            let reason = match task::run(self.inner.limit, async move { function(event).await }).await {
-                Ok(Ok(Flow::Pass(next))) => {
+        for (name, function) in &self.inner.middleware {
+            let reason = match task::call(self.inner.limit, function, event).await {
+                Ok(Flow::Pass(next)) => {
                     event = next;
                     continue;
                 }
-                Ok(Ok(Flow::Stop(why))) => StopReason::Stopped(why),
-                Ok(Err(error)) => StopReason::Failed(task::chain(&*error)),
+                Ok(Flow::Stop(why)) => StopReason::Stopped(why),
+                Err(Broken::Failed(error)) => StopReason::Failed(error),
                 Err(Broken::TimedOut(after)) => StopReason::TimedOut(after),
                 Err(Broken::Panicked(message)) => StopReason::Panicked(message),
-                Err(Broken::NoRuntime) => StopReason::Failed(task::NO_RUNTIME.to_owned()),
             };
-            return Err(Stopped { middleware: middleware.name.clone(), reason });
+            return Err(Stopped { middleware: name.clone(), reason });
         }
         Ok(event)
     }

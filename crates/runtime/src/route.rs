@@ -74,7 +74,6 @@ struct Shared {
     log: Option<DecisionLog>,
 }
 
-/// The rule set in force.
 struct Active {
     rules: Rules,
     entry: TableId,
@@ -110,10 +109,7 @@ impl Router {
     /// Must run inside a tokio runtime with its timer enabled. When the returned future is dropped,
     /// the handler is stopped, and the decision is logged as `cancelled`.
     pub async fn route(&self, message: impl Into<Arc<Json>>) -> Outcome {
-        self.route_arc(message.into()).await
-    }
-
-    async fn route_arc(&self, message: Arc<Json>) -> Outcome {
+        let message = message.into();
         let active = self.shared.active.load_full();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let entry = active.rules.table(active.entry);
@@ -145,7 +141,6 @@ impl Router {
         pending.finish(ending)
     }
 
-    /// Runs the handler that the request names.
     async fn run(&self, request: Request) -> Ending {
         let route = request.route.clone();
         let Some(registered) = self.shared.handlers.get(&request.handler) else {
@@ -153,14 +148,11 @@ impl Router {
             let error = format!("no handler is registered for `{}`", request.handler);
             return Ending::Failed { route, error };
         };
-        let handler = registered.function.clone();
-        // The call itself may panic as well, so it is made inside the task.
-        match task::run(registered.limit, async move { handler(request).await }).await {
-            Ok(Ok(reply)) => Ending::Handled(reply),
-            Ok(Err(error)) => Ending::Failed { route, error: task::chain(&*error) },
+        match task::call(registered.limit, &registered.function, request).await {
+            Ok(reply) => Ending::Handled(reply),
+            Err(Broken::Failed(error)) => Ending::Failed { route, error },
             Err(Broken::TimedOut(after)) => Ending::TimedOut { route, after },
             Err(Broken::Panicked(message)) => Ending::Panicked { route, message },
-            Err(Broken::NoRuntime) => Ending::Failed { route, error: task::NO_RUNTIME.to_owned() },
         }
     }
 
@@ -172,7 +164,8 @@ impl Router {
     /// rules stay in force.
     pub fn swap(&self, rules: Rules) -> Result<Swapped, RouterError> {
         let shared = &*self.shared;
-        let next = build::validate(rules, shared.entry.as_deref(), &shared.handlers)?;
+        let next = build::validate(rules, shared.entry.as_deref(), &shared.handlers)
+            .map_err(|problems| RouterError { problems })?;
         let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
         let previous = shared.active.swap(Arc::new(next)).rules.clone();
         tracing::info!(target: "rulec::router", previous = previous.generation(), generation, "rules swapped");

@@ -1,60 +1,98 @@
-//! Runs a future that somebody else wrote: under a time limit, its panic caught, and stopped when
-//! nobody waits for it any more. Handlers and middleware both run so.
+//! Runs code that somebody else wrote: its panics caught, and futures under a time limit and stopped
+//! when nobody waits for them any more. Handlers, middleware, recovery strategies and processors run so.
 //!
-//! It runs as a task of its own: on a runtime of several threads the limit then holds even while
-//! the future blocks its thread. A future that never reaches an `await` cannot be stopped, only left
-//! behind.
+//! A future runs as a task of its own: on a runtime of several threads the limit then holds even
+//! while the future blocks its thread. A future that never reaches an `await` cannot be stopped, only
+//! left behind.
 
-use rulec::internals::host::panic_message;
+use rulec::internals::host::{panic_message, panic_text};
 use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// The message of [`Broken::NoRuntime`].
-pub(super) const NO_RUNTIME: &str = "there is no tokio runtime to run it";
+/// Whatever went wrong in a function of the program.
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a future came to no end of its own.
+/// An async function of the program.
+pub(super) type Function<I, O> =
+    Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
+
+/// Keeps a function; `read` tells its answer from what went wrong.
+pub(super) fn boxed<I, O, F, Fut>(function: F, read: fn(Fut::Output) -> Result<O, BoxError>) -> Function<I, O>
+where
+    F: Fn(I) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: 'static> + Send + 'static,
+    I: 'static,
+    O: 'static,
+{
+    Arc::new(move |input| {
+        let answer = function(input);
+        Box::pin(async move { read(answer.await) })
+    })
+}
+
+/// Why a future has no answer.
 #[derive(Debug)]
 pub(super) enum Broken {
+    /// It ended with this error, told with its causes.
+    Failed(String),
     /// It took longer than this.
     TimedOut(Duration),
     /// It panicked, saying this.
     Panicked(String),
-    /// There is no runtime, or it was shut down.
-    NoRuntime,
 }
 
-/// Stops a task when dropped: when it is late, and when whoever waits for it is dropped.
-struct StopOnDrop(AbortHandle);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// Calls a function. The call itself may panic as well, so it is made inside the task.
+pub(super) async fn call<I, O>(
+    limit: Option<Duration>,
+    function: &Function<I, O>,
+    input: I,
+) -> Result<O, Broken>
+where
+    I: Send + 'static,
+    O: Send + 'static,
+{
+    let function = function.clone();
+    run(limit, async move { function(input).await }).await
 }
 
 /// Runs a future to its end, but no longer than the limit.
-pub(super) async fn run<F>(limit: Option<Duration>, future: F) -> Result<F::Output, Broken>
-where
-    F: Future<Output: Send + 'static> + Send + 'static,
-{
-    let runtime = Handle::try_current().map_err(|_| Broken::NoRuntime)?;
-    let task = runtime.spawn(future.in_current_span());
-    let _stop = StopOnDrop(task.abort_handle());
+pub(super) async fn run<T: Send + 'static>(
+    limit: Option<Duration>,
+    future: impl Future<Output = Result<T, BoxError>> + Send + 'static,
+) -> Result<T, Broken> {
+    let no_runtime = || Broken::Failed("there is no tokio runtime to run it".to_owned());
+    let runtime = Handle::try_current().map_err(|_| no_runtime())?;
+    // Stops the task when dropped: when it is late, and when whoever waits for it is dropped.
+    let mut task = JoinSet::new();
+    task.spawn_on(future.in_current_span(), &runtime);
     let joined = match limit {
-        Some(limit) => tokio::time::timeout(limit, task).await.map_err(|_| Broken::TimedOut(limit))?,
-        None => task.await,
+        Some(limit) => {
+            tokio::time::timeout(limit, task.join_next()).await.map_err(|_| Broken::TimedOut(limit))?
+        }
+        None => task.join_next().await,
     };
-    joined.map_err(|error| match error.try_into_panic() {
-        Ok(panic) => Broken::Panicked(panic_message(&*panic).to_owned()),
-        Err(_) => Broken::NoRuntime,
-    })
+    match joined.ok_or_else(no_runtime)? {
+        Ok(result) => result.map_err(|error| Broken::Failed(chain(&*error))),
+        Err(error) => Err(match error.try_into_panic() {
+            Ok(panic) => Broken::Panicked(panic_message(&*panic).to_owned()),
+            Err(_) => no_runtime(),
+        }),
+    }
+}
+
+/// Calls a function; an error tells of its panic.
+pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
 }
 
 /// The error's text with those of its causes: `cannot list: no such folder`.
-pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -6,9 +6,10 @@
 //! Hence words, products and thresholds grow more selective as the rule set grows. How many of its words a
 //! text has by chance, and in how many routes a word stands, is the [`Density`].
 
-use super::message::PRESENT;
 use super::random::Random;
-use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRODUCT, ROLE, Route, Term, Words};
+use super::route::{
+    CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRESENT, PRODUCT, ROLE, Route, Term, Words,
+};
 use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 

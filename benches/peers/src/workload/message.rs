@@ -3,7 +3,7 @@
 
 use super::generate::Workload;
 use super::random::Random;
-use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, Number, PRODUCT, ROLE, Route, Term, Words};
+use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, Number, PRESENT, PRODUCT, ROLE, Route, Term, Words};
 use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
 use serde_json::{Map, Value as Json};
 
@@ -19,8 +19,6 @@ pub struct Message {
     pub is_new: Option<bool>,
 }
 
-/// The probability that a field which may be missing is present, in percent.
-pub const PRESENT: usize = 90;
 /// The number of messages in a hundred that hold all the words of one route's text test.
 const PLANTED: usize = 40;
 

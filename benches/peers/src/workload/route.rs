@@ -116,6 +116,9 @@ impl Number {
     }
 }
 
+/// The probability that a field which may be missing is present, in percent.
+pub const PRESENT: usize = 90;
+
 /// The declaration of messages in a generated file.
 pub const INPUT: &str = "\
 input {

@@ -5,7 +5,7 @@ use super::{FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
 use crate::{ChatModel, ModelError, Prompt, Turn};
 use rulec::flow::{FlowMatcher, Found, IntentHit};
 use serde_json::{Map, Value as Json};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Finds the flow a message wants and executes it. Cheap to clone.
 ///
@@ -43,13 +43,8 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// The result of the search.
-enum Search {
-    /// A flow to execute.
-    Flow { id: String, name: String, by: FoundBy },
-    /// There is nothing to execute.
-    End(FlowEnding),
-}
+/// The flow that was found, by its id and name; the end where there is nothing to execute.
+type Search = Result<(String, String, FoundBy), FlowEnding>;
 
 impl FlowRunner {
     /// A runner without a language model.
@@ -82,10 +77,10 @@ impl FlowRunner {
         let (search, nearest) = match self.matcher.find(text) {
             Found::Keyword(hit) => {
                 let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
-                (Search::Flow { id: hit.id.to_owned(), name: hit.name.to_owned(), by }, Vec::new())
+                (Ok((hit.id.to_owned(), hit.name.to_owned(), by)), Vec::new())
             }
             Found::Intent(IntentHit { id, name, score, .. }) => {
-                (Search::Flow { id, name, by: FoundBy::Classifier { score } }, Vec::new())
+                (Ok((id, name, FoundBy::Classifier { score })), Vec::new())
             }
             Found::Nothing { nearest } => (self.ask(text, history).await, nearest),
         };
@@ -108,28 +103,23 @@ impl FlowRunner {
     /// Asks the model, where there is one and something to pick from.
     async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Search {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
-            return Search::End(FlowEnding::NoFlow { said: None });
+            return Err(FlowEnding::NoFlow { said: None });
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
             Ok(pick) => self.picked(pick.id(), pick.ignored().to_vec()),
-            Err(ModelError::NoCall { text }) => Search::End(FlowEnding::NoFlow { said: Some(text) }),
-            Err(ModelError::UnknownId { id }) => Search::End(FlowEnding::Refused { id }),
-            Err(error) => Search::End(FlowEnding::ModelFailed(error)),
+            Err(ModelError::NoCall { text }) => Err(FlowEnding::NoFlow { said: Some(text) }),
+            Err(ModelError::UnknownId { id }) => Err(FlowEnding::Refused { id }),
+            Err(error) => Err(FlowEnding::ModelFailed(error)),
         }
     }
 
     fn picked(&self, id: &str, ignored: Vec<String>) -> Search {
-        match self.matcher.intent(id) {
-            Some(flow) => {
-                let by = FoundBy::Model { ignored };
-                Search::Flow { id: flow.id.clone(), name: flow.name.clone(), by }
-            }
-            None => Search::End(FlowEnding::Refused { id: id.to_owned() }),
-        }
+        let refused = || FlowEnding::Refused { id: id.to_owned() };
+        let flow = self.matcher.intent(id).ok_or_else(refused)?;
+        Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored }))
     }
 
-    /// The one path of execution.
     async fn finish(
         &self,
         search: Search,
@@ -138,23 +128,16 @@ impl FlowRunner {
         context: &Map<String, Json>,
         start: Instant,
     ) -> FlowOutcome {
-        let mut outcome = FlowOutcome {
-            flow: None,
-            name: None,
-            found_by: None,
-            nearest,
-            result: FlowEnding::NoFlow { said: None },
-            elapsed: Duration::ZERO,
-        };
-        outcome.result = match search {
-            Search::Flow { id, name, by } => {
-                let executed = self.executor.execute(&id, arguments, context).await;
-                (outcome.flow, outcome.name, outcome.found_by) = (Some(id), Some(name), Some(by));
-                executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed)
+        let (result, found) = match search {
+            Ok(found) => {
+                let executed = self.executor.execute(&found.0, arguments, context).await;
+                (executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed), Some(found))
             }
-            Search::End(ending) => ending,
+            Err(ending) => (ending, None),
         };
-        outcome.elapsed = start.elapsed();
+        let (flow, name, found_by) =
+            found.map_or((None, None, None), |(id, name, by)| (Some(id), Some(name), Some(by)));
+        let outcome = FlowOutcome { flow, name, found_by, nearest, result, elapsed: start.elapsed() };
         log(&outcome);
         outcome
     }

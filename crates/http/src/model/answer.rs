@@ -58,17 +58,16 @@ pub enum ModelError {
 
 impl ModelError {
     /// The error with the model's texts as `quote` shows them.
-    pub(super) fn quoted(self, quote: impl Fn(&str) -> String) -> ModelError {
-        match self {
-            ModelError::NoCall { text } => ModelError::NoCall { text: quote(&text) },
-            ModelError::UnknownId { id } => ModelError::UnknownId { id: quote(&id) },
-            ModelError::WrongTool { name } => ModelError::WrongTool { name: quote(&name) },
-            ModelError::Arguments { parameter, arguments } => {
-                ModelError::Arguments { parameter, arguments: quote(&arguments) }
-            }
-            ModelError::Malformed { missing, text } => ModelError::Malformed { missing, text: quote(&text) },
-            error @ (ModelError::Http(_) | ModelError::Key(_)) => error,
+    pub(super) fn quoted(mut self, quote: impl Fn(&str) -> String) -> ModelError {
+        match &mut self {
+            ModelError::NoCall { text }
+            | ModelError::UnknownId { id: text }
+            | ModelError::WrongTool { name: text }
+            | ModelError::Arguments { arguments: text, .. }
+            | ModelError::Malformed { text, .. } => *text = quote(text),
+            ModelError::Http(_) | ModelError::Key(_) => {}
         }
+        self
     }
 }
 
@@ -110,7 +109,6 @@ fn argument(call: &Value, name: &str) -> Option<String> {
     Some(arguments.get(name)?.as_str()?.to_owned())
 }
 
-/// The arguments as they came.
 fn arguments(call: &Value) -> Cow<'_, str> {
     match call.pointer("/function/arguments") {
         None => Cow::Borrowed(""),

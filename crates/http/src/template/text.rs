@@ -60,7 +60,6 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Literal(String),
@@ -103,7 +102,6 @@ impl Text {
         Text { pieces }
     }
 
-    /// The placeholder that is the whole text.
     pub(super) fn whole(&self) -> Option<&Placeholder> {
         match &self.pieces[..] {
             [Piece::Placeholder(placeholder)] => Some(placeholder),
@@ -125,7 +123,6 @@ fn escaped(text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// The placeholder at the start, and its length.
 fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
     let argument = enclosed(text, "{", "}").map(|found| (Source::Argument, found));
     let (source, (name, length)) =

@@ -1,10 +1,10 @@
 //! Classes of characters: `[a-z_]`, in which Python and the `regex` crate differ most.
 
-use super::{Done, Reader, err};
+use super::{Done, Last, Reader, err};
 
 impl Reader<'_> {
     /// Reads what stands after `[`.
-    pub(super) fn class(&mut self) -> Done {
+    pub(super) fn class(&mut self) -> Done<Last> {
         const OPEN: &str = "a class in it is not closed";
         self.out.push('[');
         if self.eat('^') {
@@ -15,7 +15,7 @@ impl Reader<'_> {
             let Some(c) = self.chars.next() else { return err(OPEN) };
             if c == ']' && !first {
                 self.out.push(']');
-                return Ok(());
+                return Ok(Last::Item);
             }
             first = false;
             let low = self.member(c)?;
@@ -28,7 +28,7 @@ impl Reader<'_> {
                 Some(']') => {
                     self.write_member(&low);
                     self.out.push_str(r"\-]");
-                    return Ok(());
+                    return Ok(Last::Item);
                 }
                 Some(c) => match (low, self.member(c)?) {
                     (Member::One(low), Member::One(high)) if low <= high => {
@@ -67,7 +67,6 @@ impl Reader<'_> {
     }
 }
 
-/// A member of a class.
 enum Member {
     One(char),
     Category(&'static str),

@@ -1,8 +1,6 @@
 //! Middleware: it stands between publishing and delivering.
 
 use std::fmt;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Whatever went wrong in a middleware: any error converts, and so does a text.
@@ -70,27 +68,5 @@ impl fmt::Display for Stopped {
             StopReason::TimedOut(after) => write!(f, "`{name}` was stopped after {after:?}"),
             StopReason::Panicked(message) => write!(f, "`{name}` panicked: {message}"),
         }
-    }
-}
-
-type FlowFuture<E> = Pin<Box<dyn Future<Output = Result<Flow<E>, MiddlewareError>> + Send>>;
-
-/// A middleware as the bus calls it.
-pub(super) struct Middleware<E> {
-    pub name: String,
-    pub function: Arc<dyn Fn(E) -> FlowFuture<E> + Send + Sync>,
-}
-
-impl<E: 'static> Middleware<E> {
-    pub(super) fn new<F, Fut>(name: String, function: F) -> Self
-    where
-        F: Fn(E) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: MiddlewareResult<E>> + Send + 'static,
-    {
-        let function = move |event| -> FlowFuture<E> {
-            let flow = function(event);
-            Box::pin(async move { flow.await.into_result() })
-        };
-        Middleware { name, function: Arc::new(function) }
     }
 }

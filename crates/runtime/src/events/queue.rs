@@ -176,7 +176,6 @@ impl<E> Queue<E> {
         }
     }
 
-    /// The bus is gone.
     pub(super) fn end(&self) {
         self.lock().bus_gone = true;
         self.arrived.notify_one();

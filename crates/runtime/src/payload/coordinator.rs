@@ -2,23 +2,19 @@
 
 use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
-use crate::task::{self, Broken};
+use crate::task::{self, Broken, Function};
 use arc_swap::ArcSwap;
 use rulec::internals::sema::hir::Payload;
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-type RecoveryFuture = Pin<Box<dyn Future<Output = Result<Json, MiddlewareError>> + Send>>;
-
 /// The recovery of a program: its answer to a failed node, and the kind of that decision.
-#[derive(Clone)]
 struct Recovery {
     kind: String,
-    strategy: Arc<dyn Fn(NodeFailure) -> RecoveryFuture + Send + Sync>,
+    strategy: Function<NodeFailure, Json>,
 }
 
 type Fallback = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
@@ -81,16 +77,10 @@ impl CoordinatorBuilder {
     where
         F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Json, E>> + Send + 'static,
-        E: Into<MiddlewareError>,
+        E: Into<MiddlewareError> + 'static,
     {
-        let strategy = move |failure| -> RecoveryFuture {
-            let answer = strategy(failure);
-            Box::pin(async move { answer.await.map_err(Into::into) })
-        };
-        CoordinatorBuilder {
-            recovery: Some(Recovery { kind: kind.into(), strategy: Arc::new(strategy) }),
-            ..self
-        }
+        let strategy = task::boxed(strategy, |answer| answer.map_err(Into::into));
+        CoordinatorBuilder { recovery: Some(Recovery { kind: kind.into(), strategy }), ..self }
     }
 
     /// Sets how long the recovery strategy may take; without limit when not set.
@@ -174,22 +164,18 @@ impl Coordinator {
         handled
     }
 
-    /// Asks the recovery strategy for an answer to a failure.
     async fn recover(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
-        let Recovery { kind, strategy } = self.inner.recovery.clone()?;
-        let given = failure.clone();
-        let answer = task::run(self.inner.limit, async move { strategy(given).await }).await;
+        let Recovery { kind, strategy } = self.inner.recovery.as_ref()?;
         let mut decision = Made::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
-        let problem = match answer {
-            Ok(Ok(payload)) => {
+        let problem = match task::call(self.inner.limit, strategy, failure.clone()).await {
+            Ok(payload) => {
                 decision.payload = payload;
                 return Some(DecisionEvent::Made(decision));
             }
-            Ok(Err(error)) => task::chain(&*error),
+            Err(Broken::Failed(error)) => error,
             Err(Broken::TimedOut(after)) => format!("it took longer than {after:?}"),
             Err(Broken::Panicked(message)) => format!("it panicked: {message}"),
-            Err(Broken::NoRuntime) => task::NO_RUNTIME.to_owned(),
         };
         let feedback = format!("the recovery strategy failed: {problem}");
         let fallback = judges

@@ -1,25 +1,22 @@
 //! Building a router: the registry of handlers, held against what the rules lead to. Everything
 //! that is wrong is told at once, and before the first message.
 
-use super::handler::{HandlerError, HandlerResult, Request};
+use super::handler::{HandlerResult, Request};
 use super::{Active, DecisionLog, Router, Shared};
+use crate::task::{Function, boxed};
 use arc_swap::ArcSwap;
 use rulec::internals::diag::nearest;
 use rulec::{Rules, UnknownEntry};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-type Reply = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Send>>;
-
 pub(super) type Handlers = HashMap<String, Registered>;
 
-/// A handler as the router calls it.
 pub(super) struct Registered {
-    pub function: Arc<dyn Fn(Request) -> Reply + Send + Sync>,
+    pub function: Function<Request, Json>,
     pub limit: Option<Duration>,
 }
 
@@ -29,7 +26,6 @@ pub struct RouterBuilder {
     rules: Rules,
     entry: Option<String>,
     handlers: Handlers,
-    /// The limits set for single handlers, by name.
     limits: BTreeMap<String, Duration>,
     limit: Option<Duration>,
     log: Option<DecisionLog>,
@@ -57,11 +53,8 @@ impl RouterBuilder {
         F: Fn(Request) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        let function = move |request| -> Reply {
-            let reply = function(request);
-            Box::pin(async move { reply.await.into_result() })
-        };
-        let (name, registered) = (name.into(), Registered { function: Arc::new(function), limit: None });
+        let function = boxed(function, HandlerResult::into_result);
+        let (name, registered) = (name.into(), Registered { function, limit: None });
         if self.handlers.insert(name.clone(), registered).is_some() {
             self.problems.push(Problem::RegisteredTwice { name });
         }
@@ -110,8 +103,7 @@ impl RouterBuilder {
                 }
             }
         }
-        let validated = validate(self.rules, self.entry.as_deref(), &self.handlers);
-        match validated {
+        match validate(self.rules, self.entry.as_deref(), &self.handlers) {
             Ok(active) if self.problems.is_empty() => Ok(Router {
                 shared: Arc::new(Shared {
                     active: ArcSwap::from_pointee(active),
@@ -120,9 +112,8 @@ impl RouterBuilder {
                     log: self.log,
                 }),
             }),
-            Ok(_) => Err(RouterError { problems: self.problems }),
-            Err(error) => {
-                self.problems.extend(error.problems);
+            validated => {
+                self.problems.extend(validated.err().into_iter().flatten());
                 Err(RouterError { problems: self.problems })
             }
         }
@@ -139,20 +130,13 @@ fn near(name: &str, handlers: &Handlers) -> Option<String> {
     nearest(name, handlers.keys().map(String::as_str)).map(str::to_owned)
 }
 
-/// Holds rules against the registry.
 pub(super) fn validate(
     rules: Rules,
     entry: Option<&str>,
     handlers: &Handlers,
-) -> Result<Active, RouterError> {
-    let found = match entry {
-        Some(name) => rules.entry(name),
-        None => Ok(rules.main()),
-    };
-    let entry = match found {
-        Ok(entry) => entry,
-        Err(unknown) => return Err(RouterError { problems: vec![Problem::Entry(unknown)] }),
-    };
+) -> Result<Active, Vec<Problem>> {
+    let entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name));
+    let entry = entry.map_err(|unknown| vec![Problem::Entry(unknown)])?;
     let targets = entry.targets();
     let problems: Vec<Problem> = targets
         .iter()
@@ -160,7 +144,7 @@ pub(super) fn validate(
         .map(|target| Problem::NoHandler { target: (*target).to_owned(), near: near(target, handlers) })
         .collect();
     if !problems.is_empty() {
-        return Err(RouterError { problems });
+        return Err(problems);
     }
     let mut warnings = Vec::new();
     if entry.is_empty() {
@@ -178,7 +162,7 @@ pub(super) fn validate(
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct RouterError {
-    problems: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
 }
 
 impl RouterError {

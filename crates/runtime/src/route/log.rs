@@ -59,7 +59,6 @@ struct Inner {
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// The tasks of the writer's thread.
 enum Task {
     Write(Box<Entry>),
     /// Answer when everything queued before has been tried; then end, if so asked.
@@ -161,7 +160,7 @@ impl DecisionLog {
     }
 
     /// Queues a decision, or drops and counts it when there is no room. Never waits.
-    pub(super) fn record(&self, record: Record, outcome: &Outcome, result: &'static str) {
+    pub(super) fn record(&self, record: Record, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };
         match queue.try_reserve() {

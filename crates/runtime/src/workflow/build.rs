@@ -1,6 +1,6 @@
 //! From nodes, processors and routers to a workflow that can run.
 
-use super::check::{self, Finding, Severity};
+use super::check::{self, Finding, FindingKind, Severity};
 use super::merge::{FirstValues, MergeStrategy};
 use super::node::{Node, NodeId};
 use super::plan::{Plan, Step, count_incoming};
@@ -11,7 +11,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Steps a run may take when nothing else is said.
 const STEP_LIMIT: usize = 10_000;
 
 type Factory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
@@ -147,22 +146,21 @@ impl WorkflowBuilder {
         let mut numbers = HashMap::with_capacity(self.nodes.len());
         for node in std::mem::take(&mut self.nodes) {
             if numbers.contains_key(&node.id) {
-                findings.push(check::duplicate(&node.id));
+                let message = format!("there are two nodes `{}`", node.id);
+                findings.push(Finding::new(FindingKind::DuplicateNode, vec![node.id], message));
                 continue;
             }
             numbers.insert(node.id.clone(), steps.len());
+            // Without one of its nodes the workflow is not built, whatever the numbers of the others.
             match self.step(node) {
                 Ok(step) => steps.push(step),
-                Err(finding) => {
-                    findings.push(finding);
-                    // Its number must stand for something; the workflow is not built anyway.
-                    steps.push(Step::empty());
-                }
+                Err(finding) => findings.push(finding),
             }
         }
         let start = numbers.get(&self.start).copied();
         if start.is_none() {
-            findings.push(check::unknown_start(&self.start));
+            let message = format!("the workflow starts at `{}`, which is no node", self.start);
+            findings.push(Finding::new(FindingKind::UnknownStart, vec![self.start.clone()], message));
         }
         let mut strangers: Vec<&NodeId> = self
             .processors
@@ -172,7 +170,10 @@ impl WorkflowBuilder {
             .collect();
         strangers.sort();
         strangers.dedup();
-        findings.extend(strangers.into_iter().map(check::unknown_node));
+        findings.extend(strangers.into_iter().map(|id| {
+            let message = format!("a processor or router is given for `{id}`, which is no node");
+            Finding::new(FindingKind::UnknownNode, vec![id.clone()], message)
+        }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
         count_incoming(&mut steps, &numbers);
         let findings = check::graph(&steps, &numbers, start);
@@ -182,13 +183,19 @@ impl WorkflowBuilder {
     }
 
     fn step(&self, node: Node) -> Result<Step, Finding> {
-        let processor = match (node.parallel, self.processors.get(&node.id), self.factories.get(&node.kind)) {
+        let id = &node.id;
+        let missing = |message| Finding::new(FindingKind::NoProcessor, vec![id.clone()], message);
+        let processor = match (node.parallel, self.processors.get(id), self.factories.get(&node.kind)) {
             (true, _, _) => None,
             (false, Some(processor), _) => Some(processor.clone()),
-            (false, None, Some(factory)) => {
-                Some(factory(&node).map_err(|error| check::no_processor(&node, Some(&error)))?)
+            (false, None, Some(factory)) => Some(
+                factory(&node)
+                    .map_err(|error| missing(format!("the processor of `{id}` cannot be made: {error}")))?,
+            ),
+            (false, None, None) => {
+                let kind = &node.kind;
+                return Err(missing(format!("`{id}` has no processor: the kind `{kind}` is not registered")));
             }
-            (false, None, None) => return Err(check::no_processor(&node, None)),
         };
         let mut step = Step {
             given: self.routers.get(&node.id).cloned(),
@@ -220,7 +227,6 @@ impl BuildError {
     }
 }
 
-/// The errors among the findings, one a line.
 fn errors(findings: &[Finding]) -> String {
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error);
     errors.map(ToString::to_string).collect::<Vec<_>>().join("\n")

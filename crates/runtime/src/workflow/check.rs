@@ -3,9 +3,8 @@
 mod graph;
 mod joins;
 
-use super::node::{Node, NodeId};
+use super::node::NodeId;
 use super::plan::Step;
-use super::processor::ProcessError;
 use super::report::names;
 use super::router::{Route, Target};
 use graph::Graph;
@@ -76,6 +75,16 @@ impl FindingKind {
         self.row().1
     }
 
+    /// The severity where nothing is in doubt.
+    fn severity(self) -> Severity {
+        use FindingKind::*;
+        match self {
+            Unreachable | UnlistedTarget | RepeatedNext | EmptyParallel | IdleRouter
+            | LoopBackOutsideLoop | MixedLoopBack => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
     fn row(self) -> (&'static str, &'static str) {
         use FindingKind::*;
         match self {
@@ -116,12 +125,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn error(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
-        Finding { kind, severity: Severity::Error, path, message }
-    }
-
-    fn warning(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
-        Finding { kind, severity: Severity::Warning, path, message }
+    pub(super) fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
+        Finding { kind, severity: kind.severity(), path, message }
     }
 
     /// The kind of fault.
@@ -158,38 +163,10 @@ impl fmt::Display for Finding {
             let path: Vec<&str> = self.path.iter().map(NodeId::as_str).collect();
             write!(f, "; path: {}", path.join(" → "))?;
         }
-        write!(f, "; {}", self.help())
+        write!(f, "; {}", self.kind.help())
     }
 }
 
-/// Two nodes of one name.
-pub(super) fn duplicate(id: &NodeId) -> Finding {
-    Finding::error(FindingKind::DuplicateNode, vec![id.clone()], format!("there are two nodes `{id}`"))
-}
-
-/// A start that is no node.
-pub(super) fn unknown_start(id: &NodeId) -> Finding {
-    let message = format!("the workflow starts at `{id}`, which is no node");
-    Finding::error(FindingKind::UnknownStart, vec![id.clone()], message)
-}
-
-/// A processor or router for nobody.
-pub(super) fn unknown_node(id: &NodeId) -> Finding {
-    let message = format!("a processor or router is given for `{id}`, which is no node");
-    Finding::error(FindingKind::UnknownNode, vec![id.clone()], message)
-}
-
-/// A node that nobody can process.
-pub(super) fn no_processor(node: &Node, error: Option<&ProcessError>) -> Finding {
-    let (id, kind) = (&node.id, &node.kind);
-    let message = match error {
-        Some(error) => format!("the processor of `{id}` cannot be made: {error}"),
-        None => format!("`{id}` has no processor: the kind `{kind}` is not registered"),
-    };
-    Finding::error(FindingKind::NoProcessor, vec![id.clone()], message)
-}
-
-/// Holds a graph against the rules.
 pub(super) fn graph(steps: &[Step], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();
@@ -201,12 +178,12 @@ pub(super) fn graph(steps: &[Step], numbers: &HashMap<NodeId, usize>, start: usi
     let waits_for_itself = !cycles.is_empty();
     for cycle in cycles {
         let message = format!("no edge of the cycle of {} is declared a loop-back", names(&distinct(&cycle)));
-        findings.push(Finding::error(FindingKind::CycleWithoutLoopBack, cycle, message));
+        findings.push(Finding::new(FindingKind::CycleWithoutLoopBack, cycle, message));
     }
     for number in graph.unreachable() {
         let id = graph.id(number);
         let message = format!("nothing leads from `{}` to `{id}`", graph.id(start));
-        findings.push(Finding::warning(FindingKind::Unreachable, vec![id], message));
+        findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
     }
     // In a circle that waits for itself every join is unfillable; once is enough.
     if !waits_for_itself {
@@ -220,65 +197,62 @@ fn distinct(nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().filter(|id| seen.insert(*id)).cloned().collect()
 }
 
-/// Checks a node's list of next nodes.
 fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
-    let (id, path) = (&step.id, || graph.path_to(number));
+    let id = &step.id;
+    let mut add = |kind, next: Option<&NodeId>, message| {
+        let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
+        findings.push(Finding::new(kind, path, message));
+    };
     for (place, next) in step.next.iter().enumerate() {
-        let onward = || path().into_iter().chain([next.clone()]).collect();
         if step.next[..place].contains(next) {
             let message = format!("`{next}` stands more than once among the next nodes of `{id}`");
-            findings.push(Finding::warning(FindingKind::RepeatedNext, onward(), message));
+            add(FindingKind::RepeatedNext, Some(next), message);
             continue;
         }
         match graph.number(next) {
             None => {
                 let message = format!("`{id}` leads to `{next}`, which is no node");
-                findings.push(Finding::error(FindingKind::UnknownNext, onward(), message));
+                add(FindingKind::UnknownNext, Some(next), message);
             }
             Some(child) if step.is_parallel() && graph.steps[child].is_parallel() => {
                 let message =
                     format!("the parallel node `{next}` stands directly under the parallel node `{id}`");
-                findings.push(Finding::error(FindingKind::NestedParallel, onward(), message));
+                add(FindingKind::NestedParallel, Some(next), message);
             }
             Some(_) => {}
         }
     }
     if step.is_parallel() && step.next.is_empty() {
-        let message = format!("the parallel node `{id}` has no children");
-        findings.push(Finding::warning(FindingKind::EmptyParallel, path(), message));
+        add(FindingKind::EmptyParallel, None, format!("the parallel node `{id}` has no children"));
     }
-    if step.has_idle_router() {
+    if step.is_parallel() && step.given.is_some() {
         let message = format!("the router of the parallel node `{id}` is never asked");
-        findings.push(Finding::warning(FindingKind::IdleRouter, path(), message));
+        add(FindingKind::IdleRouter, None, message);
     }
 }
 
-/// Checks a node's router.
 fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let step = &graph.steps[number];
     let Some(routes) = graph.routes(number) else { return };
     let id = &step.id;
-    let mut add = |kind, severity, message| {
-        findings.push(Finding { kind, severity, path: graph.path_to(number), message });
-    };
+    let mut add = |kind, message| findings.push(Finding::new(kind, graph.path_to(number), message));
     let loops = routes.iter().any(|route| route.loopback);
     let endless = loops && routes.iter().all(|route| route.loopback);
-    let only = step.next.as_slice();
-    if let [only] = only
+    if let [only] = step.next.as_slice()
         && loops
     {
         let message = format!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
-        add(FindingKind::LoopWithoutExit, Severity::Error, message);
+        add(FindingKind::LoopWithoutExit, message);
     } else {
         if endless {
             let message = format!("every route of the loop `{id}` loops back");
-            add(FindingKind::LoopWithoutExit, Severity::Error, message);
+            add(FindingKind::LoopWithoutExit, message);
         }
         if let Some(slot) = missing_slot(routes, step.next.len()) {
             let has = step.next.len();
             let message = format!("a route of `{id}` goes to `next[{slot}]`, but there are {has} next nodes");
-            add(FindingKind::MissingTarget, Severity::Error, message);
+            add(FindingKind::MissingTarget, message);
         }
     }
     let mut named: Vec<&NodeId> = routes
@@ -291,10 +265,10 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     for target in named {
         if graph.number(target).is_none() {
             let message = format!("a route of `{id}` goes to `{target}`, which is no node");
-            add(FindingKind::UnknownTarget, Severity::Error, message);
+            add(FindingKind::UnknownTarget, message);
         } else if !step.next.contains(target) {
             let message = format!("a route of `{id}` goes to `{target}`, which is not among its next nodes");
-            add(FindingKind::UnlistedTarget, Severity::Warning, message);
+            add(FindingKind::UnlistedTarget, message);
         }
     }
     let forward: HashSet<NodeId> =
@@ -304,13 +278,13 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     for target in back {
         let Some(to) = graph.number(target) else { continue };
         // With one next node the edge is both, and that has been said.
-        if forward.contains(target) && only.len() != 1 {
+        if forward.contains(target) && step.next.len() != 1 {
             let message = format!("the edge from `{id}` to `{target}` is a loop-back by one route only");
-            add(FindingKind::MixedLoopBack, Severity::Warning, message);
+            add(FindingKind::MixedLoopBack, message);
         }
         if !graph.leads(to, number) {
             let message = format!("`{id}` loops back to `{target}`, from where no way leads to `{id}` again");
-            add(FindingKind::LoopBackOutsideLoop, Severity::Warning, message);
+            add(FindingKind::LoopBackOutsideLoop, message);
         }
     }
 }

@@ -17,13 +17,11 @@ pub(super) struct Plan {
     pub(super) step_limit: usize,
 }
 
-/// A node with all that belongs to it.
 pub(super) struct Step {
     pub(super) id: NodeId,
     pub(super) next: Vec<NodeId>,
     /// `None` for a parallel node.
     pub(super) processor: Option<Arc<dyn Processor>>,
-    /// The router given in the builder.
     pub(super) given: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
     /// The targets of its declared loop-backs.
@@ -42,23 +40,12 @@ impl Step {
         let processor = self.processor.as_ref()?;
         self.given.as_deref().or_else(|| processor.router())
     }
+}
 
-    /// A step that stands for a node in error.
-    pub(super) fn empty() -> Self {
-        Step {
-            id: "".into(),
-            next: Vec::new(),
-            processor: None,
-            given: None,
-            time_limit: None,
-            loop_backs: HashSet::new(),
-            incoming: Vec::new(),
-        }
-    }
-
-    /// A router is given that nobody will ask.
-    pub(super) fn has_idle_router(&self) -> bool {
-        self.is_parallel() && self.given.is_some()
+impl Plan {
+    pub(super) fn find(&self, id: &NodeId) -> Option<(usize, &Step)> {
+        let number = *self.numbers.get(id)?;
+        Some((number, self.steps.get(number)?))
     }
 }
 

@@ -4,7 +4,6 @@ use super::node::NodeId;
 use super::router::ConditionalRouter;
 use serde_json::Value;
 use std::error::Error;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

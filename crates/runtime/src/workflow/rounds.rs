@@ -14,7 +14,6 @@ pub(super) fn round_of(input: &Value, field: &str) -> i64 {
     number.as_i64().or_else(whole).unwrap_or(1).max(1)
 }
 
-/// The rounds of one run.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     /// Node → its round now, while its loop has not been left.

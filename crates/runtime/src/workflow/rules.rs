@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug)]
 pub struct RulesRouter {
     rules: Rules,
-    name: String,
+    table: TableId,
     routes: Vec<Route>,
 }
 
@@ -23,9 +23,8 @@ impl RulesRouter {
     /// # Errors
     /// When the rules have none.
     pub fn new(rules: &Rules, name: &str) -> Result<RulesRouter, UnknownEntry> {
-        let entry = rules.entry_of_kind(name, TableKind::Router)?;
-        let routes = routes(rules.program(), entry.id());
-        Ok(RulesRouter { rules: rules.clone(), name: name.to_owned(), routes })
+        let table = rules.entry_of_kind(name, TableKind::Router)?.id();
+        Ok(RulesRouter { rules: rules.clone(), table, routes: routes(rules.program(), table) })
     }
 }
 
@@ -33,8 +32,7 @@ impl ConditionalRouter for RulesRouter {
     fn route(&self, output: &Value, next: &[NodeId]) -> Route {
         let next: Vec<&str> = next.iter().map(|id| &**id).collect();
         let message = json!({ OUTPUT: output, NEXT: next });
-        let Ok(entry) = self.rules.entry(&self.name) else { return Route::to([Target::Every]) };
-        let decision = entry.decide(&message);
+        let decision = self.rules.table(self.table).decide(&message);
         match decision.next() {
             Some(next) => Route {
                 targets: next.nodes.iter().map(|id| Target::Node(id.as_str().into())).collect(),

@@ -2,7 +2,7 @@
 //!
 //! Sequential and depth first, by an explicit stack: a delivery that makes its target ready runs it
 //! and all its consequences before the next delivery. Only the children of a parallel node run side
-//! by side, as tasks of their own; dropping the run ends them.
+//! by side. A processor runs as a task of its own; dropping the run ends it.
 
 use super::build::Workflow;
 use super::merge::Arrival;
@@ -11,19 +11,13 @@ use super::plan::{Plan, Step};
 use super::processor::{Call, Processor};
 use super::report::{Delivery, Failure, FailureKind, Report, Stall, names};
 use super::rounds::Rounds;
-use crate::task;
-use rulec::internals::host::panic_text;
+use crate::task::{self, Broken};
+use futures_util::future::join_all;
 use serde_json::Value;
-use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
 use std::time::Duration;
 use std::vec::IntoIter;
-use tokio::task::JoinSet;
 use tracing::{Instrument, debug, info_span, warn};
 
 impl Workflow {
@@ -54,7 +48,6 @@ struct Run<'p> {
     report: Report,
 }
 
-/// An output on its way.
 struct Outgoing {
     from: NodeId,
     targets: IntoIter<NodeId>,
@@ -62,7 +55,6 @@ struct Outgoing {
     loop_back: bool,
 }
 
-/// One delivery of it.
 struct Parcel {
     from: NodeId,
     to: NodeId,
@@ -70,7 +62,6 @@ struct Parcel {
     loop_back: bool,
 }
 
-/// The reason why a node delivers nothing.
 type NodeError = (FailureKind, String);
 
 impl Run<'_> {
@@ -104,7 +95,7 @@ impl Run<'_> {
         let Parcel { from, to, value, loop_back } = parcel;
         let plan = self.plan;
         let arrival = Arrival { from: from.clone(), value };
-        let target = plan.numbers.get(&to).and_then(|number| Some((*number, plan.steps.get(*number)?)));
+        let target = plan.find(&to);
         let run = match target {
             None => None,
             Some((number, _)) if loop_back => {
@@ -153,7 +144,7 @@ impl Run<'_> {
         let inputs = std::iter::repeat_n(input, numbers.len());
         let jobs: Vec<Job> =
             numbers.iter().zip(inputs).filter_map(|(number, input)| self.job(*number, input)).collect();
-        let results = if step.is_parallel() { side_by_side(jobs).await } else { one_by_one(jobs).await };
+        let results = join_all(jobs.into_iter().map(Job::run)).await;
         let outgoing: Vec<Option<Outgoing>> =
             numbers.into_iter().zip(results).map(|(number, result)| self.settle(number, result)).collect();
         self.stack.extend(outgoing.into_iter().rev().flatten());
@@ -163,8 +154,7 @@ impl Run<'_> {
     fn children(&mut self, parent: &Step) -> Vec<usize> {
         let mut found = Vec::new();
         for child in &parent.next {
-            let number = self.plan.numbers.get(child).copied();
-            match number.and_then(|number| Some((number, self.plan.steps.get(number)?))) {
+            match self.plan.find(child) {
                 Some((number, step)) if !step.is_parallel() => found.push(number),
                 Some(_) => {
                     let message = format!("a parallel node directly under the parallel node `{}`", parent.id);
@@ -179,7 +169,6 @@ impl Run<'_> {
         found
     }
 
-    /// Collects what one run of a processor needs.
     fn job(&mut self, number: usize, mut input: Value) -> Option<Job> {
         let step = self.plan.steps.get(number)?;
         let processor = step.processor.clone()?;
@@ -192,7 +181,6 @@ impl Run<'_> {
         Some(Job { processor, call: Call { node: step.id.clone(), memory }, input, limit: step.time_limit })
     }
 
-    /// Asks where an output goes.
     fn settle(&mut self, number: usize, result: Result<Value, NodeError>) -> Option<Outgoing> {
         let step = self.plan.steps.get(number)?;
         let routed = result.and_then(|output| {
@@ -243,7 +231,6 @@ impl Run<'_> {
     }
 }
 
-/// One run of a processor, with everything it needs.
 struct Job {
     processor: Arc<dyn Processor>,
     call: Call,
@@ -254,63 +241,19 @@ struct Job {
 impl Job {
     async fn run(self) -> Result<Value, NodeError> {
         let Job { processor, call, input, limit } = self;
-        let work = async { processor.process(&call, input).await };
-        let limited = async {
-            match limit {
-                None => Some(work.await),
-                Some(limit) => tokio::time::timeout(limit, work).await.ok(),
+        let ended = task::run(limit, async move { processor.process(&call, input).await }).await;
+        ended.map_err(|broken| match broken {
+            Broken::Failed(error) => (FailureKind::Error, error),
+            Broken::TimedOut(limit) => {
+                let limit = limit.as_millis();
+                (FailureKind::TimeLimit, format!("it took longer than its limit of {limit} ms"))
             }
-        };
-        match unwinding(limited).await {
-            Ok(Some(Ok(output))) => Ok(output),
-            Ok(Some(Err(error))) => Err((FailureKind::Error, task::chain(&*error))),
-            Ok(None) => {
-                let limit = limit.unwrap_or_default().as_millis();
-                Err((FailureKind::TimeLimit, format!("it took longer than its limit of {limit} ms")))
-            }
-            Err(panic) => Err((FailureKind::Panic, panic_text(&*panic))),
-        }
+            Broken::Panicked(message) => (FailureKind::Panic, format!("panicked: {message}")),
+        })
     }
-}
-
-async fn one_by_one(jobs: Vec<Job>) -> Vec<Result<Value, NodeError>> {
-    let mut results = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        results.push(job.run().await);
-    }
-    results
-}
-
-/// Runs the jobs as tasks of their own; the results stand in the order of the jobs.
-async fn side_by_side(jobs: Vec<Job>) -> Vec<Result<Value, NodeError>> {
-    let lost = || Err((FailureKind::Error, "its task was ended from outside".to_owned()));
-    let mut results: Vec<Result<Value, NodeError>> = jobs.iter().map(|_| lost()).collect();
-    let mut tasks = JoinSet::new();
-    for (place, job) in jobs.into_iter().enumerate() {
-        tasks.spawn(async move { (place, job.run().await) }.in_current_span());
-    }
-    while let Some(ended) = tasks.join_next().await {
-        if let Ok((place, result)) = ended
-            && let Some(slot) = results.get_mut(place)
-        {
-            *slot = result;
-        }
-    }
-    results
-}
-
-/// A future whose panics are caught.
-async fn unwinding<T>(future: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
-    let mut future = pin!(future);
-    // After a panic it is dropped and never polled again, so nobody sees what it left half done.
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(panic)),
-    })
-    .await
 }
 
 /// Calls code of the embedding program.
 fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, NodeError> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| (FailureKind::Panic, panic_text(&*panic)))
+    task::caught(call).map_err(|panic| (FailureKind::Panic, panic))
 }

@@ -1,7 +1,7 @@
 //! A decision as a line of the log. What is private is masked here, by the code that masks it in
 //! explanations.
 
-use super::super::outcome::{Ending, Outcome};
+use super::super::outcome::Outcome;
 use rulec::Breach;
 use rulec::Explanation;
 use rulec::Rules;
@@ -34,7 +34,6 @@ pub(in crate::route) struct Record {
     pub host_failures: Vec<Arc<str>>,
 }
 
-/// A decision waiting to be written.
 pub(super) struct Entry {
     record: Record,
     /// Without the handler's reply.
@@ -69,19 +68,13 @@ struct Line<'a> {
 }
 
 impl Entry {
-    pub(super) fn new(record: Record, outcome: &Outcome, result: &'static str) -> Entry {
-        let facts = Outcome {
-            entry: outcome.entry.clone(),
-            route: outcome.route.clone(),
-            handler: outcome.handler.clone(),
-            path: outcome.path.clone(),
-            generation: outcome.generation,
-            breaches: outcome.breaches.clone(),
-            missing_args: outcome.missing_args.clone(),
-            result: Ending::NoRoute,
-            elapsed: outcome.elapsed,
-        };
-        Entry { record, outcome: facts, result, error: outcome.result.error().map(str::to_owned) }
+    pub(super) fn new(record: Record, outcome: &mut Outcome, result: &'static str) -> Entry {
+        let error = outcome.result.error().map(str::to_owned);
+        // The reply may be large: it steps aside while the rest is copied.
+        let ending = std::mem::take(&mut outcome.result);
+        let facts = outcome.clone();
+        outcome.result = ending;
+        Entry { record, outcome: facts, result, error }
     }
 
     /// The line, with its line feed.

@@ -3,9 +3,8 @@
 
 use super::line::{Entry, Options};
 use super::{Counters, Task};
-use rulec::internals::host::panic_text;
+use crate::task::caught;
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
@@ -137,5 +136,5 @@ impl<W: Write> Writer<W> {
 
 /// Turns a panic of somebody else's code into an error.
 fn guarded<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(io::Error::other(panic_text(&*panic))))
+    caught(run).unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }

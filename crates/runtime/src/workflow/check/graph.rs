@@ -17,14 +17,12 @@ pub(super) enum Edge {
     Back,
 }
 
-/// A workflow's graph.
 pub(super) struct Graph<'s> {
     pub(super) steps: &'s [Step],
     numbers: &'s HashMap<NodeId, usize>,
     pub(super) start: usize,
     /// The answers that each router may give; `None` where there is none.
     routes: Vec<Option<Vec<Route>>>,
-    /// Every edge that an output can take.
     edges: DiGraph<(), Edge>,
     /// The node before each one that can be reached, on a shortest way from the start.
     before: HashMap<usize, usize>,
@@ -63,17 +61,14 @@ impl<'s> Graph<'s> {
         self.numbers.get(id).copied()
     }
 
-    /// The answers that the router of a node may give.
     pub(super) fn routes(&self, number: usize) -> Option<&[Route]> {
         self.routes[number].as_deref()
     }
 
-    /// The nodes that one route leads to.
     pub(super) fn led_by(&self, number: usize, route: &Route) -> Vec<usize> {
         route.possible(&self.steps[number].next).iter().filter_map(|id| self.number(id)).collect()
     }
 
-    /// The nodes an output of this node can go to.
     pub(super) fn targets(&self, number: usize) -> Vec<usize> {
         match self.routes(number) {
             None => self.steps[number].next.iter().filter_map(|id| self.number(id)).collect(),

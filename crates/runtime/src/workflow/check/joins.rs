@@ -91,7 +91,6 @@ fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: 
     })
 }
 
-/// Parallel nodes that run, with their children.
 fn children_of_parallels(graph: &Graph<'_>) -> Vec<(usize, usize)> {
     let parallels = (0..graph.steps.len()).filter(|number| graph.steps[*number].is_parallel());
     let reached = parallels.filter(|number| graph.is_reached(*number));
