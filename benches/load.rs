@@ -61,14 +61,14 @@ fn main() {
     let sizes: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
     let sizes = if sizes.is_empty() { vec![1_000, 10_000, 100_000] } else { sizes };
     println!(
-        "{:>8} {:>11} {:>11} {:>11} {:>6} {:>11} {:>11} {:>11}",
-        "routes", "source ms", "artifact ms", "unhashed ms", "ratio", "heap source", "heap artif.", "file"
+        "{:>8} {:>11} {:>11} {:>6} {:>11} {:>11} {:>11}",
+        "routes", "source ms", "artifact ms", "ratio", "heap source", "heap artif.", "file"
     );
     for count in sizes {
         let source = file(&routes(count, Kind::Mixed, 1), true);
         let bytes = Rules::from_text(&source).expect("it compiles").to_artifact(false);
         let runs = if count > 20_000 { 5 } else { 15 };
-        let (mut compiled, mut loaded, mut unverified) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut compiled, mut loaded) = (Vec::new(), Vec::new());
         let (mut heap_compiled, mut heap_loaded) = (0, 0);
         for _ in 0..runs {
             let (rules, time, heap) = measured(|| Rules::from_text(black_box(&source)).expect("it compiles"));
@@ -79,15 +79,10 @@ fn main() {
             loaded.push(time);
             heap_loaded = heap;
             drop(rules);
-            let compiler = rulec::Compiler::new();
-            let (rules, time, _) =
-                measured(|| compiler.load_artifact_unhashed(black_box(&bytes)).expect("it loads"));
-            unverified.push(time);
-            drop(rules);
         }
-        let (compiled, loaded, unverified) = (median(compiled), median(loaded), median(unverified));
+        let (compiled, loaded) = (median(compiled), median(loaded));
         println!(
-            "{count:>8} {compiled:>11.2} {loaded:>11.2} {unverified:>11.2} {:>6.1} {:>11} {:>11} {:>11}",
+            "{count:>8} {compiled:>11.2} {loaded:>11.2} {:>6.1} {:>11} {:>11} {:>11}",
             compiled / loaded,
             heap_compiled / count,
             heap_loaded / count,

@@ -3,23 +3,19 @@
 //! | part | what it holds |
 //! |---|---|
 //! | header | magic bytes, the format's number, what the numbers of operators and functions mean, the version of rulec, the SHA-256 of the rest |
-//! | conditions | the conditions of the rules, each by itself, read when somebody asks |
+//! | conditions | the conditions of the rules, each by itself, which are read again when somebody asks |
 //! | files | the sources with their texts, or without |
 //! | warnings | what the compiler had to say |
 //! | program | the typed program |
-//! | bytecode | what the machine runs |
-//! | index | where the rules are worth one |
 //!
-//! The normal form is not there: it follows from the program, and only tools ask for it. An artifact is
-//! for the version of rulec that wrote it; it is built anew from the rules, which are what is kept.
-//! Equal rules give equal bytes.
+//! Normal form, bytecode and index follow from the program, and are made of it as when compiling: what is not
+//! there cannot disagree. An artifact is for the version of rulec that wrote it; it is built anew from the
+//! rules, which are what is kept. Equal rules give equal bytes.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
-use crate::bytecode::Chunk;
 use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::diag::Diagnostic;
-use crate::index::Index;
 use crate::sema::hir::Program;
 use crate::source::SourceMap;
 use crate::{builtins, ops};
@@ -30,7 +26,7 @@ use thiserror::Error;
 /// The first bytes of an artifact; no text begins so.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Changes whenever the bytes mean something else.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// The bytes of a SHA-256.
 const HASH: usize = 32;
 
@@ -57,8 +53,6 @@ pub struct Contents {
     pub program: Program,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
-    pub chunk: Chunk,
-    pub index: Option<Index>,
 }
 
 /// True when a file that begins like this is an artifact.
@@ -72,24 +66,12 @@ pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH]> {
 }
 
 /// Writes an artifact; without the texts of the sources when they are stripped.
-pub fn write(
-    program: &Program,
-    sources: &SourceMap,
-    warnings: &[Diagnostic],
-    chunk: &Chunk,
-    index: Option<&Index>,
-    strip: bool,
-) -> Vec<u8> {
+pub fn write(program: &Program, sources: &SourceMap, warnings: &[Diagnostic], strip: bool) -> Vec<u8> {
     let mut writer = Writer::new();
     sources.write(strip, &mut writer);
     writer.number(warnings.len() as u64);
     warnings.iter().for_each(|warning| warning.write(&mut writer));
     program.write(&mut writer);
-    chunk.write(&mut writer);
-    writer.byte(u8::from(index.is_some()));
-    if let Some(index) = index {
-        index.write(&mut writer);
-    }
     let conditions = writer.take_parts(Counts::default());
     let counts = program.counts(sources.len());
     let content = writer.into_bytes();
@@ -114,10 +96,10 @@ pub fn write(
     file
 }
 
-/// Reads an artifact; without comparing its content with its hash when that is not wanted.
-pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError> {
+/// Reads an artifact, and verifies its program.
+pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let (hash, body) = header(artifact)?;
-    if check_hash && Sha256::digest(body)[..] != hash {
+    if Sha256::digest(body)[..] != hash {
         return Err(ArtifactError::Damaged);
     }
     let mut reader = Reader::new(body, Counts::default());
@@ -132,20 +114,12 @@ pub fn read(artifact: &[u8], check_hash: bool) -> Result<Contents, ArtifactError
     let sources = SourceMap::read(&mut reader)?;
     let warnings = Vec::read(&mut reader)?;
     let program = Program::read(&mut reader)?;
+    reader.end()?;
     if program.counts(sources.len()) != counts {
         return Err(DecodeError("the program is not as large as it says").into());
     }
-    let (chunk, index) = (Chunk::read(&mut reader)?, Option::<Index>::read(&mut reader)?);
-    reader.end()?;
-    let fits = chunk.slots.len() == program.slots.len()
-        && chunk.tables.len() == program.tables.len()
-        && chunk.externs as usize == program.externs.len()
-        && chunk.values.len() == program.values.len()
-        && index.as_ref().is_none_or(|index| index.fits(&chunk));
-    if !fits {
-        return Err(DecodeError("the program and its bytecode do not belong together").into());
-    }
-    Ok(Contents { program, sources, warnings, chunk, index })
+    program.verify()?;
+    Ok(Contents { program, sources, warnings })
 }
 
 /// The hash in the header, and what follows it.

@@ -9,6 +9,7 @@
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -76,10 +77,15 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Reads the part that begins at `at`.
-    pub fn part<T: Codec>(&self, at: u32) -> Result<T, DecodeError> {
-        let bytes = self.bytes.get(at as usize..).ok_or(DecodeError("a part begins behind the end"))?;
-        T::read(&mut Reader { texts: None, ..Reader::new(bytes, self.counts) })
+    /// Reads the part that stands there.
+    pub fn part<T: Codec>(&self, place: &Range<u32>) -> Result<T, DecodeError> {
+        let mut reader = Reader { texts: None, ..Reader::new(self.bytes(place), self.counts) };
+        let part = T::read(&mut reader)?;
+        reader.end().map(|()| part)
+    }
+
+    pub fn bytes(&self, place: &Range<u32>) -> &[u8] {
+        self.bytes.get(place.start as usize..place.end as usize).unwrap_or_default()
     }
 }
 
@@ -108,14 +114,16 @@ impl Writer {
         Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
 
-    /// Puts something aside, to be read by itself; where it begins.
-    pub fn put_aside(&mut self, part: &impl Codec) -> u32 {
-        let at = self.parts.len();
+    /// Puts something aside, to be read by itself; returns its place there, and notes here how long it is.
+    pub fn put_aside(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
+        let start = self.parts.len();
         let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
-        part.write(&mut writer);
+        write(&mut writer);
         self.parts = writer.bytes;
+        self.number((self.parts.len() - start) as u64);
         // More than four gigabytes of conditions: what lies beyond is found to be unreadable.
-        u32::try_from(at).unwrap_or(u32::MAX)
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        place(start)..place(self.parts.len())
     }
 
     pub fn byte(&mut self, byte: u8) {
@@ -137,14 +145,6 @@ impl Writer {
 
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-    }
-
-    /// Writes the number of words, then the words as they are.
-    pub fn words(&mut self, words: &[u64]) {
-        self.number(words.len() as u64);
-        for word in words {
-            self.bytes.extend_from_slice(&word.to_le_bytes());
-        }
     }
 
     /// A text, or the number of an equal one that was written before.
@@ -192,6 +192,8 @@ pub struct Reader<'b> {
     depth: u32,
     /// The bytes that conditions are read from when they are asked for.
     pub(crate) parts: Arc<Parts>,
+    /// The place where the next of them begins.
+    next_part: u32,
 }
 
 const SHORT: DecodeError = DecodeError("it ends too early");
@@ -205,12 +207,22 @@ impl<'b> Reader<'b> {
             place: (0, 0),
             depth: 0,
             parts: Arc::default(),
+            next_part: 0,
         }
     }
 
     /// Checks that all has been read.
     pub fn end(&self) -> Result<(), DecodeError> {
-        if self.rest.is_empty() { Ok(()) } else { Err(DecodeError("something follows the end")) }
+        let ends = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
+        if ends { Ok(()) } else { Err(DecodeError("something follows the end")) }
+    }
+
+    /// Returns the place of what was put aside.
+    pub fn put_aside(&mut self) -> Result<(Arc<Parts>, Range<u32>), DecodeError> {
+        let start = self.next_part;
+        let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());
+        self.next_part = end.ok_or(SHORT)?;
+        Ok((self.parts.clone(), start..self.next_part))
     }
 
     pub fn byte(&mut self) -> Result<u8, DecodeError> {
@@ -248,14 +260,6 @@ impl<'b> Reader<'b> {
     pub fn count(&mut self) -> Result<usize, DecodeError> {
         let count = self.number()?;
         usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
-    }
-
-    pub fn words(&mut self) -> Result<Vec<u64>, DecodeError> {
-        let count = self.count()?;
-        let bytes = self.raw(count.checked_mul(8).ok_or(SHORT)?)?;
-        let words =
-            bytes.chunks_exact(8).map(|word| word.first_chunk().map_or(0, |w| u64::from_le_bytes(*w)));
-        Ok(words.collect())
     }
 
     pub fn text(&mut self) -> Result<Arc<str>, DecodeError> {

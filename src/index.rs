@@ -40,9 +40,7 @@ pub mod scan;
 pub mod texts;
 pub(crate) mod tombstones;
 
-use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
-use crate::codec::impl_codec;
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
@@ -75,27 +73,6 @@ impl Index {
     pub fn is_worthwhile(normal: &Normal) -> bool {
         let costs = |routes: &Vec<NRoute>| cost::linear(normal, routes.iter().map(|route| route.cond));
         normal.tables.iter().any(|routes| costs(routes) > cost::LOOKUP + cost::VALUE)
-    }
-
-    /// True when the index may belong to a chunk: a decision keeps no more texts and literals than have a use.
-    pub fn fits(&self, chunk: &Chunk) -> bool {
-        let forms: usize = self.subjects.iter().map(|subject| subject.forms.len()).sum();
-        let mut count = 0;
-        let numbered = self.subjects.iter().all(|subject| {
-            let first = count;
-            count += subject.scanner.len() as u32;
-            subject.first == first
-        });
-        let is_there = |literals: &Literals| {
-            let subject = self.subjects.get(literals.subject as usize);
-            let known = subject.map_or(0, |subject| subject.scanner.len() as u32);
-            literals.numbers.iter().all(|number| *number < known)
-        };
-        self.tables.len() == chunk.tables.len()
-            && self.texts as usize <= chunk.texts.len() + self.attributes.len() + forms
-            && numbered
-            && self.literal_count == count
-            && self.literals.iter().flatten().all(is_there)
     }
 
     /// True when deciding by a table is faster with the index than without.
@@ -245,14 +222,3 @@ impl Lists {
         self.items.is_empty()
     }
 }
-
-impl_codec!(struct Index { subjects, attributes, tables, keys, literals, literal_count, texts });
-impl_codec!(struct SubjectIndex { operand, forms, scanner, first, keys });
-impl_codec!(struct TextForm { mode, text });
-impl_codec!(struct Key { table, posting });
-impl_codec!(struct TableIndex { lists, postings, residual, subjects, attributes, linear, indexed });
-impl_codec!(enum PostingList { 0 Range { start, end }, 1 Bitmap(bitmap) });
-impl_codec!(struct Posting { rank, guards });
-impl_codec!(struct Guard { attribute, from, to });
-impl_codec!(struct Lists { ends, items });
-impl_codec!(struct AttributeIndex { operand, form, classes, keys, elements });

@@ -42,9 +42,6 @@ pub enum JitError {
     /// The machine or system it runs on is not one that code can be made for.
     #[error("there is no code generator for this machine ({0})")]
     Unsupported(String),
-    /// The rules were loaded without being held against their hash.
-    #[error("the rules were loaded without comparing their hash, and such rules get no machine code")]
-    Unchecked,
     /// The code could not be made.
     #[error("the rules could not be compiled to machine code: {0}")]
     Failed(String),

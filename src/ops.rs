@@ -139,9 +139,6 @@ impl Search {
     }
 }
 
-impl_codec!(enum Search { 0 Literal(anchor), 1 Glob, 2 Regex });
-impl_codec!(enum Anchor { 0 Anywhere, 1 Start, 2 End });
-
 const fn named(search: &[Search]) -> Option<Search> {
     match search {
         [search] => Some(*search),

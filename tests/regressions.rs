@@ -85,6 +85,20 @@ fn a_host_function_may_decide_by_rules() {
     assert_eq!(outer.decide(&json!({"text": "abc"})).chosen(), Some("r"));
 }
 
+/// A condition as a value was brought into normal form twice, for holding and for failing, and so was each within it.
+#[test]
+fn conditions_as_values_within_each_other_compile() {
+    let nested = (0..60).fold("c.y > 1".to_owned(), |inner, _| format!("c.x in [{inner}]"));
+    let rules = Rules::from_text(&format!("route a when {nested} -> h")).expect("it compiles");
+    for (message, chosen) in
+        [(json!({"c": {"x": true, "y": 2}}), Some("a")), (json!({"c": {"x": true}}), None)]
+    {
+        for tier in Tier::ALL {
+            assert_eq!(rules.with_tier(tier).decide(&message).chosen(), chosen, "{tier:?}");
+        }
+    }
+}
+
 /// A host function is asked once for equal arguments and decision: arguments were evaluated after the
 /// decision, by an evaluator that knew nothing of the calls made for conditions, and asked again.
 #[test]

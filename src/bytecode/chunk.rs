@@ -1,7 +1,6 @@
 //! A rule set's bytecode as plain data: everything that has to be stored to run it later.
 
 use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
-use crate::codec::impl_codec;
 use crate::ops::TestMode;
 pub use crate::ops::{Anchor, Search};
 use crate::sema::hir::{Const, RuleId, SlotId};
@@ -236,24 +235,3 @@ impl Chunk {
         })
     }
 }
-
-impl_codec!(struct Chunk {
-    instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, objects,
-    texts, levels, cached, externs,
-});
-impl_codec!(enum BlockKind { 0 Condition, 1 Value, 2 Table });
-impl_codec!(struct Block { kind, start, end, registers, cache });
-impl_codec!(struct TableCode { block, routes });
-impl_codec!(struct RuleCode { start, end });
-impl_codec!(enum Operand { 0 Missing, 1 Slot(slot), 2 Const(constant), 3 Var(level), 4 Block(block) });
-impl_codec!(struct Pred { check, left, right, ask, mode, text, memo });
-impl_codec!(enum Check {
-    0 Truth, 1 Missing, 2 Int(cmp, int), 3 Float(cmp, float), 4 Length(cmp, int), 5 Equals(string),
-    6 HasKey(string), 7 Members(members), 8 Keywords(keywords), 9 Generic,
-});
-impl_codec!(struct Shared { block, memo });
-impl_codec!(struct Loop { list, kinds, body, level, all });
-impl_codec!(struct Members { constant, mode });
-impl_codec!(struct Keywords { search, word, all, mode, words });
-impl_codec!(struct SlotCode { object, rest, kinds, name });
-impl_codec!(struct SharedObject { parent, key });

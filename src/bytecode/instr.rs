@@ -8,7 +8,6 @@
 
 use super::chunk::BlockKind;
 use crate::builtins::Function;
-use crate::codec::impl_codec;
 use crate::ops::Op;
 use crate::sema::hir::{RuleId, TableId};
 use crate::ty::KindSet;
@@ -57,10 +56,10 @@ const CONDITION: &[BlockKind] = &[BlockKind::Condition];
 const TABLE: &[BlockKind] = &[BlockKind::Table];
 const VALUE: &[BlockKind] = &[BlockKind::Value];
 
-/// Expands the table of instructions. A row says by which number an instruction is stored, its name, the kinds of
-/// block it may stand in, and its operands with what they refer to.
+/// Expands the table of instructions. A row says an instruction's name, the kinds of block it may stand in,
+/// and its operands with what they refer to.
 macro_rules! instructions {
-    ($($(#[$doc:meta])* $code:literal $name:ident in $kinds:ident
+    ($($(#[$doc:meta])* $name:ident in $kinds:ident
         $({ $($operand:ident: $type:ty $(=> $reference:ident)?),* $(,)? })?;)*) => {
         /// An instruction.
         #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,80 +88,78 @@ macro_rules! instructions {
                 Ok(())
             }
         }
-
-        impl_codec!(enum Instr { $($code $name $({ $($operand),* })?,)* });
     };
 }
 
 instructions! {
     /// Compares a slot with an integer.
-    0 Int in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
+    Int in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
     /// Compares a slot with a float.
-    1 Float in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
+    Float in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
     /// Tests that a slot holds `true`.
-    2 Truth in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
+    Truth in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
     /// Tests that a slot is missing.
-    3 Missing in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
+    Missing in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
     /// Tests that a slot is a constant text.
-    4 Text in TEST { on: On => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
+    Text in TEST { on: On => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
     /// Any predicate.
-    5 Test in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
+    Test in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
     /// A predicate that more than one condition asks: answered once a decision.
-    6 Memo in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
+    Memo in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
     /// A condition that has a block of its own; it is true or false.
-    7 Shared in TEST { on: On => On, to: Pc => To, shared: u32 => Shared };
+    Shared in TEST { on: On => On, to: Pc => To, shared: u32 => Shared };
     /// A condition over the elements of a list; it is true or false.
-    8 Each in TEST { on: On => On, to: Pc => To, each: u32 => Loop };
+    Each in TEST { on: On => On, to: Pc => To, each: u32 => Loop };
     /// Goes on elsewhere.
-    9 Jump in TEST { to: Pc => To };
+    Jump in TEST { to: Pc => To };
     /// Ends a condition block.
-    10 Answer in CONDITION { holds: bool };
+    Answer in CONDITION { holds: bool };
 
     /// The route holds: it is chosen.
-    11 Choose in TABLE { route: RuleId };
+    Choose in TABLE { route: RuleId };
     /// The route holds: the search goes on in another table, and behind this when that chooses nothing.
-    12 Goto in TABLE { route: RuleId, table: TableId => Table };
+    Goto in TABLE { route: RuleId, table: TableId => Table };
     /// No route held; the table has a default.
-    13 Default in TABLE { table: TableId => Table };
+    Default in TABLE { table: TableId => Table };
     /// No route held, and the default leads to another table.
-    14 Continue in TABLE { table: TableId => Table };
+    Continue in TABLE { table: TableId => Table };
     /// No route held, and there is no default.
-    15 Nothing in TABLE;
+    Nothing in TABLE;
 
     /// A field of the message.
-    16 Slot in VALUE { dst: Reg => Register, slot: u32 => Slot };
+    Slot in VALUE { dst: Reg => Register, slot: u32 => Slot };
     /// A constant.
-    17 Const in VALUE { dst: Reg => Register, constant: u32 => Const };
+    Const in VALUE { dst: Reg => Register, constant: u32 => Const };
     /// The element of the loop at a level.
-    18 Var in VALUE { dst: Reg => Register, level: u32 => Level };
+    Var in VALUE { dst: Reg => Register, level: u32 => Level };
     /// The value of another block.
-    19 Eval in VALUE { dst: Reg => Register, block: BlockId => Value };
+    Eval in VALUE { dst: Reg => Register, block: BlockId => Value };
     /// A field of a value.
-    20 Field in VALUE { dst: Reg => Register, base: Reg => Register, key: u32 => String };
+    Field in VALUE { dst: Reg => Register, base: Reg => Register, key: u32 => String };
     /// `base[key]`
-    21 Index in VALUE { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
+    Index in VALUE { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
     /// A value read at certain kinds.
-    22 Read in VALUE { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
+    Read in VALUE { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
     /// A list.
-    23 List in VALUE { dst: Reg => Register, items: Registers => Registers };
+    List in VALUE { dst: Reg => Register, items: Registers => Registers };
     /// An operator that makes a value of two.
-    24 Binary in VALUE { op: Op => Operator, dst: Reg => Register, left: Reg => Register, right: Reg => Register };
+    Binary in VALUE { op: Op => Operator, dst: Reg => Register, left: Reg => Register, right: Reg => Register };
     /// An operator that makes a value of one.
-    25 Unary in VALUE { op: Op => Operator, dst: Reg => Register, src: Reg => Register };
+    Unary in VALUE { op: Op => Operator, dst: Reg => Register, src: Reg => Register };
     /// A function of the table.
-    26 Call in VALUE { function: Function, dst: Reg => Register, args: Registers => Registers };
+    Call in VALUE { function: Function, dst: Reg => Register, args: Registers => Registers };
     /// `similarity` to a constant text.
-    27 Similar in VALUE { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
+    Similar in VALUE { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
     /// A function of the embedding program.
-    28 Extern in VALUE { dst: Reg => Register, args: Registers => Registers, function: u32 => Extern };
+    Extern in VALUE { dst: Reg => Register, args: Registers => Registers, function: u32 => Extern };
     /// The number of elements of a list for which a condition holds.
-    29 Count in VALUE { dst: Reg => Register, each: u32 => Loop };
+    Count in VALUE { dst: Reg => Register, each: u32 => Loop };
     /// A condition as a value: `true`, `false`, or missing when neither block holds.
-    30 Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
+    Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
     /// Goes on elsewhere when a register holds a value.
-    31 IfPresent in VALUE { src: Reg => Register, to: Pc => To };
+    IfPresent in VALUE { src: Reg => Register, to: Pc => To };
     /// Ends a value block.
-    32 Yield in VALUE { src: Reg => Register };
+    Yield in VALUE { src: Reg => Register };
 }
 
 impl Instr {
@@ -205,5 +202,3 @@ impl Instr {
 }
 
 const _: () = assert!(size_of::<Instr>() <= 16);
-
-impl_codec!(struct Registers { first, len });

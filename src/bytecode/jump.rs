@@ -1,6 +1,5 @@
 //! When a test jumps: questions with three answers, and comparisons as sets of orders.
 
-use crate::codec::impl_codec;
 use crate::ops::Op;
 use crate::value::Tri;
 use std::cmp::Ordering;
@@ -138,12 +137,6 @@ impl CmpJump {
         order.is_some_and(|order| self.cmp().holds(order)) == self.when()
     }
 }
-
-impl_codec!(byte On, |on: On| on.0, |bits| Some(On(bits)).filter(|on| on.spelling() != "?"));
-impl_codec!(byte Cmp, |cmp: Cmp| cmp.0, |bits| Some(Cmp(bits)).filter(|cmp| cmp.spelling() != "?"));
-impl_codec!(byte CmpJump, |jump: CmpJump| jump.0, |bits| {
-    Some(CmpJump(bits)).filter(|jump| bits < 16 && jump.cmp().spelling() != "?")
-});
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,6 @@
 //! The codec of numbers, texts and collections.
 
 use super::{Codec, DecodeError, Reader, Writer};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// At most these bytes are set aside before what a count promises has been seen.
@@ -126,16 +124,6 @@ impl<T: Codec> Codec for Vec<T> {
     }
 }
 
-impl<T: Codec> Codec for Box<[T]> {
-    fn write(&self, to: &mut Writer) {
-        to.number(self.len() as u64);
-        self.iter().for_each(|item| item.write(to));
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Vec::read(from)?.into())
-    }
-}
-
 macro_rules! pointers {
     ($($pointer:ident)*) => {$(
         impl<T: Codec> Codec for $pointer<T> {
@@ -149,31 +137,6 @@ macro_rules! pointers {
     )*};
 }
 pointers!(Box Arc);
-
-impl<T: Codec> Codec for [T; 2] {
-    fn write(&self, to: &mut Writer) {
-        self.iter().for_each(|item| item.write(to));
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok([T::read(from)?, T::read(from)?])
-    }
-}
-
-/// Written in the order of the keys, so that equal maps are equal bytes.
-impl<T: Codec> Codec for HashMap<Box<str>, T, FixedState> {
-    fn write(&self, to: &mut Writer) {
-        let mut entries: Vec<(&Box<str>, &T)> = self.iter().collect();
-        entries.sort_unstable_by_key(|(key, _)| *key);
-        to.number(entries.len() as u64);
-        for (key, value) in entries {
-            key.write(to);
-            value.write(to);
-        }
-    }
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Vec::<(Box<str>, T)>::read(from)?.into_iter().collect())
-    }
-}
 
 impl<A: Codec, B: Codec> Codec for (A, B) {
     fn write(&self, to: &mut Writer) {

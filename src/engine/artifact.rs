@@ -1,12 +1,10 @@
 //! Building artifacts from rules, and loading them.
 
 use super::Rules;
-use super::compile::{CompileError, Compiler};
-use super::set::RuleSet;
-use crate::artifact::{self, ArtifactError};
-use crate::bytecode::{self, Bytecode};
+use super::compile::{CompileError, Compiler, lower};
+use crate::artifact::{self, ArtifactError, Contents};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::TableId;
+use crate::text;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
@@ -38,37 +36,19 @@ impl Rules {
     /// not how it reads.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
         let set = self.set();
-        let chunk = set.bytecode.chunk();
-        // One that was only built because it was asked for is of no use to others.
-        let serves = |index: &&_| {
-            let index: &crate::index::Index = index;
-            (0..chunk.tables.len()).any(|table| index.serves(TableId(table as u32)))
-        };
-        let index = set.index.get().filter(serves);
-        artifact::write(&set.program, &set.sources, &set.warnings, chunk, index, strip_source)
+        artifact::write(&set.program, &set.sources, &set.warnings, strip_source)
     }
 }
 
 impl Compiler {
-    /// Loads an artifact. Its content is held against its hash, its bytecode verified, and host functions
+    /// Loads an artifact. Its content is held against its hash, its program verified, and host functions
     /// linked and checked as when compiling.
     ///
     /// # Errors
     /// When the bytes are no artifact of this version of rulec, or are not what they were, and what is
     /// wrong with host functions.
     pub fn load_artifact(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
-        self.load(bytes, true)
-    }
-
-    /// Loads an artifact without comparing its content with its hash: for one that was compared before, such as
-    /// a program's own. What is read is held against its bounds and the bytecode verified all the same, so
-    /// that a damaged file at worst decides wrongly: nothing panics, hangs or touches memory it should
-    /// not. Its rules are never compiled to machine code.
-    ///
-    /// # Errors
-    /// As [`load_artifact`](Compiler::load_artifact), as far as it is noticed.
-    pub fn load_artifact_unhashed(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
-        self.load(bytes, false)
+        text::keeping_parsed(|| self.load(bytes))
     }
 
     /// Loads an artifact from a file, as [`load_artifact`](Compiler::load_artifact) does.
@@ -90,21 +70,20 @@ impl Compiler {
         })
     }
 
-    fn load(&self, bytes: &[u8], check_hash: bool) -> Result<Rules, CompileError> {
-        let contents = artifact::read(bytes, check_hash).map_err(|error| refused(&error))?;
-        let makes_no_sense =
-            |error: &dyn fmt::Display| damaged(&format!("its bytecode makes no sense: {error}"));
-        // Without this a jump back could keep the machine busy for ever.
-        bytecode::verify(&contents.chunk).map_err(|error| makes_no_sense(&error))?;
-        // Its regular expressions compiled when it was built.
-        let bytecode = Bytecode::new(contents.chunk, |_, _| true).map_err(|error| makes_no_sense(&error))?;
-        let mut diagnostics = contents.warnings;
-        let hosts = self.link(&contents.program, &mut diagnostics);
-        if diagnostics.iter().any(Diagnostic::is_error) {
-            return Err(CompileError::new(diagnostics, contents.sources));
+    fn load(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
+        let Contents { program, sources, warnings } =
+            artifact::read(bytes).map_err(|error| refused(&error))?;
+        let mut found = Vec::new();
+        let set = lower(program, &mut found, |program, found| self.link(program, found));
+        if let Some(set) = set {
+            return Ok(self.compiled(set, sources, warnings));
         }
-        let set = RuleSet::new(contents.program, bytecode, hosts, contents.index, check_hash);
-        Ok(self.rules(RuleSet { sources: contents.sources, warnings: diagnostics, ..set }))
+        // What compiled when it was built compiles again: all else is damage.
+        found.retain(Diagnostic::is_error);
+        match found.iter().find(|error| error.span().is_none()) {
+            Some(error) => Err(damaged(&error.message)),
+            None => Err(CompileError::new([warnings, found].concat(), sources)),
+        }
     }
 }
 

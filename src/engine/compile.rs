@@ -155,18 +155,21 @@ impl Compiler {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);
         let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
-        let compiled = lower(program, true, &mut diagnostics, link);
+        let compiled = lower(program, &mut diagnostics, link);
         allows.silence(&mut diagnostics);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
         diagnostics.dedup();
         let sources = loaded.sources;
         match compiled {
-            Some(mut set) => {
-                set.program.pack(sources.len());
-                Ok(self.rules(RuleSet { sources, warnings: diagnostics, ..set }))
-            }
+            Some(set) => Ok(self.compiled(set, sources, diagnostics)),
             None => Err(CompileError { diagnostics, sources }),
         }
+    }
+
+    /// Rules with their texts.
+    pub(super) fn compiled(&self, mut set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
+        set.program.pack(sources.len());
+        self.rules(RuleSet { sources, warnings, ..set })
     }
 
     /// Rules as the settings have them.
@@ -182,7 +185,6 @@ pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
 /// Compiles a checked program, and links its host functions; `None` when it has errors.
 pub(super) fn lower(
     program: Program,
-    machine_code: bool,
     diagnostics: &mut Vec<Diagnostic>,
     link: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<Host>,
 ) -> Option<RuleSet> {
@@ -209,7 +211,7 @@ pub(super) fn lower(
     let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
     // What remains is what deciding needs; the rest is there again when it is asked for.
     drop(normal);
-    Some(RuleSet::new(program, bytecode, hosts, index, machine_code))
+    Some(RuleSet::new(program, bytecode, hosts, index))
 }
 
 /// `path` as seen from `root`, when it lies there.

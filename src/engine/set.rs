@@ -38,16 +38,8 @@ pub(crate) struct RuleSet {
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 impl RuleSet {
-    /// A rule set without its texts. It gets machine code only where that is allowed.
-    pub fn new(
-        program: Program,
-        bytecode: Bytecode,
-        hosts: Vec<Host>,
-        index: Option<Index>,
-        machine_code: bool,
-    ) -> RuleSet {
-        #[cfg(not(feature = "jit"))]
-        let _ = machine_code;
+    /// A rule set without its texts.
+    pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
             promises: program.input.as_ref().map(Promises::of),
             program,
@@ -55,7 +47,7 @@ impl RuleSet {
             normal: OnceLock::new(),
             plan: OnceLock::new(),
             #[cfg(feature = "jit")]
-            tiers: Tiers::new(&bytecode, machine_code),
+            tiers: Tiers::new(&bytecode),
             bytecode: Arc::new(bytecode),
             hosts,
             sources: SourceMap::new(),

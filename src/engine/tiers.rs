@@ -39,8 +39,7 @@ pub(crate) struct Tiers {
 }
 
 impl Tiers {
-    /// The tiers of a rule set. Bytecode that was not `checked` is for the VM alone.
-    pub fn new(bytecode: &Bytecode, checked: bool) -> Arc<Tiers> {
+    pub fn new(bytecode: &Bytecode) -> Arc<Tiers> {
         let chunk = bytecode.chunk();
         let counts = |instr: &&Instr| {
             matches!(instr, Instr::Int { .. } | Instr::Float { .. } | Instr::Truth { .. })
@@ -49,7 +48,7 @@ impl Tiers {
         let weight = |instr: &Instr| if instr.target().is_some() { 1 } else { 5 };
         let weights = chunk.instrs.iter().filter(counts).map(weight);
         Arc::new(Tiers {
-            code: if checked { OnceLock::new() } else { OnceLock::from(Err(JitError::Unchecked)) },
+            code: OnceLock::new(),
             hotness: AtomicU32::new(0),
             is_small: chunk.instrs.len() <= LARGEST && chunk.slots.len() <= MOST_SLOTS,
             pays_on_trees: weights.sum::<usize>() >= PAYS_ON_TREES,

@@ -6,7 +6,6 @@ use super::attribute::{Class, Classes, Number, Simple};
 use super::prefilter::{Prefilter, prefilters};
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
-use crate::codec::impl_codec;
 use crate::ops::{Cost, Quantity};
 use crate::text::{self, Form, TextMode};
 use crate::ty::KindSet;
@@ -440,5 +439,3 @@ fn literal_likelihood(literal: &str) -> f64 {
         w => (0.01 * 0.75_f64.powf(w - 5.0)).max(1e-5),
     }
 }
-
-impl_codec!(struct Literals { subject, numbers, all, exact, plain });

@@ -5,7 +5,6 @@
 use super::texts::Texts;
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
-use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 use crate::ops::Op;
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
@@ -281,20 +280,6 @@ impl Classes {
             let class = self.of(number.value());
             into.extend([class, class + 1]);
         }
-    }
-}
-
-impl_codec!(enum Number { 0 Int(int), 1 Float(float) });
-
-impl Codec for Classes {
-    fn write(&self, to: &mut Writer) {
-        self.texts.write(to);
-        self.numbers.write(to);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (texts, numbers) = (Texts::read(from)?, Vec::read(from)?);
-        Ok(Classes { texts, floats: Classes::floats(&numbers), numbers })
     }
 }
 

@@ -7,7 +7,6 @@
 
 use super::attribute::Class;
 use super::ranges::ValueRanges;
-use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 
 /// Routes in the order they are tried.
 #[derive(Clone, Debug, Default)]
@@ -155,27 +154,6 @@ fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
         rows.resize(end.max(*start as usize).min(listed), row as u8);
     }
     rows.into()
-}
-
-impl_codec!(struct Bitmap { ranks, columns });
-
-impl Codec for Column {
-    fn write(&self, to: &mut Writer) {
-        let Column { attribute, starts, row_of, bits } = self;
-        attribute.write(to);
-        starts.write(to);
-        row_of.write(to);
-        to.words(bits);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Column {
-            attribute: Codec::read(from)?,
-            starts: Codec::read(from)?,
-            row_of: Codec::read(from)?,
-            bits: from.words()?,
-        })
-    }
 }
 
 #[cfg(test)]

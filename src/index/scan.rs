@@ -27,7 +27,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::{Codec, DecodeError, Reader, Writer};
 use choice::{choose, is_inner};
 use frequency::Frequency;
 use gram::{BASES, Level, load, second};
@@ -177,29 +176,6 @@ impl Scanner {
         for gram in grams.iter().take(kept) {
             self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
         }
-    }
-}
-
-impl Codec for Scanner {
-    fn write(&self, to: &mut Writer) {
-        let Scanner { pairs, filter, filter_shift: _, table, sparse, aligned } = self;
-        pairs.write(to);
-        table.write(to);
-        to.words(filter);
-        sparse.write(to);
-        aligned.write(to);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut scanner = Scanner::over(Pairs::read(from)?, Table::read(from)?);
-        let filter = from.words()?;
-        if filter.len() != scanner.filter.len() {
-            return Err(DecodeError("the filter of a scanner is of another size"));
-        }
-        scanner.filter = filter;
-        scanner.sparse = bool::read(from)?;
-        scanner.aligned = bool::read(from)?;
-        Ok(scanner)
     }
 }
 

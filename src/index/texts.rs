@@ -1,7 +1,6 @@
 //! A map from texts to numbers, made for the short texts that rules compare with: one of up to sixteen
 //! bytes is a pair of words, which are hashed and compared as such.
 
-use crate::codec::{Codec, DecodeError, Reader, Writer};
 use hashbrown::HashMap;
 
 /// Texts and their numbers.
@@ -106,45 +105,7 @@ impl Texts {
     }
 }
 
-impl Codec for Texts {
-    fn write(&self, to: &mut Writer) {
-        to.number(self.short as u64);
-        for slot in self.slots.iter().filter(|slot| slot.length != EMPTY) {
-            to.number(slot.length.into());
-            to.number(slot.number.into());
-            to.number(slot.key.0);
-            to.number(slot.key.1);
-        }
-        self.long.write(to);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let short = from.count()?;
-        let mut texts = Texts { slots: vec![VACANT; slots_for(short)].into(), short, ..Texts::default() };
-        for _ in 0..short {
-            let (length, number) = (u32::read(from)?, u32::read(from)?);
-            let key = (from.number()?, from.number()?);
-            if length as usize > SHORT {
-                return Err(DecodeError("a short text is long"));
-            }
-            texts.put(Slot { key, length, number });
-        }
-        texts.long = Codec::read(from)?;
-        Ok(texts)
-    }
-}
-
 const VACANT: Slot = Slot { key: (0, 0), length: EMPTY, number: 0 };
-
-/// The slots that so many short texts have come to need.
-fn slots_for(short: usize) -> usize {
-    let Some(before) = short.checked_sub(1) else { return 0 };
-    let mut slots = 8;
-    while before * 4 >= slots * 3 {
-        slots *= 2;
-    }
-    slots
-}
 
 #[cfg(test)]
 mod tests {

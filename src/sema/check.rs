@@ -8,7 +8,6 @@ mod decide;
 mod expr;
 mod fields;
 mod flow;
-mod measure;
 mod mismatch;
 mod names;
 mod operator;
@@ -28,7 +27,7 @@ pub(crate) use uses::{FieldUses, RouteUses};
 use crate::diag::{Code, Diagnostic, Label};
 use crate::loader::Loaded;
 use crate::ops::Case;
-use crate::sema::hir::{self, Program, Term};
+use crate::sema::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
 use crate::sema::resolve::{Definition, Symbols, duplicate};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Statement, StatementKind};
@@ -117,18 +116,6 @@ struct Def {
     params: Vec<(Arc<str>, Ty)>,
     body: Term,
 }
-
-/// The size of an expanded expression: its nodes, and its depth.
-#[derive(Clone, Copy, Debug, Default)]
-struct Measure {
-    nodes: u64,
-    depth: u32,
-}
-
-/// The most nodes one expanded condition may have.
-const MAX_NODES: u64 = 100_000;
-/// The most levels one expanded condition may have: evaluators walk it recursively.
-const MAX_DEPTH: u32 = 256;
 
 #[derive(Clone, Copy)]
 struct Settings {
@@ -312,6 +299,7 @@ impl<'a> Checker<'a> {
         self.choices_and_routers();
         self.flows();
         self.payloads();
+        self.program.order_rules();
         self.tests();
     }
 
@@ -400,7 +388,7 @@ impl<'a> Checker<'a> {
 
     /// The size of a term with every `let` put in; an error when it is too much.
     fn measured(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
-        let measure = measure::measure(term, &self.let_measures);
+        let measure = Measure::of(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
             return self.too_large(span, measure.nodes > MAX_NODES);
         }

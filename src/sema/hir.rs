@@ -4,11 +4,14 @@
 
 mod codec;
 mod condition;
+mod measure;
 mod parts;
 mod payload;
 mod tree;
+mod verify;
 
 pub use condition::Condition;
+pub use measure::{MAX_DEPTH, MAX_NODES, Measure};
 pub use parts::{Part, Parts};
 pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
@@ -342,6 +345,17 @@ pub enum Expect {
 }
 
 impl Program {
+    /// Puts the rules of each table in the order they are tried.
+    pub fn order_rules(&mut self) {
+        let Program { rules, tables, .. } = self;
+        for (at, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
+            tables[rule.table.index()].order.push(RuleId(at as u32));
+        }
+        for table in tables {
+            table.order.sort_by_key(|id| std::cmp::Reverse(rules[id.index()].priority));
+        }
+    }
+
     /// The table of that name. Requirements are no entry: they are asked for each object.
     pub fn table_named(&self, name: &str) -> Option<TableId> {
         let named = |table: &Table| &*table.name == name && table.kind != TableKind::Requirements;

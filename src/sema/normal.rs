@@ -11,7 +11,6 @@ mod cost;
 pub use build::build;
 
 use crate::builtins::Function;
-use crate::codec::impl_codec;
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Const, ExternId, RuleId, SlotId, TableId, ids};
 use crate::ty::KindSet;
@@ -203,5 +202,3 @@ impl Normal {
         }
     }
 }
-
-impl_codec!(enum Ask { 0 Truth, 1 Op(op) });

@@ -278,7 +278,7 @@ impl Checked {
     pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let Checked { program, mut diagnostics, .. } = self;
         let link = |program: &Program, found: &mut Vec<Diagnostic>| hosts(compiler, base, program, found);
-        let set = lower(program, false, &mut diagnostics, link);
+        let set = lower(program, &mut diagnostics, link);
         set.map(|set| compiler.rules(set)).ok_or(diagnostics)
     }
 }

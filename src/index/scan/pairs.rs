@@ -4,7 +4,6 @@
 //! 65,536 pairs, so that what is read of the table stays in the innermost cache.
 
 use super::gram::{BASES, Level, ONE, THREE, TWO};
-use crate::codec::{Codec, DecodeError, Reader, Writer};
 
 /// The first class of each base level, and how many it has. The more, the fewer positions pass.
 const CLASSES: [(u32, u32); BASES] = [(0, 9), (9, 6), (15, 6), (21, 4), (25, 4), (29, 1), (30, 1), (31, 1)];
@@ -162,31 +161,4 @@ fn class(level: Level, first: u16) -> u32 {
     let (class, count) = CLASSES[usize::from(level.number()) % BASES];
     let spread = u32::from(first).wrapping_mul(0x9e37) & 0xffff;
     class + ((spread * count) >> 16)
-}
-
-/// Most pairs are like their neighbours. The shares are of use only while literals are added.
-impl Codec for Pairs {
-    fn write(&self, to: &mut Writer) {
-        for run in self.bits.chunk_by(|one, other| one == other) {
-            to.number(run.len() as u64);
-            to.number(run[0]);
-        }
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut pairs = Pairs::new();
-        let mut rest = &mut pairs.bits[..];
-        while !rest.is_empty() {
-            let length = usize::try_from(from.number()?).unwrap_or(usize::MAX);
-            let (run, after) = rest
-                .split_at_mut_checked(length)
-                .ok_or(DecodeError("there are more pairs of bytes than there can be"))?;
-            if run.is_empty() {
-                return Err(DecodeError("a run of pairs is empty"));
-            }
-            run.fill(from.number()?);
-            rest = after;
-        }
-        Ok(pairs)
-    }
 }

@@ -2,7 +2,6 @@
 //! literals' bytes, so that a candidate costs one cache line for the slot and one for the record.
 
 use super::gram::{Level, load};
-use crate::codec::{Codec, DecodeError, Reader, Writer};
 
 /// No record.
 const NONE: u32 = u32::MAX;
@@ -187,48 +186,4 @@ fn same(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
         }
     }
     found.len().is_multiple_of(8) || words.get(full).is_some_and(|word| *word == load(found, last))
-}
-
-impl Codec for Table {
-    fn write(&self, to: &mut Writer) {
-        let Table { slots, records, count } = self;
-        let slots: Vec<u64> =
-            slots.iter().map(|slot| u64::from(slot.state) << 32 | u64::from(slot.record)).collect();
-        to.words(&slots);
-        to.words(records);
-        count.write(to);
-    }
-
-    /// A look-up ends at an empty slot, and a chain of records leads to ever earlier ones: both are
-    /// made sure of, since nothing else makes them end.
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let slots = from.words()?;
-        let unpack_slot = |word: u64| Slot { state: (word >> 32) as u32, record: word as u32 };
-        let slots: Vec<Slot> = slots.into_iter().map(unpack_slot).collect();
-        let (records, count) = (from.words()?, u32::read(from)?);
-        let is_full = slots.iter().all(|slot| slot.record != NONE);
-        if !slots.len().is_power_of_two() || slots.len() < 64 || is_full {
-            return Err(DecodeError("the table of literals has no room"));
-        }
-        let fault = DecodeError("the records of the literals are not in order");
-        let mut begins = vec![false; records.len()];
-        let mut at = 0;
-        for number in 0..count {
-            let Some([link, header]) = records.get(at..).and_then(|rest| rest.first_chunk::<2>()) else {
-                return Err(fault);
-            };
-            let ((length, offset), next) = (unpack(*header), *link as u32);
-            let earlier = next == NONE || ((next as usize) < at && begins[next as usize]);
-            if !earlier || (link >> 32) as u32 != number || offset > length {
-                return Err(fault);
-            }
-            begins[at] = true;
-            at += 2 + length.div_ceil(8);
-        }
-        let begins_record = |slot: &Slot| begins.get(slot.record as usize).copied().unwrap_or(false);
-        if at != records.len() || !slots.iter().all(|slot| slot.record == NONE || begins_record(slot)) {
-            return Err(fault);
-        }
-        Ok(Table { slots, records, count })
-    }
 }

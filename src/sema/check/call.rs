@@ -2,13 +2,12 @@
 
 use super::constant::list;
 use super::fields::Reason;
-use super::measure::measure;
 use super::read::{accepted, read};
 use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
-use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Term};
+use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident};
 use crate::ty::{Inner, KindSet, Ty};
@@ -72,7 +71,7 @@ impl<'a> Checker<'a> {
             None => Err(Reported),
             Some(Declared::Def(def)) => {
                 let args = self.arguments(name, args, &def.params, declared, span)?;
-                let sizes = args.iter().map(|arg| measure(Part::Expr(arg), &self.let_measures).nodes);
+                let sizes = args.iter().map(|arg| Measure::of(Part::Expr(arg), &self.let_measures).nodes);
                 let mut replaced =
                     Substitution { sizes: sizes.collect(), args: &args, made: 0, filled: Vec::new() };
                 let mut term = def.body.clone();

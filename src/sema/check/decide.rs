@@ -70,7 +70,6 @@ impl<'a> Checker<'a> {
             span,
             docs: Arc::default(),
         });
-        self.program.tables[table.index()].order.push(id);
         id
     }
 

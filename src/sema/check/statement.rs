@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, RuleId, TableId, TableKind};
+use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
@@ -37,7 +37,6 @@ impl<'a> Checker<'a> {
         names.reserve(statements.len());
         self.program.rules.reserve(statements.len());
         let mut default: Option<Span> = None;
-        let mut order = Vec::new();
         for statement in statements {
             match &statement.kind {
                 StatementKind::Route(route) => {
@@ -52,13 +51,7 @@ impl<'a> Checker<'a> {
                         self.emit(Code::ReservedTableName, *span, message, help);
                     }
                     match self.route(route, statement, table) {
-                        Ok(route) => {
-                            let id = RuleId(self.program.rules.len() as u32);
-                            if !route.disabled {
-                                order.push(id);
-                            }
-                            self.program.rules.push(route);
-                        }
+                        Ok(route) => self.program.rules.push(route),
                         Err(Reported) => {
                             self.failed_routes.insert(&route.name.node);
                         }
@@ -82,9 +75,6 @@ impl<'a> Checker<'a> {
                 _ => {}
             }
         }
-        let routes = &self.program.rules;
-        order.sort_by_key(|id| std::cmp::Reverse(routes[id.index()].priority));
-        self.program.tables[table.index()].order = order;
     }
 
     fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {

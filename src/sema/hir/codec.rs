@@ -40,8 +40,8 @@ macro_rules! program {
                 from.counts = from.counts.with(Numbered::Let, 0);
                 // Where an expression was first written matters to the compiler alone.
                 let patterns = HashMap::new();
-                let program = Program { $($part: Codec::read(from)?,)* patterns };
-                program.check()?;
+                let mut program = Program { $($part: Codec::read(from)?,)* patterns };
+                program.order_rules();
                 Ok(program)
             }
         }
@@ -66,28 +66,32 @@ impl Codec for Let {
     }
 }
 
-impl Program {
-    /// Checks that numbers within their bounds cannot make.
-    fn check(&self) -> Result<(), DecodeError> {
-        if self.tables.is_empty() {
-            return Err(DecodeError("there is no table of routes"));
-        }
-        let entity = |feature: Feature| match feature {
-            Feature::Entity(number) => number < self.analysis.entities.len(),
-            Feature::Lexicon(number) => number < self.analysis.lexicons.len(),
-            Feature::Intent | Feature::Keywords => true,
-        };
-        if !self.externs.iter().filter_map(|function| function.feature).all(entity) {
-            return Err(DecodeError("a function analyses what is not there"));
-        }
-        Ok(())
+/// The order of its rules follows from them.
+impl Codec for Table {
+    fn write(&self, to: &mut Writer) {
+        let Table { name, kind, order: _, default, span, docs } = self;
+        name.write(to);
+        kind.write(to);
+        default.write(to);
+        span.write(to);
+        docs.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Table {
+            name: Codec::read(from)?,
+            kind: Codec::read(from)?,
+            order: Vec::new(),
+            default: Codec::read(from)?,
+            span: Codec::read(from)?,
+            docs: Codec::read(from)?,
+        })
     }
 }
 
 impl_codec!(struct Slot { root, path, kinds, private });
 impl_codec!(struct Extern { name, params, result, feature, span });
 impl_codec!(struct Handler { name, params, span, docs });
-impl_codec!(struct Table { name, kind, order, default, span, docs });
 impl_codec!(enum TableKind { 0 Routes, 1 Choice, 2 Flows, 3 Router, 4 Requirements });
 impl_codec!(struct Rule { name, table, priority, disabled, condition, outcome, span, docs });
 impl_codec!(enum Outcome {

@@ -4,27 +4,25 @@
 use super::{Cond, CondKind, Program};
 use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::span::{FileId, Span};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 /// A rule's condition, which can be used like the [`Cond`] it is.
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// The place where its bytes begin; `None` while it is but a tree.
-    packed: Option<(Arc<Parts>, u32)>,
+    /// The place of its bytes; `None` while it is but a tree.
+    packed: Option<(Arc<Parts>, Range<u32>)>,
 }
 
 impl Condition {
-    fn packed(parts: &Arc<Parts>, at: u32) -> Condition {
-        Condition { tree: OnceLock::new(), packed: Some((parts.clone(), at)) }
-    }
-
-    /// Reads the tree. One that cannot be read, which only a forged file has, never holds.
-    fn unpack(&self) -> Cond {
-        let read = self.packed.as_ref().and_then(|(parts, at)| parts.part(*at).ok());
-        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
-        read.unwrap_or(Cond { kind: CondKind::Const(false), span: nowhere })
+    /// Reads the tree, to find out whether it can be read, and keeps it.
+    pub(super) fn unpack(&self) -> Result<&Cond, DecodeError> {
+        if let (None, Some((parts, place))) = (self.tree.get(), &self.packed) {
+            let tree = Box::new(parts.part(place)?);
+            return Ok(self.tree.get_or_init(|| tree));
+        }
+        Ok(self)
     }
 }
 
@@ -38,27 +36,26 @@ impl Deref for Condition {
     type Target = Cond;
 
     fn deref(&self) -> &Cond {
-        self.tree.get_or_init(|| Box::new(self.unpack()))
+        self.tree.get_or_init(|| {
+            let read = self.packed.as_ref().and_then(|(parts, place)| parts.part(place).ok());
+            // All were read when the rules were loaded, so that none is unreadable.
+            let nowhere = Span { file: FileId(0), start: 0, end: 0 };
+            Box::new(read.unwrap_or(Cond { kind: CondKind::Const(false), span: nowhere }))
+        })
     }
 }
 
-/// Among what the writer puts aside, so that it can be read alone.
+/// Put aside by the writer, so that it can be read alone.
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
-        // What nobody has asked for is not kept as a tree for this.
-        let at = match self.tree.get() {
-            Some(tree) => to.put_aside(&**tree),
-            None => to.put_aside(&self.unpack()),
+        match &self.packed {
+            Some((parts, place)) => to.put_aside(|to| to.raw(parts.bytes(place))),
+            None => to.put_aside(|to| Cond::write(self, to)),
         };
-        at.write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let at = u32::read(from)?;
-        if at as usize >= from.parts.bytes.len() {
-            return Err(DecodeError("a condition begins behind the end"));
-        }
-        Ok(Condition::packed(&from.parts, at))
+        Ok(Condition { tree: OnceLock::new(), packed: Some(from.put_aside()?) })
     }
 }
 
@@ -79,10 +76,13 @@ impl Program {
     /// Keeps the conditions of the rules as bytes from now on.
     pub fn pack(&mut self, files: usize) {
         let mut writer = Writer::new();
-        let places: Vec<u32> = self.rules.iter().map(|rule| writer.put_aside(&*rule.condition)).collect();
-        let parts = Arc::new(writer.take_parts(self.counts(files)));
-        for (rule, at) in self.rules.iter_mut().zip(places) {
-            rule.condition = Condition::packed(&parts, at);
+        let mut places: Vec<Range<u32>> = Vec::with_capacity(self.rules.len());
+        let trees = self.rules.iter().filter(|rule| rule.condition.packed.is_none());
+        places.extend(trees.map(|rule| writer.put_aside(|to| Cond::write(&rule.condition, to))));
+        let (parts, mut places) = (Arc::new(writer.take_parts(self.counts(files))), places.into_iter());
+        for rule in &mut self.rules {
+            let packed = rule.condition.packed.take().or_else(|| Some((parts.clone(), places.next()?)));
+            rule.condition = Condition { tree: OnceLock::new(), packed };
         }
         self.rules.shrink_to_fit();
     }

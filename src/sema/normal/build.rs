@@ -33,6 +33,7 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         constants: HashMap::default(),
         conds_of_lets: HashMap::default(),
         exprs_of_lets: HashMap::default(),
+        cond_values: HashMap::default(),
         levels: HashMap::new(),
         depth: 0,
         diagnostics: Vec::new(),
@@ -130,6 +131,8 @@ struct Builder<'a> {
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
     exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
+    /// Conditions as values, by their address.
+    cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,
@@ -366,7 +369,13 @@ impl Builder<'_> {
     }
 
     fn cond_value(&mut self, cond: &Cond) -> NExpr {
+        let key = (std::ptr::from_ref(cond), self.depth);
+        // Both ask for the values within, so without this each level of nesting would double the work.
+        if let Some((holds, fails)) = self.cond_values.get(&key).copied() {
+            return NExpr::Cond { holds, fails };
+        }
         let (holds, fails) = (self.cond(cond, true), self.cond(cond, false));
+        self.cond_values.insert(key, (holds, fails));
         NExpr::Cond { holds, fails }
     }
 
