@@ -1,6 +1,6 @@
 //! A rule set's bytecode as plain data: everything that has to be stored to run it later.
 
-use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
+use crate::bytecode::instr::{BlockId, BlockKind, Cmp, Instr, Pc, Reg};
 use crate::codec::impl_codec;
 use crate::ops::TestMode;
 pub use crate::ops::{Anchor, Search};
@@ -49,16 +49,6 @@ pub struct Chunk {
     pub cached: u32,
     /// The number of host functions that the program declares.
     pub externs: u32,
-}
-
-/// The kind of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockKind {
-    Condition,
-    /// A value: ends in `Yield`.
-    Value,
-    /// A table: ends in `Default`, `Continue` or `Nothing`.
-    Table,
 }
 
 /// A range of instructions.
@@ -241,7 +231,6 @@ impl_codec!(struct Chunk {
     instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, objects,
     texts, levels, cached, externs,
 });
-impl_codec!(enum BlockKind { 0 Condition, 1 Value, 2 Table });
 impl_codec!(struct Block { kind, start, end, registers, cache });
 impl_codec!(struct TableCode { block, routes });
 impl_codec!(struct RuleCode { start, end });
