@@ -26,8 +26,8 @@ mod value;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::bytecode::chunk::{BlockKind, Shared};
-use crate::bytecode::instr::{BlockId, Instr};
+use crate::bytecode::chunk::Shared;
+use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::host::{Host, HostCalls};
 use crate::index::lookup::{Lookup, Workspace};

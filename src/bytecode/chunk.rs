@@ -1,6 +1,6 @@
 //! A rule set's bytecode as plain data: everything that has to be stored to run it later.
 
-use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
+use crate::bytecode::instr::{BlockId, BlockKind, Cmp, Instr, Pc, Reg};
 use crate::ops::TestMode;
 pub use crate::ops::{Anchor, Search};
 use crate::sema::hir::{Const, RuleId, SlotId};
@@ -48,16 +48,6 @@ pub struct Chunk {
     pub cached: u32,
     /// The number of host functions that the program declares.
     pub externs: u32,
-}
-
-/// The kind of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockKind {
-    Condition,
-    /// A value: ends in `Yield`.
-    Value,
-    /// A table: ends in `Default`, `Continue` or `Nothing`.
-    Table,
 }
 
 /// A range of instructions.

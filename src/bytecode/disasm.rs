@@ -1,8 +1,8 @@
 //! Bytecode as text: one line an instruction, with the constants and names it refers to, for golden
 //! files and curious people. Labels are the numbers of instructions.
 
-use crate::bytecode::chunk::{BlockKind, Check, Chunk, Members, NONE, Operand};
-use crate::bytecode::instr::{CmpJump, Instr, Pc, Registers};
+use crate::bytecode::chunk::{Check, Chunk, Members, NONE, Operand};
+use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, Registers};
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::{Const, Program};
 use crate::sema::normal::Ask;

@@ -6,7 +6,6 @@
 //! once for each element of a list. The table of instructions says all that must be known of each to check it:
 //! a new one needs a row here, an arm in the dispatch loop of its vocabulary and one in the disassembler.
 
-use super::chunk::BlockKind;
 use crate::builtins::Function;
 use crate::ops::Op;
 use crate::sema::hir::{RuleId, TableId};
@@ -21,6 +20,16 @@ pub type Pc = u32;
 /// A block, as a number in [`super::Chunk::blocks`].
 pub type BlockId = u32;
 
+/// The kind of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    Condition,
+    /// A value: ends in `Yield`.
+    Value,
+    /// A table: ends in `Default`, `Continue` or `Nothing`.
+    Table,
+}
+
 /// Registers that stand side by side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Registers {
@@ -28,7 +37,7 @@ pub struct Registers {
     pub len: u16,
 }
 
-/// What an operand of an instruction refers to.
+/// A thing that an operand of an instruction refers to.
 #[derive(Clone, Copy, Debug)]
 pub enum Reference {
     On(On),

@@ -13,8 +13,8 @@ mod slots;
 mod uses;
 
 use crate::bytecode::Bytecode;
-use crate::bytecode::chunk::{Block, BlockKind, Chunk, Loop, NONE, RuleCode, Shared, TableCode};
-use crate::bytecode::instr::{BlockId, Instr, On, Pc};
+use crate::bytecode::chunk::{Block, Chunk, Loop, NONE, RuleCode, Shared, TableCode};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, On, Pc};
 use crate::sema::hir::{Outcome, Program, TableId};
 use crate::sema::normal::{CondId, NCond, Normal};
 use hashbrown::HashMap;

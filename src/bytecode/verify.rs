@@ -6,8 +6,8 @@
 //! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
 //! the limits on nesting are checked nowhere else.
 
-use crate::bytecode::chunk::{Block, BlockKind, Check, Chunk, NONE, Operand};
-use crate::bytecode::instr::{BlockId, Instr, Pc, Reference, Registers};
+use crate::bytecode::chunk::{Block, Check, Chunk, NONE, Operand};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc, Reference, Registers};
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
 use crate::ops::Meaning;
 use crate::sema::hir::TableId;

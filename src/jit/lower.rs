@@ -21,8 +21,8 @@ mod text;
 
 use super::JitError;
 use super::code::JitCode;
-use crate::bytecode::chunk::{Block, BlockKind, TableCode};
-use crate::bytecode::instr::{BlockId, Instr, Pc};
+use crate::bytecode::chunk::{Block, TableCode};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc};
 use crate::bytecode::{Bytecode, Chunk};
 use crate::sema::hir::{RuleId, TableId};
 use body::Body;

@@ -1,8 +1,8 @@
 //! Operands, and the dispatch loop of value blocks.
 
 use super::{Message, Vm};
-use crate::bytecode::chunk::{BlockKind, NONE, Operand};
-use crate::bytecode::instr::{BlockId, Instr, Reg, Registers};
+use crate::bytecode::chunk::{NONE, Operand};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
 use crate::meaning;
 use crate::ops::Meaning;
 use crate::sema::hir::ExternId;

@@ -3,8 +3,8 @@
 use super::uses::Part;
 use super::{Label, LowerError, Lowering, index};
 use crate::builtins::Function;
-use crate::bytecode::chunk::{BlockKind, Loop, NONE, Operand};
-use crate::bytecode::instr::{BlockId, Instr, Reg, Registers};
+use crate::bytecode::chunk::{Loop, NONE, Operand};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
 use crate::ops::Op;
 use crate::sema::normal::{ExprId, NConst, NExpr};
 

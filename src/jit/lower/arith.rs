@@ -4,8 +4,8 @@
 use super::body::{AnyHelpers, At, Body, Source, Tags};
 use super::{JitError, malformed};
 use crate::bytecode::Chunk;
-use crate::bytecode::chunk::{Block as Code, BlockKind};
-use crate::bytecode::instr::{BlockId, Instr, Reg};
+use crate::bytecode::chunk::Block as Code;
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg};
 use crate::jit::code::layout;
 use crate::ops::Op;
 use crate::sema::hir::SlotId;

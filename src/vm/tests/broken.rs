@@ -2,8 +2,8 @@
 
 use super::build::Build;
 use super::*;
-use crate::bytecode::chunk::{BlockKind, Check, NONE, Operand};
-use crate::bytecode::instr::On;
+use crate::bytecode::chunk::{Check, NONE, Operand};
+use crate::bytecode::instr::{BlockKind, On};
 use crate::bytecode::verify::{At, VerifyError, verify};
 
 /// A chunk with a bit of everything.
