@@ -47,24 +47,18 @@ impl<'p> Verifier<'p> {
             values: vec![u32::MAX; values.len()],
         };
         require(tables.first().is_some_and(|table| table.kind == TableKind::Routes), "there are no routes")?;
-        require(
-            program.slots.iter().all(|slot| slot.root.is_some() || !slot.path.is_empty()),
-            "a field has no name",
-        )?;
-        for function in externs {
-            require(
-                match function.feature {
-                    Some(Feature::Entity(number)) => number < analysis.entities.len(),
-                    Some(Feature::Lexicon(number)) => number < analysis.lexicons.len(),
-                    Some(Feature::Intent | Feature::Keywords) | None => true,
-                },
-                "a function analyses what is not there",
-            )?;
-        }
+        let named = |slot: &Slot| slot.root.is_some() || !slot.path.is_empty();
+        require(program.slots.iter().all(named), "a field has no name")?;
+        let is_there = |function: &Extern| match function.feature {
+            Some(Feature::Entity(number)) => number < analysis.entities.len(),
+            Some(Feature::Lexicon(number)) => number < analysis.lexicons.len(),
+            Some(Feature::Intent | Feature::Keywords) | None => true,
+        };
+        require(externs.iter().all(is_there), "a function analyses what is not there")?;
         program.input.iter().try_for_each(fields_differ)?;
         verifier.payloads()?;
         for body in program.lets.iter().map(|body| body.body.part()) {
-            let measure = verifier.part(body, 0)?;
+            let measure = verifier.part(body, 0, MAX_NODES)?;
             verifier.lets.push(measure);
         }
         for (table, bindings) in tables.iter().zip(&verifier.tables) {
@@ -78,7 +72,8 @@ impl<'p> Verifier<'p> {
             of_outcome(&rule.outcome, |value| limit(&mut verifier.values, value, bindings));
         }
         for (value, bindings) in values.iter().zip(&verifier.values) {
-            verifier.part(Part::Expr(value), *bindings)?;
+            // The checker limits conditions and definitions, not the values that use them.
+            verifier.part(Part::Expr(value), *bindings, u64::MAX)?;
         }
         let entry = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
         require(tests.iter().all(entry), "a test decides by requirements")?;
@@ -142,20 +137,20 @@ impl<'p> Verifier<'p> {
             CondKind::Branch { conditions, .. } => {
                 for Guarded { usable, cond } in conditions {
                     require(is_presence(usable), "a branch tests for more than presence")?;
-                    self.part(Part::Cond(usable), bindings)?;
-                    self.part(Part::Cond(cond), bindings)?;
+                    self.part(Part::Cond(usable), bindings, MAX_NODES)?;
+                    self.part(Part::Cond(cond), bindings, MAX_NODES)?;
                 }
                 Ok(())
             }
-            _ => self.part(Part::Cond(condition), bindings).map(drop),
+            _ => self.part(Part::Cond(condition), bindings, MAX_NODES).map(drop),
         }
     }
 
-    /// A whole condition or value, which may read so many bindings.
-    fn part(&self, part: Part<'_>, bindings: u32) -> Result<Measure, DecodeError> {
+    /// A whole condition or value of so many nodes at most, which may read so many bindings.
+    fn part(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
         let measure = Measure::of(part, &self.lets);
-        let small = measure.nodes <= MAX_NODES && measure.depth <= MAX_DEPTH;
-        require(small, "a condition is too large")?;
+        // A value may be twice as deep: as deep as expressions are, with a definition inside.
+        require(measure.nodes <= most && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
         Walk { program: self.program, bindings, scope: Vec::new() }.part(part)?;
         Ok(measure)
     }
