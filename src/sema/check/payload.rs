@@ -7,6 +7,7 @@ mod include;
 mod place;
 mod shape;
 
+use super::constant::as_json;
 use super::{Binding, Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
@@ -288,8 +289,10 @@ impl<'a> Checker<'a> {
             (None, repair) if !repair.is_empty() => repair,
             (None, _) => match &correction {
                 Some(hir::Correction::Remove) => "remove it".to_owned(),
+                // What is not known yet is computed with the violation.
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
-                    format!("write {}", self.one_line(self.program.value(*value).span))
+                    as_json(self.program.value(*value))
+                        .map_or_else(String::new, |value| format!("write {value}"))
                 }
                 None => message.clone(),
             },

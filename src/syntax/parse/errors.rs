@@ -1,6 +1,8 @@
 //! From the grammar's furthest failure to a sentence that helps: what was expected, what is there,
 //! and what people who write that usually mean.
 
+mod habits;
+
 use super::context::{Cx, reserved_word, unexpected};
 use super::terminals::is_reserved;
 use super::{Rule, foreign, phrase, splitter};
@@ -233,6 +235,9 @@ impl<'a> Failure<'_, 'a> {
         {
             return Some(diagnostic);
         }
+        if let Some(diagnostic) = self.habit() {
+            return Some(diagnostic);
+        }
         if is_item(self.rule) {
             return None;
         }
@@ -397,6 +402,9 @@ impl<'a> Failure<'_, 'a> {
             let what = &self.cx.text[span.range()];
             Some(foreign::syntax(span, format!("the handler stands after `->`, not `{what}`"), "->"))
         };
+        if let Some(diagnostic) = self.no_condition() {
+            return Some(diagnostic);
+        }
         if self.found == ":" {
             return mistake(self.span);
         }
