@@ -8,7 +8,7 @@ use crate::diag::Diagnostic;
 use crate::host::Host;
 use crate::index::{self, Index};
 use crate::input::Plan;
-use crate::schema::{self, Breach, Promises};
+use crate::schema::{Breach, Promises};
 use crate::sema::hir::Program;
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
@@ -49,7 +49,7 @@ impl RuleSet {
         #[cfg(not(feature = "jit"))]
         let _ = machine_code;
         RuleSet {
-            promises: program.input.as_ref().map(Promises::of),
+            promises: program.promised().map(|record| Promises::of(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
@@ -85,10 +85,8 @@ impl RuleSet {
     }
 
     fn breaches_of(&self, message: &Json) -> Vec<Breach> {
-        match (&self.promises, &self.program.input) {
-            (Some(promises), Some(input)) if !promises.surely_kept(message) => {
-                schema::breaches(input, message)
-            }
+        match &self.promises {
+            Some(promises) if !promises.surely_kept(message) => self.program.breaches(message),
             _ => Vec::new(),
         }
     }

@@ -178,7 +178,7 @@ fn shown(value: &Value<'_>) -> String {
 fn by_tree(rules: &Rules, message: &Json) -> (Vec<String>, bool) {
     let program = rules.program();
     let values = program.slots.iter().map(|slot| shown(&slot.load(message))).collect();
-    (values, program.input.as_ref().is_none_or(|input| schema::breaches(input, message).is_empty()))
+    (values, program.breaches(message).is_empty())
 }
 
 fn rules() -> [Rules; 2] {

@@ -47,6 +47,8 @@ pub(super) struct State {
     guards: Vec<Cond>,
     /// The groups being put in.
     groups: Vec<Arc<str>>,
+    /// The names of the judged object's fields, those of included groups among them.
+    pub(super) fields: Arc<[Arc<str>]>,
 }
 
 /// A violation, as its rule reports it.
@@ -136,7 +138,8 @@ impl<'a> Checker<'a> {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
         let object = self.object(body, &mut groups.clone());
         let block = self.block(&name.node, name.span);
-        self.payload = State { block, groups, ..State::default() };
+        let fields = object.fields.iter().map(|field| field.name.clone()).collect();
+        self.payload = State { block, groups, fields, ..State::default() };
         let (root, payload) = self.binding("payload", object.record(), name.span);
         let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
         self.bind_at(Place::of(root), Binding::new("payload", payload.clone(), name.span));
@@ -156,6 +159,7 @@ impl<'a> Checker<'a> {
         }
         self.items(body, Body::Object, &site);
         self.scope.clear();
+        self.payload.fields = Arc::default();
         object
     }
 

@@ -138,7 +138,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A handler's parameters and where it is declared; `None` without a manifest.
+    /// A handler's parameters and where it is declared; `None` where none is declared.
     fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Record, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let sees = |place| self.symbols.sees(name.span.file, place);
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
         let names: Vec<Arc<str>> = handlers.iter().map(|handler| handler.name.clone()).collect();
-        let message = format!("the handler `{}` is not in the manifest", name.node);
+        let message = format!("the handler `{}` is not declared", name.node);
         let help = format!("once a file declares a handler all must be declared: `handler {}()`", name.node);
         self.unknown(Code::UnknownHandler, name, message, names.iter().map(|name| &**name), help)
     }

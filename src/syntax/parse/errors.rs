@@ -350,6 +350,13 @@ impl<'a> Failure<'_, 'a> {
         if self.rule == Rule::router_statement {
             return self.no_case();
         }
+        if matches!(found, "salience" | "order" | "weight" | "rank") {
+            return Some(foreign::syntax(
+                span,
+                format!("what is tried first has a `priority`, not a `{found}`"),
+                "priority",
+            ));
+        }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = format!("the condition of a route stands after `when`, not `{found}`");
             return match found {

@@ -290,8 +290,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             return failed;
         }
         let (_, found) = self.cx.found_at(span.start);
-        let unit =
-            self.spelling(0).filter(|_| self.at > 0 && self.pieces[self.at - 1].kind == PieceKind::Number);
+        let behind_number = self.at > 0 && self.pieces[self.at - 1].kind == PieceKind::Number;
+        let has_field = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Member);
+        let unit = self.spelling(0).filter(|_| behind_number && !has_field);
         let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
             (PieceKind::Group, _) => "only a name is called: `name(argument)`",
             (PieceKind::Member, _) => "only a name or field has fields",

@@ -48,6 +48,7 @@ pub(super) fn operator_help(word: &str) -> Option<&'static str> {
         "between" => {
             "a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last"
         }
+        "not" => "operators are written in small letters, as in `x not like \"a*\"`",
         "is" => "write `x is missing` or `x is present`; two values are compared by `==`",
         "exists" | "defined" | "isdefined" | "notnull" => "write `x is present`",
         "isnull" | "absent" | "undefined" => "write `x is missing`",

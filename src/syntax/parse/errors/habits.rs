@@ -48,7 +48,9 @@ impl Failure<'_, '_> {
             ":" if self.wants(Rule::close_bracket) => {
                 self.unexpected("an index is one value", "write `list[0]`; there are no parts of a list")
             }
-            ":" if self.wants(Rule::kw_when) => None,
+            ":" if self.is_behind("rank") => {
+                self.unexpected("the rank follows without `:`", "write for example `rank 3`")
+            }
             ";" | "," if self.rule == Rule::test_statement => self.unexpected(
                 format!("the parts of a test are not separated by `{}`", self.found),
                 format!("remove the `{}`", self.found),
@@ -62,10 +64,9 @@ impl Failure<'_, '_> {
             "," if self.wants(Rule::EOI) && self.rule == Rule::list_statement => {
                 self.unexpected("several values stand in brackets", "write a list: `[\"a\", \"b\"]`")
             }
-            "," if self.wants(Rule::EOI) && self.is_route() => self.unexpected(
-                "a route leads to one handler",
-                "write a route for each handler, or give one the other's name as an argument",
-            ),
+            "," if self.wants(Rule::EOI) && self.is_route() => {
+                self.unexpected("a route leads to one handler", "write a route for each handler")
+            }
             _ => None,
         }
     }
@@ -212,7 +213,7 @@ impl Failure<'_, '_> {
         };
         if let Some(at) = (0..sigs.len()).find(quantifies) {
             let message = format!("`{}` is written `any` or `all`", word(at));
-            let help = foreign::prefix_help(word(at)).unwrap_or_default();
+            let help = "write `any x in list: condition` or `all x in list: condition`";
             return Some(super::unexpected(sigs[at].token.span(file), message, help));
         }
         let number = |kind: Option<TokenKind>| kind == Some(TokenKind::Number);
