@@ -19,7 +19,7 @@ pub struct Breach {
     pub expected: String,
     /// The type that the message has there, or `missing`.
     pub found: String,
-    /// What may be the cause: a key spelled almost like the field, or the statement that uses an undeclared field so.
+    /// A likely cause: a key spelled almost like the field, or the statement that uses an undeclared field so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

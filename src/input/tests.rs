@@ -3,7 +3,6 @@
 use super::{InputScratch, Plan};
 use crate::Rules;
 use crate::json;
-use crate::schema;
 use crate::value::Value;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;

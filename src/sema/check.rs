@@ -11,6 +11,7 @@ mod flow;
 mod measure;
 mod mismatch;
 mod names;
+mod narrowed;
 mod operator;
 mod path;
 mod pattern;
@@ -33,8 +34,8 @@ use crate::sema::resolve::{Definition, Symbols, duplicate};
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Statement, StatementKind};
 use crate::text::Form;
-use crate::ty::{Kind, KindSet, Ty};
-use fields::{Fields, Narrowed};
+use crate::ty::Ty;
+use fields::Fields;
 use hashbrown::{HashMap, HashSet};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -96,7 +97,8 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     let conflicting = || conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
     let follows = |label: &Label| conflicting().any(|span| span == label.span);
     checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
-    if conflicts.is_empty() {
+    // Of a route that joins others the uses are not all.
+    if conflicts.is_empty() && checker.fields.known.is_none() {
         checker.narrowed();
     }
     checker.diagnostics.extend(conflicts);
@@ -316,32 +318,6 @@ impl<'a> Checker<'a> {
         self.flows();
         self.payloads();
         self.tests();
-    }
-
-    /// Warns of uses that other statements narrow, and keeps the types for the messages that have another one.
-    fn narrowed(&mut self) {
-        for Narrowed { path, kinds, used, by } in self.fields.narrowed() {
-            let name = path.join(".");
-            let lost: Vec<Kind> = used.kinds.iter().filter(|kind| !kinds.has(*kind)).collect();
-            let lost = lost.into_iter().map(KindSet::of).fold(KindSet::EMPTY, KindSet::union);
-            let [this, lost] = [kinds, lost].map(|kinds| Ty::plain(kinds).with_article());
-            let message = format!(
-                "`{name}` is read as {this} because of another statement, so {lost} never matches here"
-            );
-            let help = format!(
-                "declare `{name}` in an `input` block, or read it at a type of its own, as in `{name} as list`"
-            );
-            self.diagnostics.push(
-                Diagnostic::new(Code::NarrowedUse, used.place, message)
-                    .here(format!("used here as {}", used.reason))
-                    .label(by.place, format!("used here as {}", by.reason))
-                    .help(help),
-            );
-            let sources = &self.loaded.sources;
-            let place = format!("{}:{}", sources.file(by.place.file).name, sources.position(by.place).line);
-            let hint = format!("{place} uses it as {}", by.reason).into();
-            self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
-        }
     }
 
     fn main_file(&self) -> Option<FileId> {

@@ -119,7 +119,13 @@ impl<'a> Checker<'a> {
                     None => {
                         let names = self.symbols.tables.names();
                         let message = format!("there is no table `{}`", table.node);
-                        let help = format!("declare it: `table {} {{ … }}`", table.node);
+                        let help = match self.other_entry(&table.node) {
+                            Some(word) => format!(
+                                "`{}` is a {word}, which is asked by its name alone; `goto` leads to a `table`",
+                                table.node
+                            ),
+                            None => format!("declare it: `table {} {{ … }}`", table.node),
+                        };
                         self.unknown(Code::UnknownTable, table, message, names, help)
                     }
                 }
@@ -136,6 +142,17 @@ impl<'a> Checker<'a> {
                 Ok(Outcome::Handler { name, args: args?, metadata: metadata? })
             }
         }
+    }
+
+    /// The word of the statement that decides under a name, where it is no table.
+    fn other_entry(&self, name: &str) -> Option<&'static str> {
+        self.statements().find_map(|statement| match &statement.kind {
+            StatementKind::Choice(choice) if choice.name.node == name => Some("choice"),
+            StatementKind::Router(router) if router.name.node == name => Some("router"),
+            StatementKind::Flow(flow) if flow.name.node == name => Some("flow"),
+            StatementKind::Payload(payload) if payload.name.node == name => Some("payload"),
+            _ => None,
+        })
     }
 
     /// A handler's parameters and where it is declared; `None` where none is declared.

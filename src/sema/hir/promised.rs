@@ -1,4 +1,4 @@
-//! What a program takes for granted of its messages, and what a message breaks of it.
+//! The promises that a program takes for granted of its messages, and their breaches.
 
 use super::Program;
 use crate::codec::impl_codec;
@@ -30,7 +30,7 @@ impl Program {
         (!self.inferred.is_empty()).then_some(Cow::Owned(record))
     }
 
-    /// What a message breaks of it.
+    /// The promises that a message breaks.
     pub fn breaches(&self, message: &Json) -> Vec<Breach> {
         let Some(promised) = self.promised() else { return Vec::new() };
         let mut found = schema::breaches(&promised, message);

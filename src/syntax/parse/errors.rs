@@ -201,6 +201,10 @@ impl<'a> Failure<'_, 'a> {
         let (span, found, kind) = (self.span, self.found, self.token.kind);
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
         let wants_name = names.into_iter().any(|rule| self.wants(rule));
+        let elsewhere = matches!(found, "input" | "else" | "otherwise" | "default");
+        if let (true, Some(diagnostic)) = (elsewhere, self.habit()) {
+            return Some(diagnostic);
+        }
         if kind == TokenKind::Word && is_reserved(found) && !self.at_end() {
             if wants_name {
                 return Some(self.reserved_name(span, found));

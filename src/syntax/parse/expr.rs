@@ -295,7 +295,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let unit = self.spelling(0).filter(|_| behind_number && !has_field);
         let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
             (PieceKind::Group, _) => "only a name is called: `name(argument)`",
-            (PieceKind::Member, _) => "only a name or field has fields",
+            (PieceKind::Member, _) => {
+                "only a name or field has fields; an operator stands between its operands, as in `x contains \"a\"`"
+            }
             (PieceKind::Braces, _) => "conditions in braces stand after `all`, `any` or `none`",
             _ if unit.is_some_and(|unit| literal::unit_meant(unit).is_some()) => {
                 "a unit touches its number, as in `30s`, `7d` or `64KB`"

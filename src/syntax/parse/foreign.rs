@@ -58,6 +58,7 @@ pub(super) fn operator_help(word: &str) -> Option<&'static str> {
         }
         "xor" => "write `(a and not b) or (b and not a)`",
         "of" => "one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`",
+        "if" => "what must hold is one condition: write `x > 3 and y`",
         "then" => "the handler stands after `->`",
         "where" => "the condition on each element stands behind `:`, as in `any x in list: x > 3`",
         "?" => {

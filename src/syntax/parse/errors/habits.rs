@@ -1,4 +1,4 @@
-//! What people write by the habit of another language where the grammar cannot go on: comments, separators, types and
+//! Habits: what people write by the way of another language where the grammar cannot go on: comments, separators, types and
 //! the words of schemas, each with the right spelling.
 
 use super::super::{Rule, foreign};
@@ -89,10 +89,15 @@ impl Failure<'_, '_> {
                 "several values stand in a list",
                 "write `in [\"a\", \"b\"]` or `contains any [\"a\", \"b\"]`",
             ),
+            "=>" if self.wants(Rule::close_paren) => self.unexpected(
+                "there are no functions without a name",
+                "write `any x in list: condition` or `all x in list: condition`",
+            ),
             "else" | "otherwise" | "default" if self.is_behind("when") => self.unexpected(
                 format!("`{}` is no condition", self.found),
                 "what no route takes goes to the default: write `default -> HANDLER`",
             ),
+            "then" | "else" => self.no_condition(),
             "input" if self.ahead(1) == "." => self.unexpected(
                 "`input` is no value",
                 format!("the message's fields are read by their names alone: write `{}`", self.ahead(2)),
@@ -198,7 +203,9 @@ impl Failure<'_, '_> {
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
         let word = |index: usize| self.text(sigs[index].token);
         let free = |index: usize| index > 0 && word(index - 1) != ".";
-        if let Some(at) = (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "if" | "IF" | "?")) {
+        if let Some(at) =
+            (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "if" | "IF" | "CASE" | "switch" | "?"))
+        {
             let span = sigs[at].token.span(file);
             return Some(super::unexpected(
                 span,
