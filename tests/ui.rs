@@ -264,7 +264,9 @@ fn wording_of_errors_in_the_shape() {
 /// What newcomers write by the habit of another language, each with the right spelling.
 #[test]
 fn wording_of_habits() {
-    for name in ["habits_operators", "habits_statements", "habits_payloads", "narrowed", "vain"] {
+    for name in
+        ["habits_operators", "habits_statements", "habits_payloads", "habits_groups", "narrowed", "vain"]
+    {
         let text =
             std::fs::read_to_string(folder().join(format!("{name}.rules"))).expect("the file can be read");
         let lines = text.lines().filter(|line| !line.trim_start().starts_with(MARK));

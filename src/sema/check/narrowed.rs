@@ -5,15 +5,15 @@ use super::Checker;
 use super::fields::Narrowed;
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir;
-use crate::ty::{Kind, KindSet, Ty};
+use crate::ty::{KindSet, Ty};
 
 impl Checker<'_> {
     /// Warns of uses that other statements narrow, and keeps the types for the messages that have another one.
     pub(super) fn narrowed(&mut self) {
         for Narrowed { path, kinds, used, by } in self.fields.narrowed() {
             let name = path.join(".");
-            let lost: Vec<Kind> = used.kinds.iter().filter(|kind| !kinds.has(*kind)).collect();
-            let lost = lost.into_iter().map(KindSet::of).fold(KindSet::EMPTY, KindSet::union);
+            let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::of);
+            let lost = lost.fold(KindSet::EMPTY, KindSet::union);
             let [this, lost] = [kinds, lost].map(|kinds| Ty::plain(kinds).with_article());
             let message = format!(
                 "`{name}` is read as {this} because of another statement, so {lost} never matches here"
@@ -27,9 +27,9 @@ impl Checker<'_> {
                     .label(by.place, format!("used here as {}", by.reason))
                     .help(help),
             );
-            let sources = &self.loaded.sources;
-            let place = format!("{}:{}", sources.file(by.place.file).name, sources.position(by.place).line);
-            let hint = format!("{place} uses it as {}", by.reason).into();
+            let Some(file) = self.loaded.sources.get(by.place.file) else { continue };
+            let line = file.position(by.place.start).line;
+            let hint = format!("{}:{line} uses it as {}", file.name, by.reason).into();
             self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
         }
     }

@@ -1,5 +1,5 @@
-//! Habits: what people write by the way of another language where the grammar cannot go on: comments, separators, types and
-//! the words of schemas, each with the right spelling.
+//! The habits of other languages, where the grammar cannot go on: comments, separators, types and the words of schemas,
+//! each with the right spelling.
 
 use super::super::{Rule, foreign};
 use super::{Failure, is_item};
