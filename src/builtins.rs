@@ -193,6 +193,38 @@ functions! {
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
 }
 
+/// The function that a name of another language means.
+pub fn meant(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace('_', "").as_str() {
+        "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
+        "lowercase" | "tolower" | "tolowercase" | "lcase" | "downcase" | "casefold" => "lower",
+        "uppercase" | "toupper" | "touppercase" | "ucase" | "upcase" => "upper",
+        "strip" | "trimmed" | "trimspace" => "trim",
+        "ceiling" => "ceil",
+        "concat" | "concatenate" | "implode" => "join",
+        "explode" | "tokenize" => "split",
+        "dayofweek" | "getday" | "isoweekday" | "isodow" => "weekday",
+        "gethours" | "gethour" => "hour",
+        "todate" | "getdate" => "date",
+        "minimum" | "least" => "min",
+        "maximum" | "greatest" => "max",
+        other => TABLE.iter().find(|row| row.name != name && row.name == other)?.name,
+    })
+}
+
+/// True for a function of another language that reads the clock.
+pub fn reads_clock(name: &str) -> bool {
+    let name = name.to_lowercase().replace('_', "");
+    matches!(
+        name.as_str(),
+        "now" | "today" | "utcnow" | "currenttimestamp" | "currentdate" | "currenttime" | "sysdate" | "nowns"
+    )
+}
+
+/// The remedy where the clock is asked.
+pub const NO_CLOCK: &str =
+    "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message";
+
 impl Function {
     pub fn info(self) -> &'static FnInfo {
         &TABLE[self as usize]

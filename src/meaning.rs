@@ -183,8 +183,8 @@ fn shifted<'a>(at: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a>
 }
 
 pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    match left {
-        Value::DateTime(at) => shifted(at, float(right), 1.0),
+    match (left, right) {
+        (Value::DateTime(at), seconds) | (seconds, Value::DateTime(at)) => shifted(at, float(seconds), 1.0),
         _ => arithmetic(left, right, i64::checked_add, |a, b| a + b),
     }
 }

@@ -252,7 +252,7 @@ operators! {
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
         [(K::STRING, Right::Text, Condition)], Predicate(meaning::starts_with),
-        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins_with", "beginswith", "prefix"],
+        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix"],
         "The text starts with the string.",
         r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
     EndsWith "ends_with" Infix 40, Negation::NotBefore, WORDS, Scan,
@@ -288,9 +288,10 @@ operators! {
         "The left value, or the right one where the left is missing.",
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
     Add "+" Infix 60, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime),
+         (K::NUMBER, Right::Kinds(K::DATETIME), DateTime)],
         Meaning::Value(meaning::add),
-        "The sum; a time and a number of seconds make a later time. Overflow is missing.",
+        "The sum; a time and a number of seconds, in either order, make a later time. Overflow is missing.",
         r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
     Sub "-" Infix 60, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::DATETIME), Float),
@@ -304,11 +305,11 @@ operators! {
         "The product. Overflow is missing.",
         r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
     Div "/" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Meaning::Value(meaning::div),
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Meaning::Value(meaning::div), foreign ["div"],
         "The quotient, always a float; division by zero is missing.",
         r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
     Rem "%" Infix 70, Negation::None, NOTHING, Scalar,
-        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(meaning::rem),
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(meaning::rem), foreign ["mod"],
         "The remainder, with the sign of the dividend; of a division by zero it is missing.",
         r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
     Neg "-" Prefix 80, Negation::None, NOTHING, Scalar,

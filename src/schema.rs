@@ -1,6 +1,7 @@
 //! The declared input as a promise: what a message keeps of it. A message that breaks it is decided
 //! all the same, the wrong value counting as missing; here the breach is found and named.
 
+use crate::diag::nearest;
 use crate::ty::{KindSet, Record};
 use crate::value::Value;
 use serde::Serialize;
@@ -18,6 +19,9 @@ pub struct Breach {
     pub expected: String,
     /// The type that the message has there, or `missing`.
     pub found: String,
+    /// A likely cause: a key spelled almost like the field, or the statement that uses an undeclared field so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// The declared input made ready to hold many messages against: the fields sorted by name, as the
@@ -100,6 +104,7 @@ pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
             path: String::new(),
             expected: "an object".to_owned(),
             found: found_kind(other),
+            hint: None,
         }),
     }
     found
@@ -117,11 +122,12 @@ fn fields<'r>(
         let mut breach = |kind: String| {
             // A record's fields would only bury what is wrong.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
-            found.push(Breach { path: path.join("."), expected, found: kind });
+            let hint = (kind == MISSING).then(|| misspelt(record, map, path)).flatten();
+            found.push(Breach { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
             None | Some(Json::Null) if field.optional => {}
-            None | Some(Json::Null) => breach("missing".to_owned()),
+            None | Some(Json::Null) => breach(MISSING.to_owned()),
             Some(json) if Value::from_json(json).read(field.ty.kinds).is_missing() => {
                 breach(found_kind(json))
             }
@@ -136,8 +142,23 @@ fn fields<'r>(
     }
 }
 
+const MISSING: &str = "missing";
+/// The most undeclared keys of an object that are held against a missing field.
+const MOST_KEYS: usize = 64;
+
+/// The key of a message that is spelled almost like a missing field, which stands last in the path.
+fn misspelt(record: &Record, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
+    let (name, around) = path.split_last()?;
+    let strange = |key: &&str| {
+        key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
+    };
+    let near = nearest(name, map.keys().map(String::as_str).filter(strange).take(MOST_KEYS))?;
+    let key: String = around.iter().flat_map(|part| [*part, "."]).chain([near]).collect();
+    Some(format!("the message has `{key}`: did you mean `{name}`?"))
+}
+
 fn found_kind(json: &Json) -> String {
-    Value::from_json(json).kind().map_or_else(|| "missing".to_owned(), |kind| KindSet::of(kind).to_string())
+    Value::from_json(json).kind().map_or_else(|| MISSING.to_owned(), |kind| KindSet::of(kind).to_string())
 }
 
 #[cfg(test)]

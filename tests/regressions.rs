@@ -1,5 +1,6 @@
 //! Bugs that were found once, each as a named test with a line on its cause.
 
+use rulec::payload::Judge;
 use rulec::{Code, Compiler, LiveRules, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -28,6 +29,84 @@ fn types_that_double_are_refused() {
         lines("type t0 = { a: int }\n", 40, |at| format!("type t{at} = {{ a: t{0}, b: t{0} }}", at - 1));
     let source = format!("{types}input {{ x: t40 }}\nroute r when x.a is present -> h");
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
+}
+
+/// A field had the type that one statement left of it, and nobody was told when a message had another one.
+#[test]
+fn a_type_that_another_statement_decides_is_reported() {
+    let text = "route a when c.tags in [\"y\"] -> h\nroute b when c.tags contains \"x\" -> h";
+    let rules = Rules::from_text(text).expect("it compiles");
+    let [warning] = rules.warnings() else { panic!("{:?}", rules.warnings()) };
+    assert_eq!(warning.code, Code::NarrowedUse);
+    let places: Vec<usize> =
+        warning.labels.iter().map(|label| rules.sources().position(label.span).line).collect();
+    assert_eq!(places, [2, 1], "both places are shown");
+    let loaded = Rules::from_artifact(&rules.to_artifact(false)).expect("it loads");
+    let message = json!({ "c": { "tags": ["x"] } });
+    let line = message.to_string();
+    for (tier, rules) in Tier::ALL.iter().flat_map(|tier| [(tier, &rules), (tier, &loaded)]) {
+        let rules = rules.with_tier(*tier);
+        for decision in [
+            rules.decide(&message),
+            rules.main().decide_record(&rules.prepare(&message)),
+            rules.main().decide_line(line.as_bytes()).expect("it is JSON"),
+        ] {
+            let [breach] = decision.breaches() else { panic!("{tier:?}: {:?}", decision.breaches()) };
+            assert_eq!((&*breach.path, &*breach.expected, &*breach.found), ("c.tags", "string", "list"));
+            assert!(
+                breach.hint.as_ref().is_some_and(|hint| hint.contains(":1 uses it as string")),
+                "{breach:?}"
+            );
+        }
+        for fine in [json!({ "c": { "tags": "x" } }), json!({ "c": { "tags": null } }), json!({ "c": 3 })] {
+            assert_eq!(rules.decide(&fine).breaches(), [], "{fine}");
+        }
+    }
+    // Where no statement decides for another one, nothing is reported.
+    let alone = Rules::from_text("route b when c.tags contains \"x\" -> h").expect("it compiles");
+    assert_eq!(
+        (alone.warnings().len(), alone.decide(&json!({ "c": { "tags": 3 } })).breaches().len()),
+        (0, 0)
+    );
+}
+
+/// A misspelt key of a message was nothing but a missing field.
+#[test]
+fn a_misspelt_key_is_named_with_the_breach() {
+    let rules =
+        Rules::from_text("input { text: string, user: { role: string } }\nroute a when text == \"a\" -> h");
+    let rules = rules.expect("it compiles");
+    let hints = |message: Json| -> Vec<String> {
+        rules.decide(&message).breaches().iter().filter_map(|breach| breach.hint.clone()).collect()
+    };
+    let misspelt = json!({ "txt": "a", "user": { "rol": "x" } });
+    let wanted =
+        ["the message has `txt`: did you mean `text`?", "the message has `user.rol`: did you mean `role`?"];
+    assert_eq!(hints(misspelt), wanted);
+    assert_eq!(hints(json!({ "body": "a", "te\u{1b}xt": 1, "user": { "role": 3 } })), [""; 0]);
+}
+
+/// A repair told a client to write the name of a field that only the rules know.
+#[test]
+fn a_repair_names_the_value() {
+    let text = "input { options: { most: int } }\n\
+                payload p { a: int default options.most; require \"few\" at a: a <= options.most clamp options.most }";
+    let rules = Rules::from_text(text).expect("it compiles");
+    let judge = Judge::new(&rules, "p").expect("it is there");
+    let judge = judge.input("options", json!({ "most": 500 })).expect("it fits");
+    let judgement = judge.judge(&json!({ "a": 900 }));
+    assert_eq!(&*judgement.violations()[0].repair, "write 500");
+    let constant =
+        Rules::from_text("payload p { a: int; require \"few\" at a: a <= 5 clamp 5 }").expect("it compiles");
+    let judgement = Judge::new(&constant, "p").expect("it is there").judge(&json!({ "a": 9 }));
+    assert_eq!(&*judgement.violations()[0].repair, "write 5");
+    // Without the value there is no correction either.
+    let judge = Judge::new(&rules, "p").expect("it is there");
+    let judgement = judge.judge(&json!({ "a": "x" }));
+    assert!(
+        judgement.violations().iter().all(|violation| !violation.repair.contains("options")),
+        "{judgement:?}"
+    );
 }
 
 /// The same with constants: each list was copied into the next twice.

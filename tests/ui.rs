@@ -261,6 +261,20 @@ fn wording_of_errors_in_the_shape() {
     );
 }
 
+/// What newcomers write by the habit of another language, each with the right spelling.
+#[test]
+fn wording_of_habits() {
+    for name in
+        ["habits_operators", "habits_statements", "habits_payloads", "habits_groups", "narrowed", "vain"]
+    {
+        let text =
+            std::fs::read_to_string(folder().join(format!("{name}.rules"))).expect("the file can be read");
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with(MARK));
+        let text = lines.fold(String::new(), |text, line| text + line + "\n");
+        assert_wording(name, &[&text]);
+    }
+}
+
 #[test]
 fn wording_of_errors_in_names() {
     assert_wording(

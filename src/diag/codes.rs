@@ -82,7 +82,7 @@ codes! {
     Duplicate = "E0203", "a name is declared twice";
     UnknownType = "E0204", "an unknown type";
     UnknownFunction = "E0205", "an unknown function";
-    UnknownHandler = "E0206", "a target is not in the manifest";
+    UnknownHandler = "E0206", "a handler is not declared";
     UnknownTable = "E0207", "a jump to an unknown table";
     DefinitionCycle = "E0208", "definitions use each other in a circle";
     JumpCycle = "E0209", "tables jump to each other in a circle";
@@ -159,7 +159,11 @@ codes! {
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "nothing is in an empty list";
+    EmptyText = "W0204", "an empty text is in every text";
+    SqlPattern = "W0205", "a pattern of `like` has the wildcards of SQL";
+    NullInList = "W0206", "null in a list is never found";
     AlwaysMissing = "W0301", "an expression is always missing";
+    NarrowedUse = "W0302", "another statement decides the type of a field";
     DefaultHides = "W0401", "a default branch hides branches";
     OtherFamily = "W0402", "a condition of a branch compares values of different types";
     BranchNeverChosen = "W0403", "a branch that is never chosen";

@@ -8,7 +8,7 @@ use crate::diag::Diagnostic;
 use crate::host::Host;
 use crate::index::{self, Index};
 use crate::input::Plan;
-use crate::schema::{self, Breach, Promises};
+use crate::schema::{Breach, Promises};
 use crate::sema::hir::Program;
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
@@ -41,7 +41,7 @@ impl RuleSet {
     /// A rule set without its texts.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
-            promises: program.input.as_ref().map(Promises::of),
+            promises: program.promised().map(|record| Promises::of(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
@@ -77,10 +77,8 @@ impl RuleSet {
     }
 
     fn breaches_of(&self, message: &Json) -> Vec<Breach> {
-        match (&self.promises, &self.program.input) {
-            (Some(promises), Some(input)) if !promises.surely_kept(message) => {
-                schema::breaches(input, message)
-            }
+        match &self.promises {
+            Some(promises) if !promises.surely_kept(message) => self.program.breaches(message),
             _ => Vec::new(),
         }
     }

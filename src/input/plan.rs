@@ -54,8 +54,8 @@ impl Plan {
             node.slots.push((slot as u32, info.kinds));
             node.wanted = node.wanted.union(info.kinds);
         }
-        if let Some(input) = &program.input {
-            plan.promise(ROOT, input);
+        if let Some(promised) = program.promised() {
+            plan.promise(ROOT, &promised);
         }
         Some(plan)
     }

@@ -3,7 +3,6 @@
 use super::{InputScratch, Plan};
 use crate::Rules;
 use crate::json;
-use crate::schema;
 use crate::value::Value;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -178,7 +177,7 @@ fn shown(value: &Value<'_>) -> String {
 fn by_tree(rules: &Rules, message: &Json) -> (Vec<String>, bool) {
     let program = rules.program();
     let values = program.slots.iter().map(|slot| shown(&slot.load(message))).collect();
-    (values, program.input.as_ref().is_none_or(|input| schema::breaches(input, message).is_empty()))
+    (values, program.breaches(message).is_empty())
 }
 
 fn rules() -> [Rules; 2] {

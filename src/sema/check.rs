@@ -10,6 +10,7 @@ mod fields;
 mod flow;
 mod mismatch;
 mod names;
+mod narrowed;
 mod operator;
 mod path;
 mod pattern;
@@ -95,6 +96,10 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     let conflicting = || conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
     let follows = |label: &Label| conflicting().any(|span| span == label.span);
     checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
+    // Of a route that joins others the uses are not all.
+    if conflicts.is_empty() && checker.fields.known.is_none() {
+        checker.narrowed();
+    }
     checker.diagnostics.extend(conflicts);
     checker.diagnostics.splice(0..0, declared);
     checker.unused();
@@ -320,6 +325,7 @@ impl<'a> Checker<'a> {
     }
 
     fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Declared> {
+        self.fields.begin_statement();
         match *definition {
             Definition::Let { value } => {
                 let body = self.term(value)?;

@@ -7,6 +7,7 @@ mod condition;
 mod measure;
 mod parts;
 mod payload;
+mod promised;
 mod tree;
 mod verify;
 
@@ -17,6 +18,7 @@ pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
     Requirement, Root, Shape, Step,
 };
+pub use promised::Inferred;
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
 
 use crate::sema::request::{Analysis, Feature};
@@ -80,10 +82,12 @@ pub struct Program {
     pub flows: Vec<Flow>,
     /// The choices that a language model makes.
     pub questions: Vec<Question>,
-    /// The handlers of the manifest, when there is one.
+    /// The declared handlers, when there are any.
     pub handlers: Option<Vec<Handler>>,
     /// The declared input, when there is one.
     pub input: Option<Record>,
+    /// The undeclared fields that one statement reads at fewer kinds than another one could.
+    pub inferred: Vec<Inferred>,
     pub tests: Vec<Test>,
     /// The payload kinds, in source order.
     pub payloads: Vec<Payload>,
@@ -163,7 +167,7 @@ pub struct Extern {
     pub span: Span,
 }
 
-/// A handler of the manifest.
+/// A declared handler.
 #[derive(Clone, Debug)]
 pub struct Handler {
     pub name: Arc<str>,

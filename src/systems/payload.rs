@@ -181,7 +181,8 @@ impl Judge {
         let message = Json::Object(message);
         if let Some(field) = field {
             let record = Record { fields: vec![field] };
-            if let Some(Breach { path, expected, found }) = breaches(&record, &message).into_iter().next() {
+            if let Some(Breach { path, expected, found, .. }) = breaches(&record, &message).into_iter().next()
+            {
                 return Err(JudgeError::WrongType { path, expected, found });
             }
         }

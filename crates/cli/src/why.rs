@@ -80,10 +80,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Format::Human => {
             out.write(explanation.render(&options(term)).as_bytes())?;
             if !decision.breaches().is_empty() {
-                out.line("\nthe message breaks what `input` declares:")?;
+                let declared = rules.program().input.is_some();
+                let what = if declared { "`input` declares" } else { "the rules expect of it" };
+                out.line(&format!("\nthe message breaks what {what}:"))?;
             }
-            for Breach { path, expected, found } in decision.breaches() {
-                out.line(&format!("  {path}: expected {expected}, found {found}"))?;
+            for Breach { path, expected, found, hint, .. } in decision.breaches() {
+                let hint = hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
+                out.line(&format!("  {path}: expected {expected}, found {found}{hint}"))?;
             }
         }
     }

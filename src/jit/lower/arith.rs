@@ -134,9 +134,13 @@ impl Body<'_, '_, '_> {
                 }
                 Instr::Binary { op, dst, left, right } => {
                     let (left, right) = (self.get(&registers, left), self.get(&registers, right));
-                    if matches!(op, Op::Add | Op::Sub) && left.tags.has(layout::DATETIME) {
+                    // A time is shifted by seconds; they may stand before it only in a sum.
+                    let shifted = [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)];
+                    for (side, _) in
+                        shifted.into_iter().filter(|(side, may)| *may && side.tags.has(layout::DATETIME))
+                    {
                         slow_used = true;
-                        self.leave_when(left.tag, layout::DATETIME, slow);
+                        self.leave_when(side.tag, layout::DATETIME, slow);
                     }
                     let scalar = self.binary(op, left, right);
                     self.set(&mut registers, dst, scalar);

@@ -6,7 +6,7 @@ use super::read::{accepted, read};
 use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::ops::{Op, TestMode};
+use crate::ops::{self, Fixity, Op, TestMode};
 use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident};
@@ -117,19 +117,13 @@ impl<'a> Checker<'a> {
 
     fn unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
         let message = format!("there is no function `{}`", name.node);
-        if let Some(op) = Op::infix(&name.node) {
-            let spelling = op.info().spelling;
-            let help = format!("`{spelling}` stands between its operands: `x {spelling} y`");
+        let named = self.symbols.definitions.names().any(|known| known == name.node);
+        if let Some(help) = operator_help(&name.node).filter(|_| !named) {
             return self.fail(Code::UnknownFunction, name.span, message, help);
         }
         let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
-        let meant = match name.node.to_lowercase().as_str() {
-            "length" | "size" | "strlen" | "lenght" => Some("len"),
-            "lowercase" | "to_lower" | "tolower" => Some("lower"),
-            "uppercase" | "to_upper" | "toupper" => Some("upper"),
-            "strip" => Some("trim"),
-            _ => nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names())),
-        };
+        let near = || nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
+        let meant = builtins::meant(&name.node).or_else(near);
         let help = format!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
@@ -212,6 +206,38 @@ impl<'a> Checker<'a> {
         }
         Ok(read(arg, wanted))
     }
+}
+
+/// The remedy where an operator, or what is one here, is called like a function.
+fn operator_help(name: &str) -> Option<String> {
+    let lower = name.to_lowercase();
+    let help = match lower.as_str() {
+        "not" => "`not` stands before a condition: `not (x > 3)`",
+        "if" | "iif" | "ifelse" | "case" | "switch" => {
+            "a condition has no two ways: write one route for each, and `default -> HANDLER` for what is left"
+        }
+        "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
+            "write `x is missing`; a text that is empty is `x == \"\"`"
+        }
+        "exists" | "defined" | "isset" | "is_defined" | "notnull" => "write `x is present`",
+        "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => "`x ?? y` is y where x is missing",
+        "count" | "countif" => {
+            "`len(list)` is the length of a list, and `count x in list: x > 3` the number of elements for which a condition holds"
+        }
+        "some" | "every" | "filter" | "exist" => {
+            "write `any x in list: condition` or `all x in list: condition`"
+        }
+        "re_match" | "regexmatch" | "regexp_like" | "regex_match" => "write `x matches r\"…\"`",
+        "get" => "a field is read as `a.b`, and a value by its key as `d[\"k\"]`",
+        _ if builtins::reads_clock(&lower) => builtins::NO_CLOCK,
+        _ => {
+            let row = ops::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
+            let mut row = row.filter(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()));
+            let spelling = row.next()?.spelling;
+            return Some(format!("`{spelling}` stands between its operands: `x {spelling} y`"));
+        }
+    };
+    Some(help.to_owned())
 }
 
 fn count(wanted: usize, variadic: bool) -> String {

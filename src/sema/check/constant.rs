@@ -1,7 +1,7 @@
 //! Constants: literals, lists and records of them, and the types they have.
 
 use super::{Checked, Checker, Reported};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Const, Expr, ExprKind};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
@@ -47,18 +47,24 @@ impl<'a> Checker<'a> {
             return Ok(expr);
         }
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
-        match parse_datetime(text) {
-            Some(at) => {
-                let kind = ExprKind::Const(Const::DateTime(at));
-                Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span })
-            }
-            None if wanted == KindSet::DATETIME => {
-                let message = format!("\"{text}\" is not a date and time");
-                let help = "write RFC 3339, such as \"2026-11-22T09:30:00+08:00\"";
-                self.fail(Code::BadDatetime, expr.span, message, help)
-            }
-            None => Ok(expr),
+        if let Some(at) = parse_datetime(text) {
+            let kind = ExprKind::Const(Const::DateTime(at));
+            return Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span });
         }
+        // A date alone, or a time without its offset: which moment it is depends on the place.
+        let whole = ["Z", "T00:00:00Z"].map(|rest| format!("{}{rest}", text.replace(' ', "T")));
+        let whole = whole.into_iter().find(|whole| parse_datetime(whole).is_some());
+        if whole.is_none() && wanted != KindSet::DATETIME {
+            return Ok(expr);
+        }
+        let message = format!("\"{text}\" is not a date and time");
+        let diagnostic = Diagnostic::new(Code::BadDatetime, expr.span, message);
+        self.report(match whole {
+            Some(whole) => diagnostic
+                .help(format!("say at which offset from UTC: write \"{whole}\", or `+08:00` in place of `Z`"))
+                .likely_fix(expr.span, format!("\"{whole}\"")),
+            None => diagnostic.help("write RFC 3339, such as \"2026-11-22T09:30:00+08:00\""),
+        })
     }
 }
 

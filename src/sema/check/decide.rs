@@ -45,6 +45,7 @@ impl<'a> Checker<'a> {
         span: Option<Span>,
         docs: &str,
     ) -> TableId {
+        self.fields.begin_statement();
         let id = TableId(self.program.tables.len() as u32);
         let (name, docs) = (name.into(), docs.into());
         self.program.tables.push(Table { name, kind, order: Vec::new(), default: None, span, docs });

@@ -4,10 +4,11 @@
 use super::names::{Name, Names, Path, is_text, same_path};
 use super::uses::{FieldUses, RouteUses};
 use super::{DeclaredInput, Known};
+use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
-use crate::ty::{Field, Inner, KindSet, Record, Ty};
+use crate::ty::{Field, Inner, Kind, KindSet, Record, Ty};
 use hashbrown::{HashMap, HashSet, HashTable};
 use std::fmt;
 use std::hash::BuildHasher;
@@ -32,6 +33,8 @@ pub(super) struct Fields {
     pub(super) input: Option<Arc<DeclaredInput>>,
     uses: HashMap<Path, Inferred>,
     done_inferring: bool,
+    /// The number of the statement at hand.
+    statement: u32,
     /// Undeclared names that were held against the definitions, so that each is once.
     looked_at: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
@@ -55,19 +58,24 @@ pub(super) struct Fields {
 #[derive(Clone)]
 pub(super) enum Reason {
     Fixed(&'static str),
+    Field(Arc<str>),
     Side(KindSet, &'static str, &'static str),
     Operand(KindSet, &'static str),
     Argument(Ty, Arc<str>, Arc<str>),
 }
 
 impl Reason {
-    pub(super) const HAS_FIELD: Reason = Reason::Fixed("a record, since a field of it is read");
+    /// A field of it is read.
+    pub(super) fn field(name: &str) -> Reason {
+        Reason::Field(name.into())
+    }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Fixed(words) => f.write_str(words),
+            Reason::Field(_) => f.write_str("a record, since a field of it is read"),
             Reason::Side(kinds, side, operator) => write!(f, "{kinds}, {side} of `{operator}`"),
             Reason::Operand(kinds, operator) => write!(f, "{kinds}, an operand of `{operator}`"),
             Reason::Argument(wanted, name, function) => {
@@ -80,7 +88,61 @@ impl fmt::Display for Reason {
 /// The type of an undeclared field, as its uses show it.
 struct Inferred {
     kinds: KindSet,
-    uses: Vec<(KindSet, Span, Reason)>,
+    /// The first uses, and every one that narrowed the type.
+    uses: Vec<Use>,
+    /// The first uses that work for values as different as a text and a list, one of a statement.
+    overloaded: Vec<Use>,
+}
+
+/// A use of an undeclared field.
+#[derive(Clone)]
+pub(super) struct Use {
+    pub(super) kinds: KindSet,
+    pub(super) place: Span,
+    pub(super) reason: Reason,
+    statement: u32,
+}
+
+/// A use that another statement narrows.
+pub(super) struct Narrowed<'f> {
+    pub(super) path: &'f Path,
+    /// The kinds that are left.
+    pub(super) kinds: KindSet,
+    pub(super) used: &'f Use,
+    pub(super) by: &'f Use,
+}
+
+impl Inferred {
+    fn add(&mut self, used: Use, left: KindSet) {
+        let open = !is_one_family(used.kinds) && used.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
+        let again = self.overloaded.last().is_some_and(|last| last.statement == used.statement);
+        if open && !again && self.overloaded.len() < 4 {
+            self.overloaded.push(used.clone());
+        }
+        if self.uses.len() < 8 || self.kinds != left {
+            self.uses.push(used);
+        }
+        self.kinds = left;
+    }
+
+    /// The first overloaded use that its own statement leaves open and another one narrows, and what narrows it.
+    fn narrowed(&self) -> Option<(&Use, &Use)> {
+        if !is_one_family(self.kinds) {
+            return None;
+        }
+        self.overloaded.iter().find_map(|used| {
+            let (own, others): (Vec<&Use>, Vec<&Use>) =
+                self.uses.iter().partition(|other| other.statement == used.statement);
+            let own = own.iter().fold(used.kinds, |left, other| left.intersect(other.kinds));
+            let by = others.into_iter().find(|other| !own.is_subset(other.kinds))?;
+            (!is_one_family(own)).then_some((used, by))
+        })
+    }
+}
+
+/// True for kinds that compare with each other.
+fn is_one_family(kinds: KindSet) -> bool {
+    kinds.iter().filter(|kind| *kind != Kind::Float || !kinds.has(Kind::Int)).count() == 1
 }
 
 impl Fields {
@@ -118,7 +180,7 @@ impl Fields {
             },
             None => {
                 for end in 1..path.len() {
-                    self.narrow(&path[..end], KindSet::DICT, span, &Reason::HAS_FIELD);
+                    self.narrow(&path[..end], KindSet::DICT, span, &Reason::field(path[end].as_ref()));
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.
@@ -139,6 +201,7 @@ impl Fields {
 
     /// From here on, uses of fields are those of one route.
     pub(super) fn begin_route(&mut self) {
+        self.begin_statement();
         let wanted = self.narrows() && (self.counted.is_some() || self.known.is_some());
         self.route = wanted.then(RouteUses::default);
     }
@@ -179,10 +242,11 @@ impl Fields {
         let before = self.kinds(path);
         let inferred = match self.uses.get_mut(&Names(path)) {
             Some(inferred) => inferred,
-            None => self
-                .uses
-                .entry((&Names(path)).into())
-                .or_insert_with(|| Inferred { kinds: before, uses: Vec::new() }),
+            None => self.uses.entry((&Names(path)).into()).or_insert_with(|| Inferred {
+                kinds: before,
+                uses: Vec::new(),
+                overloaded: Vec::new(),
+            }),
         };
         let conflict = |message| {
             Diagnostic::new(Code::ConflictingUses, span, message).here(format!("used here as {reason}"))
@@ -193,9 +257,20 @@ impl Fields {
         if left.is_empty() {
             let (name, other, this) = (dotted(path), words(inferred.kinds), words(kinds));
             let conflict = conflict(format!("`{name}` cannot be both {other} and {this}"));
-            let earlier = inferred.uses.iter().find(|(other, ..)| !other.overlaps(kinds));
+            let earlier = inferred.uses.iter().find(|other| !other.kinds.overlaps(kinds));
+            let conflict = match reason {
+                Reason::Field(name) => function_help(conflict, &dotted(path), name),
+                _ => conflict,
+            };
             self.conflicts.push(match earlier {
-                Some((_, place, reason)) => conflict.label(*place, format!("used here as {reason}")),
+                Some(Use { place, reason, .. }) => {
+                    let conflict = match reason {
+                        Reason::Field(name) => function_help(conflict, &dotted(path), name),
+                        _ => conflict,
+                    };
+                    conflict.label(*place, format!("used here as {reason}"))
+                }
+                None if conflict.help.is_some() => conflict,
                 None => conflict.help(format!("`{name}` is a string unless an `input` block says otherwise")),
             });
         } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
@@ -204,10 +279,7 @@ impl Fields {
             let help = format!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`");
             self.conflicts.push(conflict(message).help(help));
         } else {
-            inferred.kinds = left;
-            if inferred.uses.len() < 8 {
-                inferred.uses.push((kinds, span, reason.clone()));
-            }
+            inferred.add(Use { kinds, place: span, reason: reason.clone(), statement: self.statement }, left);
         }
     }
 
@@ -221,7 +293,23 @@ impl Fields {
 
     /// A use that fixed an undeclared field's type, to show beside an error.
     pub(super) fn first_use(&self, path: &[impl Name]) -> Option<(Span, &Reason)> {
-        self.uses.get(&Names(path))?.uses.first().map(|(_, span, reason)| (*span, reason))
+        self.uses.get(&Names(path))?.uses.first().map(|first| (first.place, &first.reason))
+    }
+
+    /// The uses that other statements narrow, in the order of their places.
+    pub(super) fn narrowed(&self) -> Vec<Narrowed<'_>> {
+        let narrowed = self.uses.iter().filter(|(path, _)| !is_text(path)).filter_map(|(path, inferred)| {
+            let (used, by) = inferred.narrowed()?;
+            Some(Narrowed { path, kinds: inferred.kinds, used, by })
+        });
+        let mut narrowed: Vec<Narrowed<'_>> = narrowed.collect();
+        narrowed.sort_by_key(|narrowed| (narrowed.used.place.file, narrowed.used.place.start));
+        narrowed
+    }
+
+    /// From here on, uses of fields are those of another statement.
+    pub(super) fn begin_statement(&mut self) {
+        self.statement += 1;
     }
 
     /// The slot that reads a path from a binding, or from the message, at these kinds.
@@ -254,6 +342,19 @@ impl Fields {
     pub(super) fn path(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }
+}
+
+/// Adds the function that is meant where a field of a text or list is read: `text.length` is `len(text)`.
+fn function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
+    match function_meant(field) {
+        Some(function) => diagnostic.help(format!("write `{function}({path})`")),
+        None => diagnostic,
+    }
+}
+
+/// The function that a field's name means in other languages.
+pub(super) fn function_meant(field: &str) -> Option<&'static str> {
+    Function::named(field).map(|function| function.info().name).or_else(|| builtins::meant(field))
 }
 
 fn dotted(path: &[impl Name]) -> String {

@@ -3,9 +3,10 @@
 
 use super::Checker;
 use super::read::union;
+use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, OpInfo, Quantity, Search};
-use crate::sema::hir::Expr;
+use crate::sema::hir::{Expr, ExprKind};
 use crate::syntax::ast;
 use crate::ty::{KindSet, Ty};
 
@@ -125,6 +126,17 @@ fn left_help(row: &OpInfo, left: &Ty) -> Option<&'static str> {
 }
 
 fn pair_help(left: &Expr, right: &Expr) -> Option<&'static str> {
+    let calls = |function: Function| {
+        [left, right].iter().any(|side| matches!(side.kind, ExprKind::Call(called, _) if called == function))
+    };
+    if calls(Function::Weekday) {
+        return Some(
+            "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday",
+        );
+    }
+    if calls(Function::Hour) {
+        return Some("`hour` gives a number from 0 to 23: write `hour(x) >= 9`");
+    }
     let pair = left.ty.kinds.union(right.ty.kinds);
     let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
     let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);

@@ -31,6 +31,7 @@ impl<'a> Checker<'a> {
         let (left, right) = self.fit(row, binary, left, right)?;
         let mode = self.mode(row, &binary.modifiers, &left, &right, span);
         self.keywords_fit(row.op, mode, &right)?;
+        self.vain_constants(row.op, mode, &left, &right);
         self.intents_exist(&left, &right);
         let plain = Predicate::plain(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..plain }.at(span)))

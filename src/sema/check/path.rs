@@ -1,7 +1,7 @@
 //! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::as_json;
-use super::fields::{Found, Lost, Reason, field_of};
+use super::fields::{Found, Lost, Reason, field_of, function_meant};
 use super::read::{accepted, read, union};
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
@@ -115,7 +115,9 @@ impl<'a> Checker<'a> {
                 let message = format!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
                 let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message)
                     .declared(self.fields.declared_at(&names[..at]));
-                if ty.kinds == KindSet::LIST {
+                if let Some(function) = function_meant(names[at]) {
+                    diagnostic = diagnostic.help(format!("write `{function}({parent})`"));
+                } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
                         Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
                         None => format!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
@@ -127,16 +129,24 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_root<T>(&mut self, name: &str, place: Span, record: &Record) -> Checked<T> {
-        let symbols = self.symbols;
-        let seen = symbols.definitions.iter().filter(|symbol| symbols.sees(place.file, symbol.name.span));
-        let definitions = seen.map(|symbol| symbol.name.node.as_str());
-        let bound = self.scope.iter().map(|binding| &*binding.name);
-        let names = record.names().chain(definitions).chain(bound);
-        let help = format!(
-            "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
-        );
-        let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"))
-            .nearest_or(place, name, names, help);
+        let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
+        let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
+            let written = format!("payload.{name}");
+            let help = format!("it is a field of an included group: write `{written}`");
+            diagnostic.help(help).likely_fix(place, written)
+        } else if let Some((help, word)) = constant_meant(name) {
+            diagnostic.help(help).did_you_mean(place, word)
+        } else {
+            let symbols = self.symbols;
+            let seen = symbols.definitions.iter().filter(|symbol| symbols.sees(place.file, symbol.name.span));
+            let definitions = seen.map(|symbol| symbol.name.node.as_str());
+            let bound = self.scope.iter().map(|binding| &*binding.name);
+            let names = record.names().chain(definitions).chain(bound);
+            let help = format!(
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
+            );
+            diagnostic.nearest_or(place, name, names, help)
+        };
         self.report(diagnostic)
     }
 
@@ -161,6 +171,17 @@ impl<'a> Checker<'a> {
         // Once a name: looking through all definitions at every use would cost their product.
         if !self.fields.first_look(name) {
             return;
+        }
+        if self.payload.fields.iter().any(|field| **field == *name) {
+            let message = format!("`{name}` is read from the message, and the payload has a field `{name}`");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
+                .help(format!("a field of an included group is `payload.{name}`"));
+            return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
+        }
+        if let Some((help, word)) = constant_meant(name) {
+            let message = format!("`{name}` is read from the message as a field of that name");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
+            return self.diagnostics.push(diagnostic.did_you_mean(span, word));
         }
         let values = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
@@ -188,7 +209,7 @@ impl<'a> Checker<'a> {
                 return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
-        self.constrain(&base, KindSet::DICT, &Reason::HAS_FIELD);
+        self.constrain(&base, KindSet::DICT, &Reason::field(&name.node));
         let optional = base.optional || optional;
         Ok(Expr { optional, ..self.field_at(&base, &name.node, ty, span) })
     }
@@ -323,6 +344,21 @@ impl<'p> Path<'p> {
         self.names.push(name);
         self.places.push((span, plain));
     }
+}
+
+/// The remedy for a constant of another language, and the word that stands for it where there is one.
+fn constant_meant(name: &str) -> Option<(&'static str, Option<&'static str>)> {
+    Some(match name {
+        "True" | "TRUE" | "yes" | "Yes" | "YES" => ("", Some("true")),
+        "False" | "FALSE" | "no" | "No" | "NO" => ("", Some("false")),
+        "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
+            ("what is not there is asked for by `x is missing` or `x is present`", None)
+        }
+        "always" | "otherwise" | "_" => {
+            ("what no route takes goes to the default: write `default -> HANDLER`", None)
+        }
+        _ => return None,
+    })
 }
 
 /// A value read from inside another, at its declared type.

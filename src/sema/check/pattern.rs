@@ -4,9 +4,10 @@
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, Search, TestMode};
-use crate::sema::hir::{Expr, Pattern};
+use crate::sema::hir::{Const, Expr, Pattern};
 use crate::span::Span;
 use crate::text;
+use crate::ty::KindSet;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -40,6 +41,46 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Warns of a constant right side that is surely not what its author means: an empty text, which is in every
+    /// text, the wildcards of SQL, and null, which is never equal to what is looked for.
+    pub(super) fn vain_constants(&mut self, op: Op, mode: TestMode, left: &Expr, right: &Expr) {
+        let Some(value) = right.as_const().map(Const::value) else { return };
+        let elements = || value.elements().into_iter().flatten();
+        if op == Op::In && elements().any(Value::is_missing) {
+            let help = "to take what is missing or null as well, write `x in […] or x is missing`";
+            self.emit(Code::NullInList, right.span, "null in a list is never found", help);
+        }
+        let (Some(search), KindSet::STRING) = (op.info().search, left.ty.kinds) else { return };
+        let keywords: Vec<&str> = match mode.quantity {
+            None => value.as_str().into_iter().collect(),
+            Some(_) => elements().filter_map(Value::as_str).collect(),
+        };
+        if search != Search::Glob && keywords.contains(&"") {
+            let message = "the empty text is in every text, so it tells nothing";
+            self.emit(
+                Code::EmptyText,
+                right.span,
+                message,
+                "write the text to look for; a text that is empty is `x == \"\"`",
+            );
+        }
+        let foreign = |pattern: &&str| {
+            search == Search::Glob
+                && !pattern.contains(['*', '?'])
+                && (pattern.starts_with('%') || pattern.ends_with('%'))
+        };
+        if let Some(pattern) = keywords.into_iter().find(foreign) {
+            let message = "`%` stands for itself in a pattern of `like`, and `*` for any text";
+            let written = Value::Str(&pattern.replace('%', "*")).to_json();
+            let diagnostic =
+                Diagnostic::new(Code::SqlPattern, right.span, message).help(format!("write `{written}`"));
+            self.diagnostics.push(match mode.quantity {
+                None => diagnostic.likely_fix(right.span, written.to_string()),
+                Some(_) => diagnostic,
+            });
+        }
     }
 
     pub(super) fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
@@ -77,7 +118,10 @@ impl<'a> Checker<'a> {
                     .help("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`")
             }
             None => Diagnostic::new(Code::BadRegex, span, format!("`{pattern}` is no regular expression: {kind}"))
-                .help("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
+                .help(match pattern.starts_with('*') {
+                    true => "`*` alone stands for any text in `like`: write `x like \"*a*\"`; in an expression that is `.*`",
+                    false => "to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`",
+                }),
         };
         self.report(diagnostic.here(format!("at character {at} of the expression")))
     }

@@ -7,6 +7,7 @@ mod include;
 mod place;
 mod shape;
 
+use super::constant::as_json;
 use super::{Binding, Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
@@ -46,6 +47,8 @@ pub(super) struct State {
     guards: Vec<Cond>,
     /// The groups being put in.
     groups: Vec<Arc<str>>,
+    /// The names of the judged object's fields, those of included groups among them.
+    pub(super) fields: Arc<[Arc<str>]>,
 }
 
 /// A violation, as its rule reports it.
@@ -135,7 +138,8 @@ impl<'a> Checker<'a> {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
         let object = self.object(body, &mut groups.clone());
         let block = self.block(&name.node, name.span);
-        self.payload = State { block, groups, ..State::default() };
+        let fields = object.fields.iter().map(|field| field.name.clone()).collect();
+        self.payload = State { block, groups, fields, ..State::default() };
         let (root, payload) = self.binding("payload", object.record(), name.span);
         let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
         self.bind_at(Place::of(root), Binding::new("payload", payload.clone(), name.span));
@@ -155,6 +159,7 @@ impl<'a> Checker<'a> {
         }
         self.items(body, Body::Object, &site);
         self.scope.clear();
+        self.payload.fields = Arc::default();
         object
     }
 
@@ -288,8 +293,10 @@ impl<'a> Checker<'a> {
             (None, repair) if !repair.is_empty() => repair,
             (None, _) => match &correction {
                 Some(hir::Correction::Remove) => "remove it".to_owned(),
+                // What is not known yet is computed with the violation.
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
-                    format!("write {}", self.one_line(self.program.value(*value).span))
+                    as_json(self.program.value(*value))
+                        .map_or_else(String::new, |value| format!("write {value}"))
                 }
                 None => message.clone(),
             },

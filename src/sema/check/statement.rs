@@ -109,7 +109,13 @@ impl<'a> Checker<'a> {
                     None => {
                         let names = self.symbols.tables.names();
                         let message = format!("there is no table `{}`", table.node);
-                        let help = format!("declare it: `table {} {{ … }}`", table.node);
+                        let help = match self.other_entry(&table.node) {
+                            Some(word) => format!(
+                                "`{}` is a {word}, which is asked by its name alone; `goto` leads to a `table`",
+                                table.node
+                            ),
+                            None => format!("declare it: `table {} {{ … }}`", table.node),
+                        };
                         self.unknown(Code::UnknownTable, table, message, names, help)
                     }
                 }
@@ -128,7 +134,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A handler's parameters and where it is declared; `None` without a manifest.
+    /// The word of the statement that decides under a name, where it is no table.
+    fn other_entry(&self, name: &str) -> Option<&'static str> {
+        self.statements().find_map(|statement| match &statement.kind {
+            StatementKind::Choice(choice) if choice.name.node == name => Some("choice"),
+            StatementKind::Router(router) if router.name.node == name => Some("router"),
+            StatementKind::Flow(flow) if flow.name.node == name => Some("flow"),
+            StatementKind::Payload(payload) if payload.name.node == name => Some("payload"),
+            _ => None,
+        })
+    }
+
+    /// A handler's parameters and where it is declared; `None` where none is declared.
     fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Record, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let sees = |place| self.symbols.sees(name.span.file, place);
@@ -138,7 +155,7 @@ impl<'a> Checker<'a> {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
         let names: Vec<Arc<str>> = handlers.iter().map(|handler| handler.name.clone()).collect();
-        let message = format!("the handler `{}` is not in the manifest", name.node);
+        let message = format!("the handler `{}` is not declared", name.node);
         let help = format!("once a file declares a handler all must be declared: `handler {}()`", name.node);
         self.unknown(Code::UnknownHandler, name, message, names.iter().map(|name| &**name), help)
     }

@@ -127,7 +127,7 @@ impl<'a> Checker<'a> {
                     let message = format!("there is no table `{}`", table.node);
                     let diagnostic = Diagnostic::new(Code::UnknownExpectation, table.span, message)
                         .did_you_mean(table.span, near);
-                    return self.report(diagnostic);
+                    return self.report_unknown(&table.node, diagnostic);
                 }
             },
             _ => {

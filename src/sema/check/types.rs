@@ -1,4 +1,4 @@
-//! Types as written: named types, the `input` blocks taken together, handler manifests, settings.
+//! Types as written: named types, the `input` blocks taken together, declared handlers, settings.
 
 use super::names::Path;
 use super::{Checked, Checker, DeclaredInput, MAX_NODES, Reported};
@@ -246,5 +246,19 @@ fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut Places) {
             field_places(inner, path, places);
         }
         path.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SETTINGS;
+    use crate::diag::Code;
+
+    /// The page spoke of two settings when there were five.
+    #[test]
+    fn the_page_on_settings_names_every_one() {
+        for name in SETTINGS {
+            assert!(Code::UnknownSetting.page().contains(&format!("`{name}`")), "{name}");
+        }
     }
 }

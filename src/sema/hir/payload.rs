@@ -123,7 +123,7 @@ pub struct Requirement {
     pub rule: RuleId,
     pub place: Place,
     pub message: Arc<str>,
-    /// The advice that would repair it.
+    /// The advice that would repair it; empty where it is the value that the correction computes.
     pub repair: Arc<str>,
     /// True when the message ends with the value found at the place.
     pub shows_value: bool,

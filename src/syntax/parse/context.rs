@@ -83,6 +83,20 @@ impl<'a> Cx<'a> {
         (last.span(self.file), phrase::END.to_owned())
     }
 
+    /// The innermost bracket of the statement that is open at an offset.
+    pub(super) fn innermost_open(&self, offset: u32) -> Option<TokenKind> {
+        let mut open = Vec::new();
+        let tokens = self.sigs[self.tokens.clone()].iter().map(|sig| sig.token);
+        for token in tokens.take_while(|token| token.start < offset) {
+            if token.kind.opens() {
+                open.push(token.kind);
+            } else if token.kind.closes() {
+                open.pop();
+            }
+        }
+        open.pop()
+    }
+
     /// The author's text, cut if it is long.
     pub(super) fn short(&self, span: Span) -> String {
         let text = &self.text[span.range()];

@@ -1,6 +1,8 @@
 //! From the grammar's furthest failure to a sentence that helps: what was expected, what is there,
 //! and what people who write that usually mean.
 
+mod habits;
+
 use super::context::{Cx, reserved_word, unexpected};
 use super::terminals::is_reserved;
 use super::{Rule, foreign, phrase, splitter};
@@ -199,6 +201,10 @@ impl<'a> Failure<'_, 'a> {
         let (span, found, kind) = (self.span, self.found, self.token.kind);
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
         let wants_name = names.into_iter().any(|rule| self.wants(rule));
+        let elsewhere = matches!(found, "input" | "else" | "otherwise" | "default");
+        if let (true, Some(diagnostic)) = (elsewhere, self.habit()) {
+            return Some(diagnostic);
+        }
         if kind == TokenKind::Word && is_reserved(found) && !self.at_end() {
             if wants_name {
                 return Some(self.reserved_name(span, found));
@@ -231,6 +237,9 @@ impl<'a> Failure<'_, 'a> {
         if found == "-"
             && let Some(diagnostic) = self.hyphened_name()
         {
+            return Some(diagnostic);
+        }
+        if let Some(diagnostic) = self.habit() {
             return Some(diagnostic);
         }
         if is_item(self.rule) {
@@ -345,6 +354,13 @@ impl<'a> Failure<'_, 'a> {
         if self.rule == Rule::router_statement {
             return self.no_case();
         }
+        if matches!(found, "salience" | "order" | "weight" | "rank") {
+            return Some(foreign::syntax(
+                span,
+                format!("what is tried first has a `priority`, not a `{found}`"),
+                "priority",
+            ));
+        }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = format!("the condition of a route stands after `when`, not `{found}`");
             return match found {
@@ -397,6 +413,9 @@ impl<'a> Failure<'_, 'a> {
             let what = &self.cx.text[span.range()];
             Some(foreign::syntax(span, format!("the handler stands after `->`, not `{what}`"), "->"))
         };
+        if let Some(diagnostic) = self.no_condition() {
+            return Some(diagnostic);
+        }
         if self.found == ":" {
             return mistake(self.span);
         }

@@ -4,11 +4,12 @@
 use super::context::{Built, Cx, Failed, child, unexpected};
 use super::foreign::{self, foreign_operator, is_test, meant_operator};
 use super::terminals::{self, Class};
-use super::{Pair, Pairs, Rule, splitter, types};
+use super::{Pair, Pairs, Rule, literal, splitter, types};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Case, Fixity, Modifiers, Negation, Op, Quantity};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{Binary, Expr, ExprKind};
+use crate::syntax::lex::TokenKind;
 use smallvec::SmallVec;
 
 /// An expression and the height of its tree.
@@ -223,7 +224,12 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if self.peek().is_some_and(|piece| piece.kind == PieceKind::Operator) || self.is_operator_position() {
+        if let Some(failed) = self.prefix_slip() {
+            return Err(failed);
+        }
+        let symbol = self.peek().is_some_and(|piece| piece.kind == PieceKind::Operator);
+        let foreign = foreign::is_ignore_case(word) || foreign::operator_help(word).is_some();
+        if symbol || foreign || self.is_operator_position() {
             return Err(self.unknown_operator(word, span));
         }
         Err(self.operator_wanted())
@@ -244,6 +250,15 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if matches!(word, "priority" | "disabled") {
             let help = format!("move `{word}` before the condition: `route NAME {word} … when …`");
             return self.report(unexpected(span, format!("`{word}` stands before `when`"), help));
+        }
+        if foreign::is_ignore_case(word) {
+            let more = self.spelling(1).filter(|next| foreign::is_ignore_case(next));
+            let span = more.map_or(span, |_| span.to(self.place(self.at + 1)));
+            let message = format!("`{}` is written otherwise", &self.cx.text[span.range()]);
+            return self.report(foreign::syntax(span, message, "ignoring case"));
+        }
+        if let Some(help) = foreign::operator_help(word) {
+            return self.report(diagnostic.help(help));
         }
         let candidate = meant_operator(word);
         let statement = terminals::statements();
@@ -268,16 +283,28 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     /// A piece that is no operator stands after a complete operand.
     fn operator_wanted(&mut self) -> Failed {
         let span = self.place(self.at);
+        if let Some(diagnostic) = self.method_call() {
+            return self.report(diagnostic);
+        }
+        if let Some(failed) = self.prefix_slip() {
+            return failed;
+        }
         let (_, found) = self.cx.found_at(span.start);
-        // The first word of a line inside braces: the separator is missing, not an operator.
-        let before = &self.cx.text[self.cx.span.start as usize..span.start as usize];
-        let new_line = before.trim_end_matches([' ', '\t']).ends_with('\n');
-        let in_block = before.matches('{').count() > before.matches('}').count();
-        let help = match self.pieces[self.at].kind {
-            PieceKind::Group => "only a name is called: `name(argument)`",
-            PieceKind::Member => "only a name or field has fields",
-            PieceKind::Braces => "conditions in braces stand after `all`, `any` or `none`",
-            _ if new_line && in_block => "the conditions of a block are separated by `;`",
+        let behind_number = self.at > 0 && self.pieces[self.at - 1].kind == PieceKind::Number;
+        let has_field = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Member);
+        let unit = self.spelling(0).filter(|_| behind_number && !has_field);
+        let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
+            (PieceKind::Group, _) => "only a name is called: `name(argument)`",
+            (PieceKind::Member, _) => {
+                "only a name or field has fields; an operator stands between its operands, as in `x contains \"a\"`"
+            }
+            (PieceKind::Braces, _) => "conditions in braces stand after `all`, `any` or `none`",
+            _ if unit.is_some_and(|unit| literal::unit_meant(unit).is_some()) => {
+                "a unit touches its number, as in `30s`, `7d` or `64KB`"
+            }
+            // The separator is missing, not an operator.
+            (_, Some(TokenKind::OpenBrace)) => "the conditions of a block are separated by `;`",
+            (_, Some(TokenKind::OpenBracket)) => "the elements of a list are separated by `,`",
             _ => "write `and`, `or` or a comparison between two operands",
         };
         self.report(unexpected(span, format!("expected an operator, found {found}"), help))
@@ -439,13 +466,16 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             (Some("not"), Some("missing" | "null" | "none" | "nil" | "empty" | "None")) => {
                 (Op::IsPresent, 3, false)
             }
+            (Some("defined" | "set" | "there" | "given"), _) => (Op::IsPresent, 2, false),
+            (Some("not"), Some("defined" | "set" | "given")) => (Op::IsMissing, 3, false),
             (Some("not"), Some("present")) | (Some("null" | "none" | "nil" | "absent" | "None"), _) => {
                 (Op::IsMissing, if self.spelling(1) == Some("not") { 3 } else { 2 }, false)
             }
             _ => {
                 let (span, found) = self.cx.found_at(is.end);
                 let message = format!("expected `missing` or `present` after `is`, found {found}");
-                return Err(self.report(unexpected(span, message, "to compare two values write `==`")));
+                let help = foreign::is_help(self.spelling(1).unwrap_or(""), self.spelling(2).unwrap_or(""));
+                return Err(self.report(unexpected(span, message, help)));
             }
         };
         let span = is.to(self.place(self.at + words - 1));

@@ -1,5 +1,6 @@
 //! Foreign syntax: what authors write by the habit of another language, or by mistake, and what they mean.
 
+use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Fixity, Op, Outcome, TABLE};
 use crate::span::Span;
@@ -21,7 +22,7 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, &'static str)> {
         "!==" | "<>" => (Op::Ne, "inequality is written `!=`"),
         "&&" | "&" => (Op::And, "both conditions are joined by `and`"),
         "||" | "|" => (Op::Or, "alternatives are joined by `or`"),
-        "=~" => (Op::Matches, "a regular expression is tried with `matches`"),
+        "=~" | "~" => (Op::Matches, "a regular expression is tried with `matches`"),
         "AND" | "And" => (Op::And, "both conditions are joined by `and`"),
         "OR" | "Or" => (Op::Or, "alternatives are joined by `or`"),
         _ => return None,
@@ -39,4 +40,159 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .or_else(|| words().find(|spelling| *spelling == lower))
         .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
         .filter(|spelling| *spelling != word)
+}
+
+/// The remedy for a word or sign of another language that stands where an operator is wanted.
+pub(super) fn operator_help(word: &str) -> Option<&'static str> {
+    Some(match word.to_lowercase().as_str() {
+        "between" => {
+            "a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last"
+        }
+        "not" => "operators are written in small letters, as in `x not like \"a*\"`",
+        "is" => "write `x is missing` or `x is present`; two values are compared by `==`",
+        "exists" | "defined" | "isdefined" | "notnull" => "write `x is present`",
+        "isnull" | "absent" | "undefined" => "write `x is missing`",
+        "does" | "do" | "doesnt" | "dont" => "`not` stands before the operator: `x not contains \"a\"`",
+        "at" | "greater" | "less" | "more" | "larger" | "smaller" => {
+            "numbers and times are compared by `<`, `<=`, `>` and `>=`"
+        }
+        "xor" => "write `(a and not b) or (b and not a)`",
+        "of" => "one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`",
+        "if" => "what must hold is one condition: write `x > 3 and y`",
+        "then" => "the handler stands after `->`",
+        "where" => "the condition on each element stands behind `:`, as in `any x in list: x > 3`",
+        "?" => {
+            "what is missing never matches, so fields are read as `a.b.c`; there is no `a ? b : c` either: each way is a route of its own"
+        }
+        "!" | "!~" => "negation is `not` before a condition or an operator: `x not matches r\"a\"`",
+        "+=" | "-=" | "++" | "--" => "rules only read: a value has a name by `let`, and nothing changes it",
+        "**" => "there are no powers: write `x * x`",
+        _ => return None,
+    })
+}
+
+/// The remedy for a word that stands before an operand as if it were a prefix.
+pub(super) fn prefix_help(word: &str) -> Option<String> {
+    let lower = word.to_lowercase();
+    Some(match lower.as_str() {
+        "if" | "case" => return Some(NO_IF.to_owned()),
+        "exists" | "defined" | "isset" | "has" => "write `x is present`".to_owned(),
+        "typeof" => {
+            "what is of another type than it is read at is missing: write `x as number is present`".to_owned()
+        }
+        "some" | "exist" | "each" | "every" | "forall" | "for" => {
+            "write `any x in list: condition` or `all x in list: condition`".to_owned()
+        }
+        _ => format!(
+            "a function is called with parentheses: `{}(…)`",
+            Function::named(&lower)
+                .map_or_else(|| builtins::meant(&lower), |function| Some(function.info().name))?
+        ),
+    })
+}
+
+/// The remedy for conditions with two ways.
+pub(super) const NO_IF: &str = "a condition has no `if … then … else`: write one route for each way, as in `route a when C -> x`, and `default -> y` for what is left";
+
+/// A word or sign for "ignoring case" of another language.
+pub(super) fn is_ignore_case(word: &str) -> bool {
+    let word = word.to_lowercase();
+    matches!(
+        word.as_str(),
+        "ignore"
+            | "ignorecase"
+            | "ignore_case"
+            | "nocase"
+            | "case"
+            | "insensitive"
+            | "caseless"
+            | "case_insensitive"
+    )
+}
+
+/// The way to write what a method of another language does: `text.lower()` is `lower(text)`.
+pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
+    let lower = name.to_lowercase();
+    let named =
+        || Function::named(&lower).map(|function| function.info().name).or_else(|| builtins::meant(&lower));
+    // What is a module there is no value here.
+    match base.to_lowercase().as_str() {
+        "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),
+        "math" | "string" | "strings" | "str" => {
+            return named().map(|function| format!("{function}({args})"));
+        }
+        _ => {}
+    }
+    Some(match (lower.as_str(), args) {
+        ("isempty" | "empty" | "is_empty", "") => format!("len({base}) == 0"),
+        ("isnull" | "isnone" | "is_null", "") => format!("{base} is missing"),
+        ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
+        ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),
+        ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
+        ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
+        ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
+        (_, "") => format!("{}({base})", named()?),
+        _ => match operator(&lower) {
+            Some("matches") if args.starts_with('/') => format!("{base} matches r\"…\""),
+            Some(op) => format!("{base} {op} {args}"),
+            None => format!("{}({base}, {args})", named()?),
+        },
+    })
+}
+
+/// The infix operator that a word is, or is for another language.
+pub(super) fn operator(lower: &str) -> Option<&'static str> {
+    let row =
+        |row: &&crate::ops::OpInfo| row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq);
+    TABLE
+        .iter()
+        .filter(row)
+        .find(|row| row.spelling == lower || row.foreign.contains(&lower))
+        .map(|row| row.spelling)
+}
+
+/// The remedy for a word or sign in a field of a payload, as schemas of other systems have them.
+pub(super) fn schema_help(word: &str) -> Option<&'static str> {
+    Some(match word.to_lowercase().replace('_', "").as_str() {
+        "required" | "mandatory" => {
+            "a field is required unless `?` stands behind its name: leave the word out"
+        }
+        "optional" => "`?` behind its name makes a field optional: write `name?: type`",
+        "nullable" | "null" => "write `name: type | null`",
+        "max" | "min" | "maximum" | "minimum" | "between" | "range" | "gt" | "gte" | "lt" | "lte" | ">"
+        | ">=" | "<" | "<=" => "the values of a number are a range: write `in 1..=30`",
+        "minlength" | "maxlength" | "length" | "len" | "size" | "minitems" | "maxitems" => {
+            "write a rule of its own: `require \"name.length\" at name: len(name) <= 30`"
+        }
+        "matches" | "match" | "pattern" | "regex" | "format" | "like" => {
+            "write a rule of its own: `require \"name.format\" at name: name matches r\"…\"`"
+        }
+        "enum" | "oneof" | "values" | "[" => {
+            "the values of a field stand in a list: write `name: string in [\"a\", \"b\"]`"
+        }
+        "notempty" | "nonempty" | "notblank" | "notnull" => {
+            "a text that must not be blank is `name: string not blank`"
+        }
+        "=" | ":=" => "what stands for a missing value follows `default`: write `name: type default value`",
+        "," => "items are separated by line breaks or `;`",
+        _ => return None,
+    })
+}
+
+/// The remedy for what stands behind `is` in other languages.
+pub(super) fn is_help(word: &str, next: &str) -> &'static str {
+    match (word, next) {
+        ("not", "in") => "leave `is` out: write `x not in [\"a\", \"b\"]`",
+        ("in", _) => "leave `is` out: write `x in [\"a\", \"b\"]`",
+        ("not", _) => "two values are compared by `!=`",
+        ("empty" | "blank", _) => {
+            "write `x == \"\"` for a text, `len(x) == 0` for a list, and `x is missing` for what is not there"
+        }
+        ("greater" | "less" | "more" | "at" | "above" | "below", _) => {
+            "numbers and times are compared by `<`, `<=`, `>` and `>=`"
+        }
+        ("true" | "True", _) => "a bool is a condition itself: write `x`",
+        ("false" | "False", _) => "a bool is a condition itself: write `not x`",
+        _ => "two values are compared by `==`",
+    }
 }

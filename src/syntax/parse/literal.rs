@@ -18,6 +18,8 @@ const UNITS: &[(&str, i64, i64)] = &[
     ("s", 1, 1),
     ("m", 60, 1),
     ("h", 3600, 1),
+    ("d", 86_400, 1),
+    ("w", 604_800, 1),
     ("KB", 1000, 1),
     ("MB", 1_000_000, 1),
     ("KiB", 1024, 1),
@@ -76,11 +78,27 @@ fn digits_end(text: &str) -> usize {
     end
 }
 
+/// The unit that a word means.
+pub(super) fn unit_meant(word: &str) -> Option<&'static str> {
+    let lower = word.to_lowercase();
+    Some(match lower.as_str() {
+        "millisecond" | "milliseconds" | "msec" | "millis" => "ms",
+        "sec" | "secs" | "second" | "seconds" => "s",
+        "min" | "mins" | "minute" | "minutes" => "m",
+        "hr" | "hrs" | "hour" | "hours" => "h",
+        "day" | "days" => "d",
+        "week" | "weeks" => "w",
+        _ => return UNITS.iter().map(|(name, ..)| *name).find(|name| name.eq_ignore_ascii_case(word)),
+    })
+}
+
 fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let other = UNITS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(unit));
-    let help = match other {
-        Some((name, ..)) => format!("write `{digits}{name}`"),
+    let help = match unit_meant(unit) {
+        Some(name) => format!("write `{digits}{name}`"),
+        None if unit.starts_with("month") || unit.starts_with("year") => {
+            "months and years differ in length: write days or weeks, such as `30d`".to_owned()
+        }
         None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
             "numbers are written in decimal".to_owned()
         }
@@ -187,6 +205,8 @@ mod tests {
         check("5m", Literal::Int(300));
         check("2h", Literal::Int(7200));
         check("1.5h", Literal::Float(5400.0));
+        check("7d", Literal::Int(604_800));
+        check("2w", Literal::Int(1_209_600));
         check("64KB", Literal::Int(64_000));
         check("1MB", Literal::Int(1_000_000));
         check("64KiB", Literal::Int(65_536));

@@ -5,6 +5,7 @@ use super::context::{Built, Cx, Failed, child, children, unexpected, unquote};
 use super::expr::{Climb, Node, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
+use crate::builtins;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Op};
 use crate::span::{Span, Spanned};
@@ -180,8 +181,62 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let before = self.at.checked_sub(1).map(|index| self.place(index));
         let (span, found) = self.cx.found_at(self.peek().map_or(self.end, |piece| piece.span.start));
         let after = before.map_or(String::new(), |before| format!(" after `{}`", self.cx.short(before)));
-        let message = format!("expected a value{after}, found {found}");
-        self.report(Diagnostic::new(Code::Unexpected, span, message))
+        let diagnostic =
+            Diagnostic::new(Code::Unexpected, span, format!("expected a value{after}, found {found}"));
+        let called = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Group);
+        let logic = before.map(|before| &self.cx.text[before.range()]);
+        let help = match self.spelling(0) {
+            Some(word) if called && Op::infix(word).is_some() => {
+                format!("`{word}` stands between its operands: `x {word} y`")
+            }
+            Some(word) if word.starts_with('/') => {
+                "a regular expression is a text: `x matches r\"…\"`".to_owned()
+            }
+            Some(word) if Op::infix(word).is_some() && matches!(logic, Some("and" | "or")) => {
+                "each side of `and` and `or` is a whole condition: `x > 3 and x < 5`".to_owned()
+            }
+            _ => return self.report(diagnostic),
+        };
+        self.report(diagnostic.help(help))
+    }
+
+    /// A word before an operand that is no prefix here, as in `exists x` or `len x`.
+    pub(super) fn prefix_slip(&mut self) -> Option<Failed> {
+        let word = self.pieces[..self.at].last().filter(|piece| piece.kind == PieceKind::Word)?;
+        let (span, word) = (word.span, self.text(*word));
+        let help = foreign::prefix_help(word)?;
+        let message = format!("`{word}` cannot stand before a value");
+        Some(self.report(unexpected(span, message, help)))
+    }
+
+    /// The complaint about a method of another language, whose parentheses stand here.
+    pub(super) fn method_call(&self) -> Option<Diagnostic> {
+        let (before, rest) = self.pieces.split_at(self.at);
+        let (member, base) = before.split_last()?;
+        let group = rest.first().filter(|piece| piece.kind == PieceKind::Group)?;
+        if member.kind != PieceKind::Member {
+            return None;
+        }
+        let inner = |piece: &Piece| matches!(piece.kind, PieceKind::Member | PieceKind::Brackets);
+        let first = base.iter().rposition(|piece| !inner(piece))?;
+        let called =
+            first > 0 && base[first].kind == PieceKind::Group && base[first - 1].kind == PieceKind::Word;
+        let start = base[first - usize::from(called)].span;
+        let whole = start.to(group.span);
+        let text = |from: u32, to: u32| self.cx.text[from as usize..to as usize].trim();
+        let name = text(member.span.start, member.span.end).trim_start_matches('.').trim_start();
+        let args = text(group.span.start + 1, group.span.end - 1);
+        let diagnostic =
+            Diagnostic::new(Code::Unexpected, whole, format!("`.{name}(…)`: values have no methods"));
+        if builtins::reads_clock(name) {
+            return Some(diagnostic.help(builtins::NO_CLOCK));
+        }
+        Some(match foreign::method(text(start.start, member.span.start), name, args) {
+            Some(written) if written.contains('…') => diagnostic.help(format!("write `{written}`")),
+            Some(written) => diagnostic.help(format!("write `{written}`")).likely_fix(whole, written),
+            None => diagnostic
+                .help("a function is called as `name(x)`, and an operator stands between its operands, as in `x contains \"a\"`"),
+        })
     }
 
     fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<Node> {

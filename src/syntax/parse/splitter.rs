@@ -375,6 +375,14 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
     let shown: String = found.chars().take(40).collect();
     let diagnostic =
         Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
+    let rest = &text[token.start as usize..];
+    if rest.starts_with("--") || rest.starts_with("/*") {
+        return diagnostic.help("comments start with `#`");
+    }
+    if found == "-" {
+        return diagnostic
+            .help("statements follow each other without marks: `route NAME when CONDITION -> HANDLER`");
+    }
     let lower = found.to_lowercase();
     if terminals::statements().any(|word| word == found) {
         return diagnostic.help(format!("write `{shown}` without the `:` behind it"));

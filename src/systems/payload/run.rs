@@ -143,12 +143,19 @@ impl<'a> Run<'a> {
         {
             message = format!("{message}, and is {}", shown(value));
         }
+        let repair = match &mend {
+            _ if !requirement.repair.is_empty() => requirement.repair.clone(),
+            Some(Mend::Default(value) | Mend::Clamp(value)) => {
+                format!("write {}", short(value.to_string())).into()
+            }
+            _ => requirement.message.clone(),
+        };
         self.found.push(Found {
             violation: Violation {
                 rule: self.program.rules[rule.index()].name.clone(),
                 path: path::render(&path),
                 message,
-                repair: requirement.repair.clone(),
+                repair,
             },
             steps: path::owned(&path),
             mend,
@@ -223,6 +230,11 @@ fn shown(value: &Json) -> String {
         }
         other => other.to_string(),
     };
+    short(text)
+}
+
+/// A text for a message, cut if it is long.
+fn short(text: String) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

@@ -42,6 +42,20 @@ fn the_same_as_data() {
     assert_eq!(json["breaches"][0]["path"], "text");
 }
 
+/// A misspelt key of the message is suggested, and where a type was decided is said.
+#[test]
+fn breaches_say_what_may_be_the_cause() {
+    let rules = "input { text: string }\nroute a when text == \"a\" -> h\n";
+    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--input", "{\"txt\": \"a\"}"]).expect(0);
+    let said = "  text: expected string, found missing; the message has `txt`: did you mean `text`?\n";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    let rules = "route a when c.tags in [\"y\"] -> h\nroute b when c.tags contains \"x\" -> h\n";
+    let message = "{\"c\": {\"tags\": [\"x\"]}}";
+    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--input", message]).expect(0);
+    let said = "  c.tags: expected string, found list; a.rules:1 uses it as string, left of `in`\n";
+    assert!(ran.out.contains(said), "{}", ran.out);
+}
+
 #[test]
 fn private_values_are_masked_unless_asked_for() {
     let rules =

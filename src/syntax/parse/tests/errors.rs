@@ -57,7 +57,7 @@ fn slips_in_conditions() {
     check("(a, b)", "E0101", "(a, b)");
     check("l[1, 2]", "E0101", "[1, 2]");
     check("(a)(b)", "E0101", "(b)");
-    check("a.b(c)", "E0101", "(c)");
+    check("a.b(c)", "E0101", "a.b(c)");
     check("[1, , 2]", "E0101", ",");
     check("a ? b", "E0110", "?");
     check("x CONTAINS 1", "E0110", "CONTAINS");

@@ -1,0 +1,236 @@
+//! The habits of other languages, where the grammar cannot go on: comments, separators, types and the words of schemas,
+//! each with the right spelling.
+
+use super::super::{Rule, foreign};
+use super::{Failure, is_item};
+use crate::diag::Diagnostic;
+use crate::syntax::lex::TokenKind;
+
+impl Failure<'_, '_> {
+    /// The complaint about a habit, in a statement of any kind.
+    pub(super) fn habit(&self) -> Option<Diagnostic> {
+        if self.at_end() {
+            return None;
+        }
+        if self.rest().starts_with("--") && !self.value_wanted() || self.rest().starts_with("/*") {
+            return self.unexpected("comments start with `#`", "write `#` instead");
+        }
+        if is_item(self.rule) {
+            return self.habit_of_schemas();
+        }
+        if self.in_fields() {
+            return self.habit_of_types();
+        }
+        self.habit_of_signs().or_else(|| self.habit_of_values())
+    }
+
+    /// The text from here on.
+    fn rest(&self) -> &str {
+        &self.cx.text[self.token.start as usize..]
+    }
+
+    /// The text of the token so many behind this one.
+    fn ahead(&self, count: usize) -> &str {
+        self.cx.sigs.get(self.at + count).map_or("", |sig| self.text(sig.token))
+    }
+
+    /// A sign that another one is meant by.
+    fn habit_of_signs(&self) -> Option<Diagnostic> {
+        let swap = |wanted: &str, what: &str| {
+            let message = format!("{what} by `{wanted}`, not `{}`", self.found);
+            Some(foreign::syntax(self.span, message, wanted))
+        };
+        match self.found {
+            "=" if self.wants(Rule::colon) => swap(":", "a name and its value are joined"),
+            ":" if self.wants(Rule::equals) => swap("=", "a name and its value are joined"),
+            ":" if self.is_behind("when") => self
+                .unexpected("the condition follows `when` at once", "remove the `:`: write `when CONDITION`"),
+            ":" if self.wants(Rule::close_bracket) => {
+                self.unexpected("an index is one value", "write `list[0]`; there are no parts of a list")
+            }
+            ":" if self.is_behind("rank") => {
+                self.unexpected("the rank follows without `:`", "write for example `rank 3`")
+            }
+            ";" | "," if self.rule == Rule::test_statement => self.unexpected(
+                format!("the parts of a test are not separated by `{}`", self.found),
+                format!("remove the `{}`", self.found),
+            ),
+            "," | ";" if self.rule == Rule::router_statement && self.wants(Rule::router_case) => self
+                .unexpected(
+                    format!("the cases of a router are not separated by `{}`", self.found),
+                    format!("remove the `{}`", self.found),
+                ),
+            ";" if self.wants(Rule::close_bracket) => swap(",", "the elements of a list are separated"),
+            "," if self.wants(Rule::EOI) && self.rule == Rule::list_statement => {
+                self.unexpected("several values stand in brackets", "write a list: `[\"a\", \"b\"]`")
+            }
+            "," if self.wants(Rule::EOI) && self.is_route() => {
+                self.unexpected("a route leads to one handler", "write a route for each handler")
+            }
+            _ => None,
+        }
+    }
+
+    /// A value in the way of another language.
+    fn habit_of_values(&self) -> Option<Diagnostic> {
+        let number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
+        let before = self.before().map(|token| token.kind);
+        match self.found {
+            "," if self.wants(Rule::arrow)
+                && number(before)
+                && self.ahead(1).starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                self.unexpected(
+                    "a number has no `,` in it",
+                    "digits are grouped by `_`, as in `1_000`, and a fraction stands behind `.`",
+                )
+            }
+            "," if self.wants(Rule::arrow) => self.unexpected(
+                "several values stand in a list",
+                "write `in [\"a\", \"b\"]` or `contains any [\"a\", \"b\"]`",
+            ),
+            "=>" if self.wants(Rule::close_paren) => self.unexpected(
+                "there are no functions without a name",
+                "write `any x in list: condition` or `all x in list: condition`",
+            ),
+            "else" | "otherwise" | "default" if self.is_behind("when") => self.unexpected(
+                format!("`{}` is no condition", self.found),
+                "what no route takes goes to the default: write `default -> HANDLER`",
+            ),
+            "then" | "else" => self.no_condition(),
+            "input" if self.ahead(1) == "." => self.unexpected(
+                "`input` is no value",
+                format!("the message's fields are read by their names alone: write `{}`", self.ahead(2)),
+            ),
+            "[" if self.is_route() && self.is_behind("->") => self.unexpected(
+                "a route leads to one handler",
+                "write `-> HANDLER`, and a route for each further one",
+            ),
+            _ if self.is_behind(".") && number(Some(self.token.kind)) => {
+                self.unexpected("a number begins with a digit", format!("write `0.{}`", self.found))
+            }
+            _ if self.rule == Rule::default_statement
+                && self.is_behind("default")
+                && self.token.kind == TokenKind::Word =>
+            {
+                let diagnostic = self.unexpected(
+                    "the handler stands after `->`",
+                    format!("write `default -> {}`", self.found),
+                )?;
+                Some(diagnostic.likely_fix(crate::span::Span { end: self.span.start, ..self.span }, "-> "))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_route(&self) -> bool {
+        matches!(self.rule, Rule::route_statement | Rule::default_statement)
+    }
+
+    /// A type, or what stands beside a field, as other languages write them.
+    fn habit_of_types(&self) -> Option<Diagnostic> {
+        let (message, help) = match self.found {
+            "[" | "(" if self.is_behind("list") => {
+                ("the type of the elements stands in `<` and `>`", "write `list<string>`")
+            }
+            "[" => ("a type of lists is written `list<…>`", "write `list<string>`"),
+            "<" => (
+                "only `list` and `dict` have a type inside",
+                "write `list<string>`, or `dict<int>` for values by their names",
+            ),
+            "," if self.wants(Rule::greater) => {
+                ("the keys of a dict are always strings", "write the type of its values alone: `dict<int>`")
+            }
+            "=" => ("a field has no default here", "give it where the field is used: `x ?? \"value\"`"),
+            "|" => (
+                "a field has one type",
+                "what may be missing or null has `?` behind its name: `name?: string`",
+            ),
+            ")" | "," if self.wants(Rule::colon) => {
+                ("a parameter has a type", "write for example `x: string`")
+            }
+            "}" | "," if self.wants(Rule::colon) => match self.before().map(|token| self.text(token)) {
+                Some("required" | "optional" | "nullable") => (
+                    "a field is required unless `?` stands behind its name",
+                    "write `name: type` or `name?: type`",
+                ),
+                _ => return None,
+            },
+            _ if self.wants(Rule::type_expr) && self.token.kind == TokenKind::String => {
+                ("a type is written without quotes", "write for example `name: string`")
+            }
+            _ => return None,
+        };
+        self.unexpected(message, help)
+    }
+
+    /// A word or sign of a schema in an item of a payload.
+    fn habit_of_schemas(&self) -> Option<Diagnostic> {
+        let found = self.found;
+        let (message, help) = match (self.rule, found) {
+            (Rule::closed_item, "[") => (
+                "the rule's name stands behind `closed` without brackets".to_owned(),
+                "write `closed \"name\"`",
+            ),
+            (Rule::require_item | Rule::forbid_item, _)
+                if self.is_behind("require") || self.is_behind("forbid") =>
+            {
+                (
+                    "a rule has a name".to_owned(),
+                    "write it in quotes: `require \"amount.small\": amount < 100`",
+                )
+            }
+            (_, ":") if self.is_behind("default") || self.is_behind("in") || self.is_behind("rank") => {
+                (format!("the value follows without `{found}`"), "write for example `default 3`")
+            }
+            (_, "not") => (
+                "only `not blank` stands here".to_owned(),
+                "write `not blank` for a text; for a list write a rule: `require \"tags.some\" at tags: len(tags) > 0`",
+            ),
+            (Rule::field_item, _) if self.wants(Rule::EOI) => (
+                format!("`{}` is no part of a field", self.cx.short(self.span)),
+                foreign::schema_help(found)?,
+            ),
+            (_, ",") => ("items are not separated by `,`".to_owned(), "begin a new line, or write `;`"),
+            _ => return None,
+        };
+        self.unexpected(message, help)
+    }
+
+    /// A condition with two ways, or a time of day, in a route whose arrow is missing.
+    pub(super) fn no_condition(&self) -> Option<Diagnostic> {
+        let file = self.cx.file;
+        let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
+        let word = |index: usize| self.text(sigs[index].token);
+        let free = |index: usize| index > 0 && word(index - 1) != ".";
+        if let Some(at) =
+            (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "if" | "IF" | "CASE" | "switch" | "?"))
+        {
+            let span = sigs[at].token.span(file);
+            return Some(super::unexpected(
+                span,
+                format!("`{}` cannot stand in a condition", word(at)),
+                foreign::NO_IF,
+            ));
+        }
+        let quantifies = |at: &usize| {
+            free(*at)
+                && matches!(word(*at), "some" | "exists" | "every" | "forall" | "each" | "for")
+                && sigs.get(at + 2).is_some_and(|third| self.text(third.token) == "in")
+        };
+        if let Some(at) = (0..sigs.len()).find(quantifies) {
+            let message = format!("`{}` is written `any` or `all`", word(at));
+            let help = "write `any x in list: condition` or `all x in list: condition`";
+            return Some(super::unexpected(sigs[at].token.span(file), message, help));
+        }
+        let number = |kind: Option<TokenKind>| kind == Some(TokenKind::Number);
+        if self.found == ":"
+            && number(self.before().map(|token| token.kind))
+            && number(self.cx.sigs.get(self.at + 1).map(|sig| sig.token.kind))
+        {
+            let help = "compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\"";
+            return self.unexpected("a time of day is no value", help);
+        }
+        None
+    }
+}
