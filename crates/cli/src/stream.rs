@@ -8,7 +8,9 @@
 use super::CliError;
 use super::files;
 use super::lines::{Chunk, Lines};
+use super::mistake;
 use super::progress::Progress;
+use super::standard;
 use super::term::{Out, Term};
 use rulec::Code;
 use rulec::JsonError;
@@ -29,16 +31,31 @@ const AHEAD: usize = 2;
 pub struct StreamArgs {
     /// The messages, one JSON object a line; `-` or nothing reads standard input
     input: Option<PathBuf>,
-    /// The number of threads that decide; 0 is one for each processor. Answers keep the order of the messages
+    /// The number of threads that decide, at most 1024; 0 is one for each processor. Answers keep the order of
+    /// the messages
     #[arg(
         long,
         short,
-        default_value_t = 0,
+        default_value = "0",
+        value_parser = jobs,
+        allow_hyphen_values = true,
         value_name = "N",
         hide_default_value = true,
         display_order = 800
     )]
     jobs: usize,
+}
+
+/// The most threads that may be asked for: far more than help, and far less than a system can start.
+const MAX_JOBS: usize = 1024;
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
+        _ if digits => Err(format!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")),
+        _ => Err(format!("a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor")),
+    }
 }
 
 /// The stream, its name, and its size when known.
@@ -47,7 +64,7 @@ type Input = (Box<dyn Read + Send>, String, Option<u64>);
 /// A worker answers the lines it is given.
 pub trait Worker: Send {
     /// Writes the answer to a message, with its line break. What is no message is refused, and its
-    /// line written by the stream.
+    /// line written by the stream; so is that of a message at which the worker panics.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 }
 
@@ -63,7 +80,8 @@ struct BadMessage<'a> {
     code: Code,
     message: &'a str,
     /// The character of the line, from 1.
-    column: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,13 +90,18 @@ struct BadMessage<'a> {
 
 fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        if io::stdin().is_terminal() {
+        let input = standard::input()?;
+        if input.is_terminal() {
             term.note("reading messages from standard input, one JSON object a line");
         }
-        return Ok((Box::new(io::stdin()), "standard input".to_owned(), None));
+        return Ok((Box::new(input), "standard input".to_owned(), None));
     };
     let name = path.display().to_string();
-    let refused = |error: io::Error| files::unreadable(&name, &error);
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => files::unreadable(&name, "there is no such file"),
+        _ => files::unreadable(&name, error),
+    };
+    // A stream may be a pipe too: whoever writes it is waited for.
     let file = File::open(path).map_err(refused)?;
     let metadata = file.metadata().map_err(refused)?;
     if metadata.is_dir() {
@@ -180,22 +203,33 @@ fn work(worker: &mut impl Worker, queue: &Mutex<Receiver<Job>>) {
 fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
     let (mut answers, mut refused) = (Vec::new(), 0);
     for (number, line) in chunk.lines() {
+        let before = answers.len();
         let answered = match line {
             Some(line) if line.trim_ascii().is_empty() => continue,
-            Some(line) => worker.answer(number, line, &mut answers),
-            None => Err(JsonError::too_long()),
+            // What a panic leaves behind is not used again: the counts of this line, and what it had written.
+            Some(line) => mistake::caught(|| worker.answer(number, line, &mut answers)),
+            None => Ok(Err(JsonError::too_long())),
         };
-        if let Err(error) = answered {
-            refused += 1;
-            let error = BadMessage {
+        let error = match &answered {
+            Ok(Ok(())) => continue,
+            Ok(Err(error)) => BadMessage {
                 code: error.kind().code(),
                 message: error.message(),
-                column: error.column(),
+                column: Some(error.column()),
                 path: error.path(),
                 help: error.help(),
-            };
-            write_json(&mut answers, &Refused { line: number, error });
-        }
+            },
+            Err(mistake) => BadMessage {
+                code: Code::DecisionFailed,
+                message: mistake.as_str(),
+                column: None,
+                path: "",
+                help: Some(mistake::REPORT),
+            },
+        };
+        answers.truncate(before);
+        refused += 1;
+        write_json(&mut answers, &Refused { line: number, error });
     }
     (answers, refused)
 }
@@ -211,7 +245,7 @@ fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
             }
             turn => turn.ok(),
         };
-        // A worker that panicked gives no answers; the panic goes on when all threads have ended.
+        // A worker that is gone gives no answers; why goes on when all threads have ended.
         let Some(Ok((answers, refused))) = turn.transpose()?.map(|answers| answers.recv()) else { break };
         all_refused += refused;
         out.write(&answers)?;

@@ -78,9 +78,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.json(&explained, "explanation")?;
         }
         Format::Human => {
-            out.write(explanation.render(&options(term)).as_bytes())?;
+            out.styled(explanation.render(&options(term)).trim_end_matches('\n'))?;
             if !decision.breaches().is_empty() {
-                out.line("\nthe message breaks what `input` declares:")?;
+                out.text("\nthe message breaks what `input` declares:")?;
             }
             for Breach { path, expected, found } in decision.breaches() {
                 out.line(&format!("  {path}: expected {expected}, found {found}"))?;
@@ -99,7 +99,7 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
         Format::Human if broken.is_empty() => out.line("\u{2713} no rule is broken")?,
         Format::Human => {
             for why in &broken {
-                out.write(why.to_string().as_bytes())?;
+                out.text(why.to_string().trim_end_matches('\n'))?;
             }
             let judgement = judge.judge(&payload);
             out.line(&format!("the payload is answered with {}", judgement.outcome().name()))?;
