@@ -163,11 +163,17 @@ impl Loading<'_> {
                 let message = format!(
                     "`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character"
                 );
+                let help = match error.as_bytes().contains(&0) {
+                    true => {
+                        "this is no text in UTF-8 but another encoding, compiled rules, or no text at all"
+                    }
+                    false => "save the file as UTF-8",
+                };
                 // Up to the fault the text is as it is, so the offset points where it should.
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let file = self.loaded.sources.add(path, text);
                 let span = Span::new(file, at, at + '\u{fffd}'.len_utf8());
-                self.report(Diagnostic::new(Code::NotUtf8, span, message).help("save the file as UTF-8"));
+                self.report(Diagnostic::new(Code::NotUtf8, span, message).help(help));
                 self.state.insert(path.to_owned(), State::Done(None));
                 return None;
             }

@@ -18,7 +18,11 @@ impl DiskLoader {
     /// When there is no such folder.
     pub fn new(root: &Path) -> Result<Self, LoadError> {
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        Ok(DiskLoader { root: root.canonicalize().map_err(|error| refused(&error))? })
+        let root = root.canonicalize().map_err(|error| refused(&error))?;
+        match root.is_dir() {
+            true => Ok(DiskLoader { root }),
+            false => Err(LoadError::Unreadable("it is no folder".to_owned())),
+        }
     }
 }
 
@@ -72,8 +76,11 @@ fn refused(error: &std::io::Error) -> LoadError {
     match error.kind() {
         ErrorKind::NotFound => LoadError::NotFound,
         ErrorKind::PermissionDenied => LoadError::Unreadable("you have no permission to read it".to_owned()),
-        // In the way of some systems a folder is not even opened.
+        // Some systems do not even open a folder.
         ErrorKind::IsADirectory => LoadError::Folder,
+        ErrorKind::NotADirectory => {
+            LoadError::Unreadable("a part of the path before the last is no folder".to_owned())
+        }
         _ => LoadError::Unreadable(error.to_string()),
     }
 }

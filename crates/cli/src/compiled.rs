@@ -30,7 +30,7 @@ const DASH: &str = "-";
 const STDIN: &str = "<stdin>";
 
 /// True when a file holds compiled rules. What cannot be read is for whoever reads it to say.
-fn is_artifact(path: &Path) -> bool {
+pub fn is_artifact(path: &Path) -> bool {
     let mut beginning = Vec::new();
     open_regular(path).is_ok_and(|(file, _)| {
         let read = file.take(artifact::MAGIC.len() as u64).read_to_end(&mut beginning);

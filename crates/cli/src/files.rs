@@ -4,6 +4,7 @@ use super::compiled::{Compiled, Target};
 use super::report::{found, human};
 use super::term::{Term, plural};
 use super::{CliError, Status, standard};
+use rulec::internals::artifact;
 use rulec::internals::engine::open_regular;
 use rulec::internals::json::{self, JsonError};
 use rulec::{LoadError, Rules};
@@ -100,6 +101,25 @@ pub fn unreadable(name: &str, error: impl Display) -> CliError {
     CliError::usage(format!("`{name}` cannot be read: {error}"))
 }
 
+/// That compiled rules were named where data is wanted.
+pub fn compiled_rules(name: &str) -> CliError {
+    CliError::usage(format!("`{name}` holds compiled rules, where JSON is wanted"))
+}
+
+/// That a file cannot be written.
+pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
+    let shown = path.display();
+    CliError::usage(match error.kind() {
+        _ if path.is_dir() => format!("`{shown}` is a folder; name a file"),
+        io::ErrorKind::NotFound => format!("`{shown}` cannot be written: there is no such folder"),
+        io::ErrorKind::PermissionDenied => {
+            format!("`{shown}` cannot be written: you have no permission to write there")
+        }
+        io::ErrorKind::AlreadyExists => format!("`{shown}` is there already; `--force` writes over it"),
+        _ => format!("`{shown}` cannot be written: {error}"),
+    })
+}
+
 /// A regular file that was named, opened, with its bytes counted.
 fn open(path: &Path) -> Result<(File, u64), CliError> {
     open_regular(path).map_err(|error| {
@@ -122,6 +142,9 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     let (name, mut bytes) = (path.display().to_string(), Vec::new());
     let read = open(path)?.0.take(limit + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(&name, error))?;
+    if artifact::is_artifact(&bytes) {
+        return Err(compiled_rules(&name));
+    }
     Ok((bytes, name))
 }
 

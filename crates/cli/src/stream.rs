@@ -6,6 +6,7 @@
 //! was answered is handed over.
 
 use super::CliError;
+use super::compiled::is_artifact;
 use super::files;
 use super::lines::{Chunk, Lines};
 use super::mistake;
@@ -104,6 +105,9 @@ fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     // A stream may be a pipe too: whoever writes it is waited for.
     let file = File::open(path).map_err(refused)?;
     let metadata = file.metadata().map_err(refused)?;
+    if is_artifact(path) {
+        return Err(files::compiled_rules(&name));
+    }
     if metadata.is_dir() {
         return Err(CliError::usage(format!("`{name}` is a folder; name a file of messages")));
     }
@@ -254,4 +258,59 @@ fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
         }
     }
     out.flush().map(|()| all_refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::Color;
+    use std::fmt::Write as _;
+
+    /// A worker that panics in the middle of an answer.
+    struct Breaking;
+
+    impl Worker for Breaking {
+        fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
+            let before = out.len();
+            out.extend_from_slice(b"{\"half\":");
+            assert!(!message.starts_with(b"panic"), "line {number} went wrong");
+            out.truncate(before);
+            write_json(out, &number);
+            Ok(())
+        }
+    }
+
+    /// One message took the answers of all lines behind it along.
+    #[test]
+    fn a_panic_costs_its_own_line_alone() {
+        mistake::listen();
+        let folder = tempfile::tempdir().expect("a folder");
+        let (input, output) = (folder.path().join("in"), folder.path().join("out"));
+        let (mut lines, mut expected) = (String::new(), Vec::new());
+        for number in 1..=20_000_u32 {
+            let breaks = number % 7 == 3;
+            let _ = writeln!(lines, "{}", if breaks { "panic" } else { "{}" });
+            expected.push(breaks);
+        }
+        std::fs::write(&input, lines).expect("it can be written");
+        for jobs in [1, 2, 7] {
+            let mut out = Out::to(Box::new(File::create(&output).expect("it can be written")));
+            let stream = StreamArgs { input: Some(input.clone()), jobs };
+            let (_, refused) =
+                stream.answer(&Term::new(Color::Never), &mut out, || Breaking).expect("it goes on");
+            assert_eq!(refused, expected.iter().filter(|breaks| **breaks).count());
+            let answers = std::fs::read_to_string(&output).expect("it can be read");
+            assert_eq!(answers.lines().count(), expected.len());
+            for (at, (answer, breaks)) in answers.lines().zip(&expected).enumerate() {
+                let number = at + 1;
+                if *breaks {
+                    let start = format!("{{\"line\":{number},\"error\":{{\"code\":\"E0610\",");
+                    assert!(answer.starts_with(&start), "{answer}");
+                    assert!(answer.contains(&format!("line {number} went wrong")), "{answer}");
+                } else {
+                    assert_eq!(answer, number.to_string());
+                }
+            }
+        }
+    }
 }

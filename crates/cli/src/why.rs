@@ -127,7 +127,9 @@ fn message(args: &Args) -> Result<Map<String, Json>, CliError> {
                 map.insert("text".to_owned(), text.as_str().into());
             }
             if let Some(ctx) = &args.ctx {
-                let ctx = json::parse(ctx).map_err(|error| refused("`--ctx`", &error))?;
+                let ctx = json::parse(ctx).map_err(|error| {
+                    CliError::error(format!("`--ctx` is no JSON: {error} ({})", error.kind().code()))
+                })?;
                 map.insert("ctx".to_owned(), ctx);
             }
             Ok(map)
