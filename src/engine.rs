@@ -21,11 +21,12 @@ mod tests;
 mod tiers;
 mod workspace;
 
+pub use artifact::MAX_ARTIFACT_BYTES;
 pub use backend::Backend;
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use entry::{Entry, UnknownEntry};
-pub use files::{DiskLoader, read_limited};
+pub use files::{DiskLoader, open_regular, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use input::Record;
 pub use live::{EditError, LiveRules, UnknownRoute};

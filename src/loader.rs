@@ -38,6 +38,12 @@ pub enum LoadError {
     /// The file has this many bytes, more than [`MAX_FILE_BYTES`].
     #[error("it has {0} bytes, more than the 64 MiB a file may have")]
     TooLarge(u64),
+    /// It is a folder.
+    #[error("it is a folder, not a file")]
+    Folder,
+    /// It is a pipe, a socket or a device, which may have no end.
+    #[error("it is no regular file but a pipe, socket or device")]
+    NotRegular,
     /// Anything else, in the words of the operating system.
     #[error("{0}")]
     Unreadable(String),
@@ -49,6 +55,15 @@ impl LoadError {
         match self {
             LoadError::TooLarge(_) => Code::FileTooLarge,
             _ => Code::FileUnreadable,
+        }
+    }
+
+    /// A finding about such a file, with what can be done.
+    fn remedy(&self, found: Diagnostic) -> Diagnostic {
+        match self {
+            LoadError::NotRegular => found.help("write what comes from there to a file, and name that"),
+            LoadError::Folder => found.help("name a file in it"),
+            _ => found,
         }
     }
 }
@@ -112,7 +127,8 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
     match loader.load(path) {
         Ok(bytes) => drop(work.file(path, bytes)),
         Err(error) => {
-            work.report(Diagnostic::without_place(error.code(), format!("`{path}` cannot be read: {error}")))
+            let found = Diagnostic::without_place(error.code(), format!("`{path}` cannot be read: {error}"));
+            work.report(error.remedy(found));
         }
     }
     work.loaded
@@ -147,11 +163,17 @@ impl Loading<'_> {
                 let message = format!(
                     "`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character"
                 );
+                let help = match error.as_bytes().contains(&0) {
+                    true => {
+                        "this is no text in UTF-8 but another encoding, compiled rules, or no text at all"
+                    }
+                    false => "save the file as UTF-8",
+                };
                 // Up to the fault the text is as it is, so the offset points where it should.
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let file = self.loaded.sources.add(path, text);
                 let span = Span::new(file, at, at + '\u{fffd}'.len_utf8());
-                self.report(Diagnostic::new(Code::NotUtf8, span, message).help("save the file as UTF-8"));
+                self.report(Diagnostic::new(Code::NotUtf8, span, message).help(help));
                 self.state.insert(path.to_owned(), State::Done(None));
                 return None;
             }
@@ -223,7 +245,7 @@ impl Loading<'_> {
                         }
                         _ => {
                             let message = format!("`{path}` cannot be read: {error}");
-                            Diagnostic::new(error.code(), import.span, message)
+                            error.remedy(Diagnostic::new(error.code(), import.span, message))
                         }
                     }
                 }

@@ -11,6 +11,7 @@
 //! | [`prepared`] | which texts of a decision have been prepared already? |
 //! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
 //! | [`mod@bucket`] | into which of 100 stable buckets does a key fall? |
+//! | [`mod@printable`] | how is a text shown without steering the terminal? |
 //!
 //! Nothing in here fails: each function is total over all texts.
 
@@ -23,6 +24,7 @@ pub mod normalize;
 pub mod parsed;
 pub mod pattern;
 pub mod prepared;
+pub mod printable;
 pub mod similarity;
 mod size;
 pub mod word;
@@ -35,6 +37,7 @@ pub use normalize::{Form, TextMode};
 pub use parsed::{keeping_parsed, parsed};
 pub use pattern::{LazyRegex, regex};
 pub use prepared::PreparedTexts;
+pub use printable::{on_one_line, printable};
 pub use similarity::{Scratch, Similarity, similarity};
 pub use size::{REGEX_SIZE_LIMIT, surely_compiles};
 pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};

@@ -1,6 +1,7 @@
 //! The pages show what is right: every `rules` block of the README and of `docs/` compiles and its
 //! tests pass, and the table of statements is one program that knows every statement.
 
+use rulec::payload::run_tests;
 use rulec::{Compiler, MemoryLoader};
 use std::collections::BTreeSet;
 use std::fs;
@@ -43,7 +44,8 @@ fn faults(loader: &MemoryLoader) -> Vec<String> {
     match Compiler::new().allow_missing_functions().compile_with(loader, "main.rules") {
         Err(error) => vec![error.to_string()],
         Ok(rules) => {
-            let failed = rules.run_tests().into_iter().filter(|test| !test.passed);
+            let tests = rules.run_tests().into_iter().chain(run_tests(&rules));
+            let failed = tests.filter(|test| !test.passed);
             failed.map(|test| format!("the test `{}` comes to {}", test.name, test.actual)).collect()
         }
     }
@@ -62,6 +64,59 @@ fn the_rules_on_the_pages_compile_and_pass_their_tests() {
     }
     assert!(tried >= 6, "only {tried} blocks were found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A block of rules without its language would be tried by nobody: so stood `closed ["id"]` on a page.
+#[test]
+fn each_block_says_its_language() {
+    let mut wrong = Vec::new();
+    for path in pages() {
+        let page = fs::read_to_string(&path).expect("a page can be read");
+        let fences = page.lines().enumerate().filter(|(_, line)| line.starts_with("```"));
+        let bare = fences.step_by(2).filter(|(_, line)| *line == "```");
+        wrong.extend(bare.map(|(number, _)| format!("{}:{}", path.display(), number + 1)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A blank line in a table ends it, and what follows is shown as text.
+#[test]
+fn no_table_is_broken_by_a_blank_line() {
+    let mut wrong = Vec::new();
+    for path in pages() {
+        let page = fs::read_to_string(&path).expect("a page can be read");
+        let lines: Vec<&str> = page.lines().collect();
+        for (number, three) in lines.windows(3).enumerate() {
+            let [above, blank, row] = three else { continue };
+            let head = lines.get(number + 3).is_some_and(|below| below.starts_with("|-"));
+            if above.starts_with('|') && blank.trim().is_empty() && row.starts_with('|') && !head {
+                wrong.push(format!("{}:{}", path.display(), number + 2));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_index_of_the_pages_names_each() {
+    let index = fs::read_to_string(root().join("docs/README.md")).expect("the page can be read");
+    let names = pages().into_iter().filter(|path| path.starts_with(root().join("docs")));
+    let names = names.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let missing: Vec<String> =
+        names.filter(|name| name != "README.md" && !index.contains(&format!("({name})"))).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// The table of features is held against the manifest.
+#[test]
+fn the_readme_names_each_feature() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).expect("it can be read");
+    let (manifest, readme) = (read("Cargo.toml"), read("README.md"));
+    let features = manifest.split("[features]").nth(1).and_then(|rest| rest.split("\n[").next());
+    let names = features.expect("features").lines().filter_map(|line| Some(line.split_once(" = ")?.0));
+    for name in names.filter(|name| *name != "default") {
+        assert!(readme.contains(&format!("| `{name}` |")), "the README's table lacks `{name}`");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use super::{Diagnostic, Label, Severity};
 use crate::source::{Position, SourceFile, SourceMap, floor};
 use crate::span::{FileId, Span};
+use crate::text::{on_one_line, printable};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents};
 use miette::{SourceCode, SourceSpan, SpanContents};
 use std::fmt::Display;
@@ -64,12 +65,12 @@ impl Renderer<'_> {
         });
         // miette draws windows in the order of their offsets: that of the primary place comes first.
         spans.sort_by_key(|span| !primary.is_some_and(|primary| covers(*span, primary)));
-        let message = printable(&diagnostic.message);
+        let message = words(&diagnostic.message);
         let mut report =
             Report { diagnostic, message, windows: Vec::new(), labels: Vec::new(), positions: Vec::new() };
         let mut start = 0;
         for span in spans {
-            let name = printable(&(self.name)(span.file));
+            let name = on_one_line(&(self.name)(span.file)).into_owned();
             let window = Window::new(name, self.sources.file(span.file), span, start);
             start += window.text.len();
             report.windows.push(window);
@@ -79,7 +80,7 @@ impl Renderer<'_> {
             let window = report.windows.iter().find(|window| covers(window.span, shown));
             let Some(window) = window else { continue };
             let place = window.offset(file, shown.start)..window.offset(file, shown.end);
-            let text = (!label.text.is_empty()).then(|| printable(&label.text));
+            let text = (!label.text.is_empty()).then(|| words(&label.text));
             report.positions.push(file.position(visible(file, label.span.start)));
             report.labels.push(match index {
                 0 => LabeledSpan::new_primary_with_span(text, place),
@@ -115,7 +116,7 @@ impl miette::Diagnostic for Report<'_> {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        self.diagnostic.help.as_ref().map(|help| Box::new(printable(help)) as Box<dyn Display>)
+        self.diagnostic.help.as_ref().map(|help| Box::new(words(help)) as Box<dyn Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -183,7 +184,7 @@ impl Window {
         let before = file.text.get(..self.span.start as usize).unwrap_or_default();
         let begins = before.is_empty() || before.ends_with(['\n', '\u{feff}']);
         let text = file.text.get(self.span.start as usize..end as usize).unwrap_or_default();
-        format!("{}{}", if begins { "" } else { "…" }, pictured(&text.replace("\r\n", "\n")))
+        format!("{}{}", if begins { "" } else { "…" }, printable(&text.replace("\r\n", "\n")))
     }
 
     /// An offset of the file as one of all windows.
@@ -237,21 +238,9 @@ pub fn visible(file: &SourceFile, offset: u32) -> u32 {
     }
 }
 
-/// A text as it may be printed: what would move the cursor or turn the text around is pictured.
-fn pictured(text: &str) -> String {
-    let picture = |c| match c {
-        '\t' | '\n' => c,
-        '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
-        '\x7f' => '␡',
-        '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' => '\u{fffd}',
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(picture).collect()
-}
-
-/// A message as it may be printed: it quotes the author's text.
-fn printable(text: &str) -> String {
+/// A message as it is printed: it quotes the author's text.
+fn words(text: &str) -> String {
     let end = floor(text, MESSAGE);
-    pictured(&text[..end]) + if end < text.len() { "…" } else { "" }
+    let ellipsis = if end < text.len() { "…" } else { "" };
+    printable(&text[..end]).into_owned() + ellipsis
 }

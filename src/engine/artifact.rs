@@ -2,6 +2,7 @@
 
 use super::Rules;
 use super::compile::{CompileError, Compiler, lower};
+use super::files::open_regular;
 use crate::artifact::{self, ArtifactError, Contents};
 use crate::diag::{Code, Diagnostic};
 use crate::text;
@@ -10,7 +11,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// Larger files are not read: a million rules take a tenth of it.
-const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
+pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 
 impl Rules {
     /// Loads what [`to_artifact`](Rules::to_artifact) or `rulec build` wrote, without host functions; see
@@ -59,7 +60,7 @@ impl Compiler {
         let path = path.as_ref();
         let unreadable = |message: &dyn fmt::Display| CompileError::unreadable(path, message);
         let mut bytes = Vec::new();
-        let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
+        let (file, _) = open_regular(path).map_err(|error| unreadable(&error))?;
         let read = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
         if read.map_err(|error| unreadable(&error))? as u64 > MAX_ARTIFACT_BYTES {
             return Err(unreadable(&"it is over 4 GiB"));

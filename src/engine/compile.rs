@@ -8,7 +8,7 @@ use crate::bytecode::{self, LowerError};
 use crate::diag::{Code, Diagnostic};
 use crate::host::Host;
 use crate::index::{self, Index};
-use crate::loader::{self, Loaded, Loader, MemoryLoader};
+use crate::loader::{self, LoadError, Loaded, Loader, MemoryLoader};
 use crate::sema::check;
 use crate::sema::hir::Program;
 use crate::sema::normal;
@@ -99,7 +99,15 @@ impl Compiler {
             None => path.parent().unwrap_or(Path::new("")),
         };
         let unreadable = |message: &dyn fmt::Display| CompileError::unreadable(path, message);
-        let disk = DiskLoader::new(root).map_err(|error| unreadable(&error))?;
+        let disk = DiskLoader::new(root).map_err(|error| match (&self.root, error) {
+            (None, error) => unreadable(&error),
+            (Some(root), LoadError::NotFound) => {
+                unreadable(&format_args!("there is no root folder `{}`", root.display()))
+            }
+            (Some(root), error) => {
+                unreadable(&format_args!("the root folder `{}` cannot be used: {error}", root.display()))
+            }
+        })?;
         let name = match &self.root {
             None => path.file_name().map(PathBuf::from),
             Some(root) => within(root, path),

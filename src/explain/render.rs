@@ -5,7 +5,7 @@
 use super::Explanation;
 use super::show::{operand, plain, thousands, value};
 use crate::sema::hir::TableKind;
-use crate::text::width;
+use crate::text::{on_one_line, width};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
@@ -57,7 +57,7 @@ pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> Stri
     tree.table(&explanation.trace, 0);
     lay_out(&tree.lines, options, &mut out);
     for failure in &explanation.host_failures {
-        let text = format!("! {} failed: {}", failure.function, plain(&failure.message, 200));
+        let text = format!("! {} failed: {}", on_one_line(&failure.function), plain(&failure.message, 200));
         let _ = writeln!(out, "{}", paint.warn(&text));
     }
     out
@@ -84,13 +84,13 @@ fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
     if let Some(target) = &explanation.target {
         steps.push(format!("{target}{}", arguments(&explanation.args)));
     }
-    let _ = writeln!(out, "why: {}", paint.strong(&steps.join(" → ")));
+    let _ = writeln!(out, "why: {}", paint.strong(&on_one_line(&steps.join(" → "))));
     if !explanation.metadata.is_empty() {
         let _ = writeln!(out, "  metadata  {}", value(&Json::Object(explanation.metadata.clone())));
     }
     for name in &explanation.missing_args {
-        let _ =
-            writeln!(out, "  {}", paint.warn(&format!("! the argument {name} is missing, so it is null")));
+        let text = format!("! the argument {} is missing, so it is null", on_one_line(name));
+        let _ = writeln!(out, "  {}", paint.warn(&text));
     }
     for (position, field) in explanation.message.iter().enumerate() {
         let title = if position == 0 { "message " } else { "        " };
@@ -117,7 +117,7 @@ impl Tree {
         self.lines.push(Line {
             depth,
             mark,
-            text: text.into(),
+            text: on_one_line(&text.into()).into_owned(),
             strong: false,
             aside: String::new(),
             notes: Vec::new(),
@@ -148,7 +148,7 @@ impl Tree {
             if reached {
                 let line = self.line(depth, Mark::True, "default");
                 line.strong = true;
-                line.aside = format!("→ {}", default.to);
+                line.aside = format!("→ {}", on_one_line(&default.to));
             }
             if let Some(inner) = &default.table {
                 self.table(inner, depth + 1);
@@ -191,7 +191,7 @@ impl Tree {
             let gap = if line.aside.is_empty() { "" } else { " " };
             // A branch is its own answer.
             if !route.to.is_empty() {
-                let _ = write!(line.aside, "{gap}→ {}", route.to);
+                let _ = write!(line.aside, "{gap}→ {}", on_one_line(&route.to));
             }
         }
         match reasons.first() {

@@ -1,6 +1,7 @@
 //! Values and texts as they are printed: short, on one line, and harmless to a terminal whatever the
 //! message holds.
 
+use crate::text::printable::{escape, is_invisible, steers};
 use crate::trace::Operand;
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -77,7 +78,7 @@ fn show(json: &Json, length: Option<usize>, masked: bool, depth: usize, out: &mu
     }
 }
 
-/// The text with what could steer a terminal or turn the direction of writing made visible, cut to
+/// The text with what could steer a terminal, and what has no shape, made visible, cut to
 /// this many characters.
 pub(super) fn plain(text: &str, limit: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(limit * 4));
@@ -86,22 +87,13 @@ pub(super) fn plain(text: &str, limit: usize) -> String {
             shown.push('…');
             break;
         }
-        match c {
-            '\n' => shown.push_str("\\n"),
-            '\r' => shown.push_str("\\r"),
-            '\t' => shown.push_str("\\t"),
-            c if c.is_control() || is_steering(c) => {
-                let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => shown.push(c),
+        if steers(c) || is_invisible(c) {
+            escape(c, &mut shown);
+        } else {
+            shown.push(c);
         }
     }
     shown
-}
-
-/// Characters without a shape that change what is seen around them.
-fn is_steering(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
 }
 
 /// `1,234`

@@ -21,6 +21,7 @@ pub use payload::{
 pub use promised::Inferred;
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
 
+use crate::ops::Op;
 use crate::sema::request::{Analysis, Feature};
 use crate::span::Span;
 use crate::ty::{KindSet, Record, Ty};
@@ -270,6 +271,10 @@ pub enum Destination {
     /// To the node or nodes whose ids stand in a value of the output; to none without one.
     Named(ValueId),
 }
+
+/// The ways of matching a keyword pattern: the word of each, and the operator behind it.
+pub const MATCHINGS: [(&str, Op); 3] =
+    [("exact", Op::Eq), ("contains", Op::Contains), ("regex", Op::Matches)];
 
 /// A flow: something an assistant can do for a user.
 #[derive(Clone, Debug)]

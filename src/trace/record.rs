@@ -6,7 +6,7 @@ use super::quote::Source;
 use super::{DefaultTrace, Elements, Mark, Operand, RouteTrace, TableTrace, TraceNode};
 use crate::eval::{Evaluator, Observer, Reached, Step};
 use crate::sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, Outcome, Program, RuleId, SlotId, TableId, Var,
+    Cond, CondKind, Expr, ExprKind, LetId, MATCHINGS, Outcome, Program, RuleId, SlotId, TableId, Var,
 };
 use crate::value::{Tri, Value};
 
@@ -248,7 +248,10 @@ impl<'a> Traced<'a, '_> {
     fn route(&self, id: RuleId, chosen: bool, mut frame: Frame<'a>) -> Option<RouteTrace> {
         let program = self.program();
         let route = &program.rules[id.index()];
-        let (_, when) = frame.conds.pop()?;
+        let (_, mut when) = frame.conds.pop()?;
+        if let Outcome::Flow { pattern, .. } = &route.outcome {
+            show_pattern(program, &route.condition, pattern, &mut when);
+        }
         Some(RouteTrace {
             route: route.name.to_string(),
             result: when.result,
@@ -297,6 +300,16 @@ impl<'a> Traced<'a, '_> {
         self.observer.frame.operands = listed;
         self.observer.frame.values.push(value);
     }
+}
+
+/// Has the condition of a flow's pattern show the pattern, and of the operands the message's fields: the author
+/// wrote no such condition, but a list of patterns, or its name, and the flow's name.
+fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
+    let CondKind::Test(test) = &condition.kind else { return };
+    if let Some((word, _)) = MATCHINGS.iter().find(|(_, op)| Some(*op) == test.op) {
+        when.text = format!("{word} {pattern:?}");
+    }
+    when.operands.retain(|operand| program.slots.iter().any(|slot| slot.name() == operand.text));
 }
 
 /// `file_handler`, `goto billing`

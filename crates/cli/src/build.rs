@@ -1,6 +1,6 @@
 //! `rulec build`: compiled rules as a file.
 
-use super::files::RulesArgs;
+use super::files::{self, RulesArgs};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use rulec::internals::artifact;
@@ -27,6 +27,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    if args.output.is_none() && args.rules.is_piped() {
+        return Err(CliError::usage("name the file to write with `-o`: the rules come from standard input"));
+    }
     let rules = args.rules.load(term)?;
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));
     let shown = path.display();
@@ -36,7 +39,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         )));
     }
     let bytes = rules.to_artifact(args.strip_source);
-    write(&path, &bytes).map_err(|error| CliError::usage(format!("`{shown}` cannot be written: {error}")))?;
+    write(&path, &bytes).map_err(|error| files::unwritable(&path, &error))?;
     let hash: String =
         artifact::content_hash(&bytes).into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
     let rules = plural(rules.program().rules.len(), "rule");

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 A folder stands for all *.rules below it, its files importing each other within it; a file that
 others import is checked as part of them.")]
 pub struct Args {
-    /// Rule files, or folders of them
+    /// Rule files, or folders of them; `-` reads standard input
     #[arg(required = true, value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
     /// The format of what is found
@@ -86,14 +86,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
             match args.format {
                 Format::Human if !quota.admits(&found) => {}
-                Format::Human => out.line(&report::human(&found, color))?,
-                Format::Json => out.line(&report::json(&found))?,
+                Format::Human => out.styled(&report::human(&found, color))?,
+                Format::Json => out.json_line(&report::json(&found))?,
                 Format::Github => out.line(&report::github(&found))?,
             }
         }
         if quota.left_out > 0 {
-            let file = compiled.target.path.display();
-            out.line(&format!("… and {} more in {file}; `--format json` lists all\n", quota.left_out))?;
+            let file = compiled.target.shown();
+            out.line(&format!("… and {} more in {file}; `--format json` lists all", quota.left_out))?;
+            out.line("")?;
         }
     }
     out.flush()?;

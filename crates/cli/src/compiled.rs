@@ -1,7 +1,12 @@
 //! A file of rules and what came of compiling it, with names as the user would write them.
 
+use super::{CliError, standard};
 use rulec::internals::artifact;
-use rulec::{Code, CompileError, Compiler, Diagnostic, FileId, Rules, SourceMap};
+use rulec::internals::engine::{MAX_ARTIFACT_BYTES, open_regular};
+use rulec::internals::loader::MAX_FILE_BYTES;
+use rulec::{
+    Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, LoadError, Loader, Rules, SourceMap,
+};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -20,29 +25,75 @@ pub struct Compiled {
     pub result: Result<Rules, CompileError>,
 }
 
-/// True when a file holds compiled rules. Only a regular file is looked into: what a pipe holds can be
-/// read but once.
-fn is_artifact(path: &Path) -> bool {
+/// The path that stands for standard input, and the name by which the rules read from there go.
+const DASH: &str = "-";
+const STDIN: &str = "<stdin>";
+
+/// True when a file holds compiled rules. What cannot be read is for whoever reads it to say.
+pub fn is_artifact(path: &Path) -> bool {
     let mut beginning = Vec::new();
-    path.is_file()
-        && std::fs::File::open(path)
-            .and_then(|file| file.take(artifact::MAGIC.len() as u64).read_to_end(&mut beginning))
-            .is_ok_and(|_| artifact::is_artifact(&beginning))
+    open_regular(path).is_ok_and(|(file, _)| {
+        let read = file.take(artifact::MAGIC.len() as u64).read_to_end(&mut beginning);
+        read.is_ok() && artifact::is_artifact(&beginning)
+    })
+}
+
+/// Rules from standard input, which may import files.
+struct Piped {
+    bytes: Vec<u8>,
+    files: DiskLoader,
+}
+
+impl Loader for Piped {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        match path {
+            STDIN if self.bytes.len() as u64 > MAX_FILE_BYTES => {
+                Err(LoadError::TooLarge(self.bytes.len() as u64))
+            }
+            STDIN => Ok(self.bytes.clone()),
+            _ => self.files.load(path),
+        }
+    }
 }
 
 impl Target {
+    /// True when it is standard input.
+    pub fn is_piped(&self) -> bool {
+        self.path == Path::new(DASH)
+    }
+
+    /// The path as it is shown.
+    pub fn shown(&self) -> String {
+        if self.is_piped() { STDIN.to_owned() } else { self.path.display().to_string() }
+    }
+
     /// Compiles the file, or loads it when it is compiled already. Host functions may be missing: this program has none to offer.
-    pub fn compile(self) -> Compiled {
+    pub fn compile(self) -> Result<Compiled, CliError> {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
             compiler = compiler.root(root);
         }
-        let result = if is_artifact(&self.path) {
+        let result = if self.is_piped() {
+            self.compile_piped(&compiler)?
+        } else if is_artifact(&self.path) {
             compiler.load_artifact_path(&self.path)
         } else {
             compiler.compile_path(&self.path)
         };
-        Compiled { target: self, result }
+        Ok(Compiled { target: self, result })
+    }
+
+    /// Compiles what comes on standard input, as if it were a file of the root folder, or of the current one.
+    fn compile_piped(&self, compiler: &Compiler) -> Result<Result<Rules, CompileError>, CliError> {
+        let bytes = standard::read(MAX_ARTIFACT_BYTES)?;
+        if artifact::is_artifact(&bytes) {
+            return Ok(compiler.load_artifact(&bytes));
+        }
+        let root = self.root.as_deref().unwrap_or(Path::new("."));
+        let files = DiskLoader::new(root).map_err(|error| {
+            CliError::usage(format!("the root folder `{}` cannot be used: {error}", root.display()))
+        })?;
+        Ok(compiler.compile_with(&Piped { bytes, files }, STDIN))
     }
 }
 
@@ -76,6 +127,9 @@ impl Compiled {
             None => self.target.path.parent().unwrap_or(Path::new("")),
         };
         let name = self.sources().get(file).map_or("", |file| file.name.as_str());
+        if name == STDIN {
+            return name.to_owned();
+        }
         let folder = if folder == Path::new(".") { Path::new("") } else { folder };
         folder.join(name).display().to_string()
     }

@@ -47,8 +47,12 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
         }
     };
     let (bytes, name) = files::read(&args.cases)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|error| CliError::usage(format!("`{name}` is not UTF-8: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CliError::usage(format!(
+            "`{name}` is not UTF-8: the byte at offset {at} starts no character; save it as UTF-8"
+        ))
+    })?;
     let report = args.kind.run(&text, &Setting { tiers: vec![args.engine], context });
     if args.list_failures {
         for failure in &report.failures {

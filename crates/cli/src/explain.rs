@@ -19,12 +19,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     match &args.code {
         None => {
             for code in Code::ALL {
-                out.line(&format!("{}  {}", paint(color, "1", code.as_str()), code.title()))?;
+                out.styled(&format!("{}  {}", paint(color, "1", code.as_str()), code.title()))?;
             }
         }
         Some(text) => {
             let code = find(text).ok_or_else(|| CliError::usage(unknown(text)))?;
-            out.line(render(code.page(), color).trim_end())?;
+            out.styled(render(code.page(), color).trim_end())?;
         }
     }
     Ok(Status::Fine)

@@ -3,18 +3,24 @@
 use super::compiled::{Compiled, Target};
 use super::report::{found, human};
 use super::term::{Term, plural};
-use super::{CliError, Status};
-use rulec::Rules;
+use super::{CliError, Status, standard};
+use rulec::internals::artifact;
+use rulec::internals::engine::open_regular;
 use rulec::internals::json::{self, JsonError};
+use rulec::{LoadError, Rules};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The files named, and all `*.rules` below the folders named, compiled; each with a mark if another of
 /// its folder imports it.
 pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
-    let compiled: Vec<Compiled> = collect(paths, root)?.into_iter().map(Target::compile).collect();
+    let compiled: Result<Vec<Compiled>, CliError> =
+        collect(paths, root)?.into_iter().map(Target::compile).collect();
+    let compiled = compiled?;
     let imported = imported(&compiled);
     Ok(compiled.into_iter().zip(imported).collect())
 }
@@ -90,29 +96,55 @@ fn imported(all: &[Compiled]) -> Vec<bool> {
     marks
 }
 
-/// Why a file that was named cannot be used.
-pub fn unreadable(name: &str, error: &io::Error) -> CliError {
-    match error.kind() {
-        io::ErrorKind::NotFound => CliError::usage(format!("`{name}` cannot be read: there is no such file")),
-        _ => CliError::usage(format!("`{name}` cannot be read: {error}")),
-    }
+/// That a file that was named cannot be used.
+pub fn unreadable(name: &str, error: impl Display) -> CliError {
+    CliError::usage(format!("`{name}` cannot be read: {error}"))
+}
+
+/// That compiled rules were named where data is wanted.
+pub fn compiled_rules(name: &str) -> CliError {
+    CliError::usage(format!("`{name}` holds compiled rules, where JSON is wanted"))
+}
+
+/// That a file cannot be written.
+pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
+    let shown = path.display();
+    CliError::usage(match error.kind() {
+        _ if path.is_dir() => format!("`{shown}` is a folder; name a file"),
+        io::ErrorKind::NotFound => format!("`{shown}` cannot be written: there is no such folder"),
+        io::ErrorKind::PermissionDenied => {
+            format!("`{shown}` cannot be written: you have no permission to write there")
+        }
+        io::ErrorKind::AlreadyExists => format!("`{shown}` is there already; `--force` writes over it"),
+        _ => format!("`{shown}` cannot be written: {error}"),
+    })
+}
+
+/// A regular file that was named, opened, with its bytes counted.
+fn open(path: &Path) -> Result<(File, u64), CliError> {
+    open_regular(path).map_err(|error| {
+        let name = path.display();
+        CliError::usage(match error {
+            LoadError::Folder => format!("`{name}` is a folder; name a file"),
+            LoadError::NotRegular => format!("`{name}` cannot be read: {error}; `-` reads standard input"),
+            _ => format!("`{name}` cannot be read: {error}"),
+        })
+    })
 }
 
 /// The whole of a file, or of standard input, and its name for messages.
 pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
-    let mut bytes = Vec::new();
-    let standard = path == Path::new("-");
-    let name = if standard { "standard input".to_owned() } else { path.display().to_string() };
     // One byte over the limit is enough for the reader to refuse the text.
-    let limit = json::MAX_BYTES as u64 + 1;
-    let result = if standard {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else if path.is_dir() {
-        return Err(CliError::usage(format!("`{name}` is a folder; name a file")));
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    result.map_err(|error| unreadable(&name, &error))?;
+    let limit = json::MAX_BYTES as u64;
+    if path == Path::new("-") {
+        return Ok((standard::read(limit)?, "standard input".to_owned()));
+    }
+    let (name, mut bytes) = (path.display().to_string(), Vec::new());
+    let read = open(path)?.0.take(limit + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(&name, error))?;
+    if artifact::is_artifact(&bytes) {
+        return Err(compiled_rules(&name));
+    }
     Ok((bytes, name))
 }
 
@@ -129,7 +161,7 @@ pub fn read_object(
 /// The one file that a verb decides by, or says something about.
 #[derive(clap::Args)]
 pub struct RulesArgs {
-    /// The rules file
+    /// The rules file, or what `rulec build` made of it; `-` reads standard input
     #[arg(value_name = "RULES")]
     pub path: PathBuf,
     /// The folder that imports may not leave [default: the rules file's own]
@@ -138,13 +170,23 @@ pub struct RulesArgs {
 }
 
 impl RulesArgs {
+    fn target(&self) -> Target {
+        Target { path: self.path.clone(), root: self.root.clone(), folder: None }
+    }
+
+    /// True when they come on standard input.
+    pub fn is_piped(&self) -> bool {
+        self.target().is_piped()
+    }
+
     /// Compiles the file. Its errors are shown on standard error, since standard output is for answers.
     pub fn load(&self, term: &Term) -> Result<Rules, CliError> {
-        let path = self.path.display();
+        let target = self.target();
+        let path = target.shown();
         if self.path.is_dir() {
             return Err(CliError::usage(format!("`{path}` is a folder; name one rules file")));
         }
-        let compiled = Target { path: self.path.clone(), root: self.root.clone(), folder: None }.compile();
+        let compiled = target.compile()?;
         let Ok(rules) = &compiled.result else {
             show_errors(&compiled, term);
             let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };
@@ -152,6 +194,7 @@ impl RulesArgs {
         };
         let warnings = rules.warnings().len();
         if warnings > 0 {
+            let path = &self.path.display();
             term.note(&format!("`{path}` has {}; see `rulec check {path}`", plural(warnings, "warning")));
         }
         note_missing_functions(rules, term);
@@ -161,14 +204,15 @@ impl RulesArgs {
 
 pub fn show_errors(compiled: &Compiled, term: &Term) {
     for found in found(compiled).filter(|found| found.diagnostic.is_error()) {
-        term.say(&human(&found, term.color_err()));
+        term.styled(&human(&found, term.color_err()));
     }
 }
 
 /// Says that what only the embedding program can compute counts as missing here.
 pub fn note_missing_functions(rules: &Rules, term: &Term) {
-    let names: Vec<String> =
-        rules.program().externs.iter().map(|function| format!("`{}`", function.name)).collect();
+    // What has a feature is computed by the engine itself: `request.…`.
+    let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
+    let names: Vec<String> = foreign.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {
         let names = names.join(", ");
         term.note(&format!("only an embedding program can call {names}; here the results count as missing"));

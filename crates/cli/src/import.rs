@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::internals::json;
 use rulec_import::{ImportError, System};
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write rules from another system's JSON
@@ -70,10 +70,5 @@ fn write(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
     let mut options = OpenOptions::new();
     let options = if force { options.create(true).truncate(true) } else { options.create_new(true) };
     let written = options.write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            CliError::usage(format!("`{}` is there already; `--force` writes over it", path.display()))
-        }
-        _ => CliError::usage(format!("`{}` cannot be written: {error}", path.display())),
-    })
+    written.map_err(|error| files::unwritable(path, &error))
 }

@@ -3,7 +3,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `term` | standard output and error, colour, closed pipes |
+//! | `term`, `standard` | standard input, output and error, colour, closed pipes |
+//! | `mistake` | panics, kept to the line or verb they belong to |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `report` | diagnostics as text, JSON and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
@@ -19,12 +20,14 @@ mod files;
 mod import;
 mod judge;
 mod lines;
+mod mistake;
 mod plan;
 mod progress;
 mod prompt;
 mod report;
 mod run;
 mod schema;
+mod standard;
 mod stream;
 mod summary;
 mod term;
@@ -33,6 +36,7 @@ mod why;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use rulec::internals::text;
 use std::process::ExitCode;
 use term::{Color, Out, Term};
 
@@ -47,7 +51,8 @@ Examples:
   rulec explain E0203                                 what a code means, with examples
   rulec import routes router.json -o support.rules    rules from another system's JSON
 
-Exit status: 0 all well, 1 errors found, 2 wrong usage or an unreadable file.";
+Exit status: 0 all well, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
+written, 3 a mistake of rulec itself.";
 
 /// Checks, runs and explains rule files: a small typed language of routing decisions.
 #[derive(Parser)]
@@ -98,6 +103,8 @@ enum Status {
     Errors = 1,
     /// Wrong usage or an unreadable file.
     Usage = 2,
+    /// A mistake of the program itself.
+    Broken = 3,
 }
 
 #[derive(Debug)]
@@ -120,31 +127,65 @@ impl CliError {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let term = Term::new(cli.color);
-    let mut out = Out::new();
-    let result = match cli.verb {
-        Verb::Build(args) => build::run(&args, &term, &mut out),
-        Verb::Check(args) => check::run(&args, &term, &mut out),
-        Verb::Run(args) => run::run(&args, &term, &mut out),
-        Verb::Why(args) => why::run(&args, &term, &mut out),
-        Verb::Plan(args) => plan::run(&args, &term, &mut out),
-        Verb::Test(args) => test::run(&args, &term, &mut out),
-        Verb::Explain(args) => explain::run(&args, &term, &mut out),
-        Verb::Import(args) => import::run(&args, &term, &mut out),
-        Verb::Conformance(args) => conformance::run(&args, &mut out),
-        Verb::Schema(args) => schema::run(&args, &term, &mut out),
-        Verb::Prompt(args) => prompt::run(&args, &term, &mut out),
-        Verb::Completions(args) => completions(&args, &mut out),
-    };
-    let status = result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|stop| {
+    mistake::listen();
+    let ended = mistake::caught(|| match Cli::try_parse() {
+        Ok(cli) => {
+            let (term, mut out) = (Term::new(cli.color), Out::new());
+            let result = perform(cli.verb, &term, &mut out);
+            end(result, &term, &mut out)
+        }
+        Err(told) => usage(&told),
+    });
+    let status = ended.unwrap_or_else(|what| {
+        Term::new(Color::Auto).error(&format!("{what}; {}", mistake::REPORT));
+        Status::Broken
+    });
+    ExitCode::from(status as u8)
+}
+
+fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    match verb {
+        Verb::Build(args) => build::run(&args, term, out),
+        Verb::Check(args) => check::run(&args, term, out),
+        Verb::Run(args) => run::run(&args, term, out),
+        Verb::Why(args) => why::run(&args, term, out),
+        Verb::Plan(args) => plan::run(&args, term, out),
+        Verb::Test(args) => test::run(&args, term, out),
+        Verb::Explain(args) => explain::run(&args, term, out),
+        Verb::Import(args) => import::run(&args, term, out),
+        Verb::Conformance(args) => conformance::run(&args, out),
+        Verb::Schema(args) => schema::run(&args, term, out),
+        Verb::Prompt(args) => prompt::run(&args, term, out),
+        Verb::Completions(args) => completions(&args, out),
+    }
+}
+
+/// Writes out what is left, and says what stopped the verb.
+fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
+    result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|stop| {
         let _ = out.flush();
         if let Some(message) = &stop.message {
             term.error(message);
         }
         stop.status
-    });
-    ExitCode::from(status as u8)
+    })
+}
+
+/// Says what clap has to say: help, which somebody asked for, or what is wrong with the arguments.
+fn usage(told: &clap::Error) -> Status {
+    let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), told.render());
+    // An argument that is quoted may hold anything, so then nothing is coloured.
+    let quotes_any = std::env::args_os().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
+    let shown = |color: bool| match color && !quotes_any {
+        true => text.ansi().to_string(),
+        false => text::printable(&text.to_string()).into_owned(),
+    };
+    if told.use_stderr() {
+        term.styled(shown(term.color_err()).trim_end_matches('\n'));
+        return Status::Usage;
+    }
+    let written = out.styled(shown(term.color_out()).trim_end_matches('\n'));
+    end(written.map(|()| Status::Fine), &term, &mut out)
 }
 
 fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {

@@ -4,8 +4,10 @@ use super::files::RulesArgs;
 use super::term::{Format, Out, Term, paint, plural};
 use super::{CliError, Status};
 use rulec::internals::index::plan::{Found, TablePlan};
-use rulec::internals::sema::hir::Program;
+use rulec::internals::sema::hir::{Payload, Program, TableId};
+use rulec::internals::text::{self, on_one_line};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Say how each rule is found: by a key, by bits, or always tried
 #[derive(clap::Args)]
@@ -21,7 +23,7 @@ way is taken. `rulec run --no-index` tries all rules one by one.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// Only this table, choice or router, or `flows`, or `routes`
+    /// Only this table, choice, router or payload kind, or `flows`, or `routes`
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// A table to read, or the same as data
@@ -36,9 +38,27 @@ struct Table<'a> {
     index_cost: f64,
     linear_cost: f64,
     routes: Vec<Route<'a>>,
+    /// The payload kind whose requirements they are.
+    #[serde(skip)]
+    payload: Option<&'a str>,
 }
 
-#[derive(Serialize)]
+impl Table<'_> {
+    /// Takes in another of the tables that a payload kind's requirements stand in: one for its fields, and one
+    /// for the elements of each list.
+    fn add(&mut self, other: Self) {
+        self.indexed |= other.indexed;
+        self.index_cost += other.index_cost;
+        self.linear_cost += other.linear_cost;
+        for route in other.routes {
+            if !self.routes.contains(&route) {
+                self.routes.push(route);
+            }
+        }
+    }
+}
+
+#[derive(PartialEq, Serialize)]
 struct Route<'a> {
     name: &'a str,
     #[serde(flatten)]
@@ -47,14 +67,29 @@ struct Route<'a> {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
-    let only = args.entry.as_ref().map(|name| rules.entry(name)).transpose().map_err(CliError::usage)?;
     let program = rules.program();
-    let plans = rules.plan();
-    let tables: Vec<Table<'_>> = plans
+    let owners: HashMap<TableId, &Payload> = program
+        .payloads
         .iter()
-        .filter(|plan| !plan.routes.is_empty() && only.is_none_or(|only| only.id().0 == plan.table))
-        .map(|plan| table(program, plan))
+        .flat_map(|payload| payload.block.tables().into_iter().map(move |table| (table, payload)))
         .collect();
+    let only = match args.entry.as_deref() {
+        Some(name) if !program.payloads.iter().any(|payload| *payload.name == *name) => {
+            Some(rules.entry(name).map_err(CliError::usage)?.name())
+        }
+        name => name,
+    };
+    let plans = rules.plan();
+    let mut tables: Vec<Table<'_>> = Vec::new();
+    for plan in plans.iter().filter(|plan| !plan.routes.is_empty()) {
+        let payload = owners.get(&TableId(plan.table)).copied();
+        let table = table(program, plan, payload);
+        match tables.iter_mut().find(|known| payload.is_some() && known.payload == table.payload) {
+            Some(known) => known.add(table),
+            None => tables.push(table),
+        }
+    }
+    tables.retain(|table| only.is_none_or(|only| only == table.name));
     match args.format {
         Format::Json => out.json(&tables, "plan")?,
         Format::Human => {
@@ -69,26 +104,28 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-fn table<'a>(program: &'a Program, plan: &'a TablePlan) -> Table<'a> {
+fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payload>) -> Table<'a> {
+    let payload = payload.map(|payload| &*payload.name);
     let routes = plan
         .routes
         .iter()
         .map(|route| Route { name: &program.rules[route.rule as usize].name, found: &route.found });
     Table {
-        name: &program.tables[plan.table as usize].name,
+        name: payload.unwrap_or(&program.tables[plan.table as usize].name),
         indexed: plan.indexed,
         index_cost: plan.index_cost.round(),
         linear_cost: plan.linear_cost.round(),
         routes: routes.collect(),
+        payload,
     }
 }
 
 fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |is: fn(&Found) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
     let how = if table.indexed { "found by the index" } else { "tried one by one" };
-    out.line(&format!(
+    out.styled(&format!(
         "{}: {}, {how} (about {} ns with the index, {} ns without)",
-        paint(color, "1", table.name),
+        paint(color, "1", &on_one_line(table.name)),
         plural(table.routes.len(), "rule"),
         table.index_cost,
         table.linear_cost
@@ -99,8 +136,9 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
         count(|found| matches!(found, Found::Bits { .. })),
         count(|found| matches!(found, Found::Always { .. })),
     ))?;
-    let width = table.routes.iter().map(|route| route.name.chars().count()).max().unwrap_or(0).min(32);
-    for route in &table.routes {
+    let names: Vec<_> = table.routes.iter().map(|route| on_one_line(route.name)).collect();
+    let width = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(32);
+    for (route, name) in table.routes.iter().zip(&names) {
         let (by, what) = match route.found {
             Found::Key { keys, posting, .. } => {
                 let shared = match posting.saturating_sub(1) {
@@ -112,8 +150,9 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
             Found::Bits { values } => ("bits", values.join(", ")),
             Found::Always { because } => ("always", because.clone()),
         };
-        let padding = " ".repeat(width.saturating_sub(route.name.chars().count()));
-        out.line(&format!("  {}{padding}  {}  {what}", route.name, paint(color, "36", &format!("{by:<6}"))))?;
+        let padding = " ".repeat(width.saturating_sub(text::width(name)));
+        let (by, what) = (paint(color, "36", &format!("{by:<6}")), on_one_line(&what));
+        out.styled(&format!("  {name}{padding}  {by}  {what}"))?;
     }
     Ok(())
 }

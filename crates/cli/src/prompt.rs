@@ -43,7 +43,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let (prompt, tool) = (flows.prompt(), flows.tool().to_json());
     match args.format {
         Format::Text => {
-            out.line(&prompt)?;
+            out.text(&prompt)?;
             out.json(&tool, "tool")?;
         }
         Format::Json => out.json(&json!({"prompt": prompt, "tool": tool}), "tool")?,

@@ -61,7 +61,7 @@ impl Found<'_> {
     }
 
     fn whole_file(&self) -> Location {
-        let file = self.compiled.target.path.display().to_string();
+        let file = self.compiled.target.shown();
         Location { file, ..Location::default() }
     }
 }
@@ -163,7 +163,7 @@ pub fn human(found: &Found<'_>, color: bool) -> String {
     let name = |file| found.compiled.name(file);
     let renderer = Renderer { sources: found.compiled.sources(), color, name: &name };
     let diagnostic = found.diagnostic;
-    let path = found.compiled.target.path.display().to_string();
+    let path = found.compiled.target.shown();
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
         let message = format!("{} (compiling `{path}`)", diagnostic.message);
         return renderer.render(&Diagnostic { message, ..diagnostic.clone() });

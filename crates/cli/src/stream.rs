@@ -6,9 +6,12 @@
 //! was answered is handed over.
 
 use super::CliError;
+use super::compiled::is_artifact;
 use super::files;
 use super::lines::{Chunk, Lines};
+use super::mistake;
 use super::progress::Progress;
+use super::standard;
 use super::term::{Out, Term};
 use rulec::Code;
 use rulec::JsonError;
@@ -29,16 +32,31 @@ const AHEAD: usize = 2;
 pub struct StreamArgs {
     /// The messages, one JSON object a line; `-` or nothing reads standard input
     input: Option<PathBuf>,
-    /// The number of threads that decide; 0 is one for each processor. Answers keep the order of the messages
+    /// The number of threads that decide, at most 1024; 0 is one for each processor. Answers keep the order of
+    /// the messages
     #[arg(
         long,
         short,
-        default_value_t = 0,
+        default_value = "0",
+        value_parser = jobs,
+        allow_hyphen_values = true,
         value_name = "N",
         hide_default_value = true,
         display_order = 800
     )]
     jobs: usize,
+}
+
+/// The most threads that may be asked for: far more than help, and far less than a system can start.
+const MAX_JOBS: usize = 1024;
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
+        _ if digits => Err(format!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")),
+        _ => Err(format!("a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor")),
+    }
 }
 
 /// The stream, its name, and its size when known.
@@ -47,7 +65,7 @@ type Input = (Box<dyn Read + Send>, String, Option<u64>);
 /// A worker answers the lines it is given.
 pub trait Worker: Send {
     /// Writes the answer to a message, with its line break. What is no message is refused, and its
-    /// line written by the stream.
+    /// line written by the stream; so is that of a message at which the worker panics.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 }
 
@@ -63,7 +81,8 @@ struct BadMessage<'a> {
     code: Code,
     message: &'a str,
     /// The character of the line, from 1.
-    column: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,15 +91,23 @@ struct BadMessage<'a> {
 
 fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        if io::stdin().is_terminal() {
+        let input = standard::input()?;
+        if input.is_terminal() {
             term.note("reading messages from standard input, one JSON object a line");
         }
-        return Ok((Box::new(io::stdin()), "standard input".to_owned(), None));
+        return Ok((Box::new(input), "standard input".to_owned(), None));
     };
     let name = path.display().to_string();
-    let refused = |error: io::Error| files::unreadable(&name, &error);
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => files::unreadable(&name, "there is no such file"),
+        _ => files::unreadable(&name, error),
+    };
+    // A stream may be a pipe too: whoever writes it is waited for.
     let file = File::open(path).map_err(refused)?;
     let metadata = file.metadata().map_err(refused)?;
+    if is_artifact(path) {
+        return Err(files::compiled_rules(&name));
+    }
     if metadata.is_dir() {
         return Err(CliError::usage(format!("`{name}` is a folder; name a file of messages")));
     }
@@ -180,22 +207,33 @@ fn work(worker: &mut impl Worker, queue: &Mutex<Receiver<Job>>) {
 fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
     let (mut answers, mut refused) = (Vec::new(), 0);
     for (number, line) in chunk.lines() {
+        let before = answers.len();
         let answered = match line {
             Some(line) if line.trim_ascii().is_empty() => continue,
-            Some(line) => worker.answer(number, line, &mut answers),
-            None => Err(JsonError::too_long()),
+            // What a panic leaves behind is not used again: the counts of this line, and what it had written.
+            Some(line) => mistake::caught(|| worker.answer(number, line, &mut answers)),
+            None => Ok(Err(JsonError::too_long())),
         };
-        if let Err(error) = answered {
-            refused += 1;
-            let error = BadMessage {
+        let error = match &answered {
+            Ok(Ok(())) => continue,
+            Ok(Err(error)) => BadMessage {
                 code: error.kind().code(),
                 message: error.message(),
-                column: error.column(),
+                column: Some(error.column()),
                 path: error.path(),
                 help: error.help(),
-            };
-            write_json(&mut answers, &Refused { line: number, error });
-        }
+            },
+            Err(mistake) => BadMessage {
+                code: Code::DecisionFailed,
+                message: mistake.as_str(),
+                column: None,
+                path: "",
+                help: Some(mistake::REPORT),
+            },
+        };
+        answers.truncate(before);
+        refused += 1;
+        write_json(&mut answers, &Refused { line: number, error });
     }
     (answers, refused)
 }
@@ -211,7 +249,7 @@ fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
             }
             turn => turn.ok(),
         };
-        // A worker that panicked gives no answers; the panic goes on when all threads have ended.
+        // A worker that is gone gives no answers; why goes on when all threads have ended.
         let Some(Ok((answers, refused))) = turn.transpose()?.map(|answers| answers.recv()) else { break };
         all_refused += refused;
         out.write(&answers)?;
@@ -220,4 +258,59 @@ fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
         }
     }
     out.flush().map(|()| all_refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::Color;
+    use std::fmt::Write as _;
+
+    /// A worker that panics in the middle of an answer.
+    struct Breaking;
+
+    impl Worker for Breaking {
+        fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
+            let before = out.len();
+            out.extend_from_slice(b"{\"half\":");
+            assert!(!message.starts_with(b"panic"), "line {number} went wrong");
+            out.truncate(before);
+            write_json(out, &number);
+            Ok(())
+        }
+    }
+
+    /// One message took the answers of all lines behind it along.
+    #[test]
+    fn a_panic_costs_its_own_line_alone() {
+        mistake::listen();
+        let folder = tempfile::tempdir().expect("a folder");
+        let (input, output) = (folder.path().join("in"), folder.path().join("out"));
+        let (mut lines, mut expected) = (String::new(), Vec::new());
+        for number in 1..=20_000_u32 {
+            let breaks = number % 7 == 3;
+            let _ = writeln!(lines, "{}", if breaks { "panic" } else { "{}" });
+            expected.push(breaks);
+        }
+        std::fs::write(&input, lines).expect("it can be written");
+        for jobs in [1, 2, 7] {
+            let mut out = Out::to(Box::new(File::create(&output).expect("it can be written")));
+            let stream = StreamArgs { input: Some(input.clone()), jobs };
+            let (_, refused) =
+                stream.answer(&Term::new(Color::Never), &mut out, || Breaking).expect("it goes on");
+            assert_eq!(refused, expected.iter().filter(|breaks| **breaks).count());
+            let answers = std::fs::read_to_string(&output).expect("it can be read");
+            assert_eq!(answers.lines().count(), expected.len());
+            for (at, (answer, breaks)) in answers.lines().zip(&expected).enumerate() {
+                let number = at + 1;
+                if *breaks {
+                    let start = format!("{{\"line\":{number},\"error\":{{\"code\":\"E0610\",");
+                    assert!(answer.starts_with(&start), "{answer}");
+                    assert!(answer.contains(&format!("line {number} went wrong")), "{answer}");
+                } else {
+                    assert_eq!(answer, number.to_string());
+                }
+            }
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::CliError;
 use clap::ValueEnum;
+use rulec::internals::text::printable::{on_one_line, printable, steers};
 use serde::Serialize;
-use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -64,17 +65,26 @@ impl Term {
         terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))
     }
 
-    /// Says something on standard error. Nobody may be listening, and that is no failure.
+    /// Says something of one line on standard error. Nobody may be listening, and that is no failure.
     pub fn say(&self, text: &str) {
+        self.styled(&on_one_line(text));
+    }
+
+    /// Says what is made fit for a terminal already, such as what holds colours.
+    pub fn styled(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
     pub fn note(&self, text: &str) {
-        self.say(&format!("{} {text}", paint(self.color_err(), "1;36", "note:")));
+        self.titled("1;36", "note:", text);
     }
 
     pub fn error(&self, text: &str) {
-        self.say(&format!("{} {text}", paint(self.color_err(), "1;31", "error:")));
+        self.titled("1;31", "error:", text);
+    }
+
+    fn titled(&self, code: &str, title: &str, text: &str) {
+        self.styled(&format!("{} {}", paint(self.color_err(), code, title), on_one_line(text)));
     }
 }
 
@@ -86,24 +96,41 @@ pub fn paint(color: bool, code: &str, text: &str) -> String {
 /// Standard output, buffered. When its reader has gone away (`rulec run … | head`), what is written
 /// goes nowhere and the program ends quietly.
 pub struct Out {
-    inner: BufWriter<Stdout>,
+    inner: BufWriter<Box<dyn Write>>,
     closed: bool,
 }
 
 impl Out {
     pub fn new() -> Self {
-        Out { inner: BufWriter::with_capacity(64 << 10, io::stdout()), closed: false }
+        Out::to(super::standard::output())
+    }
+
+    /// Output that goes elsewhere.
+    pub fn to(output: Box<dyn Write>) -> Self {
+        Out { inner: BufWriter::with_capacity(64 << 10, output), closed: false }
     }
 
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
+    /// Writes what is no text to read but data, as it is.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.attempt(|inner| inner.write_all(bytes))
     }
 
+    /// Writes what is one line, whatever the texts in it hold.
     pub fn line(&mut self, text: &str) -> Result<(), CliError> {
+        self.styled(&on_one_line(text))
+    }
+
+    /// Writes a text of several lines.
+    pub fn text(&mut self, text: &str) -> Result<(), CliError> {
+        self.styled(&printable(text))
+    }
+
+    /// Writes what is made fit for a terminal already, such as what holds colours.
+    pub fn styled(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;
         self.write(b"\n")
     }
@@ -111,7 +138,25 @@ impl Out {
     /// Writes a value as JSON laid out for people; `what` names it where that fails.
     pub fn json(&mut self, value: &impl Serialize, what: &str) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value);
-        self.line(&text.map_err(|error| CliError::error(format!("the {what} cannot be written: {error}")))?)
+        let text = text.map_err(|error| CliError::error(format!("the {what} cannot be written: {error}")))?;
+        self.json_line(&text)
+    }
+
+    /// Writes JSON; what would steer a terminal stands in its strings alone, and is escaped as they have it.
+    pub fn json_line(&mut self, json: &str) -> Result<(), CliError> {
+        let stays = |c: char| c == '\n' || !steers(c);
+        if json.chars().all(stays) {
+            return self.styled(json);
+        }
+        let mut text = String::with_capacity(json.len() + 64);
+        for c in json.chars() {
+            if stays(c) {
+                text.push(c);
+            } else {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+        }
+        self.styled(&text)
     }
 
     pub fn flush(&mut self) -> Result<(), CliError> {
@@ -120,7 +165,7 @@ impl Out {
 
     fn attempt(
         &mut self,
-        write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>,
+        write: impl FnOnce(&mut BufWriter<Box<dyn Write>>) -> io::Result<()>,
     ) -> Result<(), CliError> {
         if self.closed {
             return Ok(());

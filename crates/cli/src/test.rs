@@ -8,6 +8,7 @@ use super::{CliError, Status};
 use rulec::TestOutcome;
 use rulec::internals::syntax::ast::StatementKind;
 use rulec::internals::syntax::parse;
+use rulec::internals::text::on_one_line;
 use rulec::internals::threads::Threads;
 use rulec::payload::run_tests;
 use std::path::PathBuf;
@@ -49,7 +50,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                     continue;
                 }
                 files::note_missing_functions(rules, term);
-                out.line(&compiled.target.path.display().to_string())?;
+                out.line(&compiled.target.shown())?;
                 for outcome in &outcomes {
                     *if outcome.passed { &mut passed } else { &mut failed } += 1;
                     show(compiled, outcome, term, out)?;
@@ -83,19 +84,21 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.color_out();
     if outcome.passed {
-        return out.line(&format!("  {}      {}", paint(color, "32", "ok"), outcome.name));
+        let name = on_one_line(&outcome.name);
+        return out.styled(&format!("  {}      {name}", paint(color, "32", "ok")));
     }
     let TestOutcome { name, expected, actual, .. } = outcome;
     let position = compiled.sources().position(outcome.span);
     let file = compiled.name(outcome.span.file);
     let word = paint(color, "1;31", "FAILED");
-    out.line(&format!("  {word}  {name} — expected {expected}, got {actual}"))?;
+    let text = format!("{name} — expected {expected}, got {actual}");
+    out.styled(&format!("  {word}  {}", on_one_line(&text)))?;
     out.line(&format!("          at {file}:{}:{}", position.line, position.column))?;
     if let Some(explanation) = &outcome.explanation {
         let mut options = options(term);
         options.width = options.width.saturating_sub(10);
         for line in explanation.render(&options).lines() {
-            out.line(format!("          {line}").trim_end())?;
+            out.styled(format!("          {line}").trim_end())?;
         }
     }
     Ok(())

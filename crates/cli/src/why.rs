@@ -78,11 +78,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.json(&explained, "explanation")?;
         }
         Format::Human => {
-            out.write(explanation.render(&options(term)).as_bytes())?;
+            out.styled(explanation.render(&options(term)).trim_end_matches('\n'))?;
             if !decision.breaches().is_empty() {
                 let declared = rules.program().input.is_some();
                 let what = if declared { "`input` declares" } else { "the rules expect of it" };
-                out.line(&format!("\nthe message breaks what {what}:"))?;
+                out.text(&format!("\nthe message breaks what {what}:"))?;
             }
             for Breach { path, expected, found, hint, .. } in decision.breaches() {
                 let hint = hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
@@ -102,7 +102,7 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
         Format::Human if broken.is_empty() => out.line("\u{2713} no rule is broken")?,
         Format::Human => {
             for why in &broken {
-                out.write(why.to_string().as_bytes())?;
+                out.text(why.to_string().trim_end_matches('\n'))?;
             }
             let judgement = judge.judge(&payload);
             out.line(&format!("the payload is answered with {}", judgement.outcome().name()))?;
@@ -130,7 +130,9 @@ fn message(args: &Args) -> Result<Map<String, Json>, CliError> {
                 map.insert("text".to_owned(), text.as_str().into());
             }
             if let Some(ctx) = &args.ctx {
-                let ctx = json::parse(ctx).map_err(|error| refused("`--ctx`", &error))?;
+                let ctx = json::parse(ctx).map_err(|error| {
+                    CliError::error(format!("`--ctx` is no JSON: {error} ({})", error.kind().code()))
+                })?;
                 map.insert("ctx".to_owned(), ctx);
             }
             Ok(map)

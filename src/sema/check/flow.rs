@@ -7,7 +7,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
 use crate::sema::check::path::Path;
 use crate::sema::hir::{
-    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, Operand, Outcome, Predicate, TableId, TableKind, Term, Trigger,
+    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, MATCHINGS, Operand, Outcome, Predicate, TableId, TableKind,
+    Term, Trigger,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
@@ -19,20 +20,10 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The way a keyword pattern is matched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Matching {
-    Exact,
-    Contains,
-    Regex,
-}
-
-const MATCHINGS: [(&str, Matching); 3] =
-    [("exact", Matching::Exact), ("contains", Matching::Contains), ("regex", Matching::Regex)];
-
 /// A keyword pattern, for the warnings about what stands in whose way.
 struct Pattern {
-    matching: Matching,
+    /// As [`MATCHINGS`] has it.
+    matching: Op,
     /// Trimmed and folded, but for a regular expression.
     text: String,
     shown: Arc<str>,
@@ -131,9 +122,9 @@ impl<'a> Checker<'a> {
             let span = place(at);
             match self.pattern(*way, pattern, &text, span) {
                 Ok(condition) => {
-                    let shown = if *way == Matching::Regex { &**pattern } else { pattern.trim() };
+                    let shown = if *way == Op::Matches { &**pattern } else { pattern.trim() };
                     let folded = match way {
-                        Matching::Regex => shown.to_owned(),
+                        Op::Matches => shown.to_owned(),
                         _ => crate::text::fold::fold(shown),
                     };
                     let shown = pattern.clone();
@@ -148,7 +139,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The condition under which a pattern matches the message.
-    fn pattern(&mut self, way: Matching, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
+    fn pattern(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {
             let message = if pattern.is_empty() { "this pattern is empty" } else { "this pattern is blank" };
@@ -157,24 +148,23 @@ impl<'a> Checker<'a> {
             return self.fail(Code::BlankPattern, span, message, help);
         }
         let mode = TestMode { text: TextMode { fold: true, form: Form::None }, ..TestMode::default() };
-        let (op, left, right) = match way {
-            Matching::Exact => {
+        let left = match way {
+            Op::Eq => {
                 let kind = ExprKind::Call(Function::Trim, vec![text.clone()]);
-                (Op::Eq, Expr { kind, ty: Ty::STRING, ..text.clone() }, trimmed)
+                Expr { kind, ty: Ty::STRING, ..text.clone() }
             }
-            Matching::Contains => (Op::Contains, text.clone(), trimmed),
-            Matching::Regex => (Op::Matches, text.clone(), pattern),
+            _ => text.clone(),
         };
-        let right = constant(Json::from(right), span);
-        self.keywords_fit(op, mode, &right)?;
-        Ok(Predicate { mode, ..Predicate::plain(op, left, Operand::Value(right)) }.at(span))
+        let right = constant(Json::from(if way == Op::Matches { pattern } else { trimmed }), span);
+        self.keywords_fit(way, mode, &right)?;
+        Ok(Predicate { mode, ..Predicate::plain(way, left, Operand::Value(right)) }.at(span))
     }
 
     /// Warns of patterns that an earlier one always answers for.
     fn hidden_patterns(&mut self, patterns: &[Pattern]) {
         let mut same: HashMap<(bool, &str), usize> = HashMap::new();
         for (at, pattern) in patterns.iter().enumerate() {
-            let literal = pattern.matching != Matching::Regex;
+            let literal = pattern.matching != Op::Matches;
             // An exact pattern hides only exact ones; the `contains` among them are found below.
             let first = *same.entry((literal, pattern.text.as_str())).or_insert(at);
             if first != at && patterns[first].matching == pattern.matching {
@@ -182,12 +172,12 @@ impl<'a> Checker<'a> {
             }
         }
         let holds: Vec<usize> =
-            (0..patterns.len()).filter(|at| patterns[*at].matching == Matching::Contains).collect();
+            (0..patterns.len()).filter(|at| patterns[*at].matching == Op::Contains).collect();
         if holds.is_empty() {
             return;
         }
         let Ok(search) = AhoCorasick::new(holds.iter().map(|at| &patterns[*at].text)) else { return };
-        for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Matching::Regex) {
+        for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Op::Matches) {
             let found =
                 search.find_overlapping_iter(&pattern.text).map(|found| holds[found.pattern().as_usize()]);
             let hiding = found.filter(|first| *first < at).min();
@@ -217,11 +207,11 @@ impl<'a> Checker<'a> {
             for example in examples {
                 let folded = crate::text::fold::fold(example.trim());
                 let catches = |pattern: &&Pattern| match pattern.matching {
-                    Matching::Exact => folded == pattern.text,
-                    Matching::Contains => folded.contains(&pattern.text),
-                    Matching::Regex => {
+                    Op::Eq => folded == pattern.text,
+                    Op::Matches => {
                         crate::text::regex(&pattern.text, true).is_ok_and(|regex| regex.is_match(example))
                     }
+                    _ => folded.contains(&pattern.text),
                 };
                 if let Some(pattern) = patterns.iter().find(catches) {
                     let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);

@@ -44,12 +44,7 @@ pub struct Payload {
 
 impl Payload {
     pub fn rules<'p>(&self, program: &'p Program) -> BTreeSet<&'p str> {
-        fn collect(block: &Block, tables: &mut Vec<TableId>) {
-            tables.push(block.table);
-            block.each.iter().for_each(|each| collect(&each.block, tables));
-        }
-        let mut tables = Vec::new();
-        collect(&self.block, &mut tables);
+        let tables = self.block.tables();
         let rules = program.rules.iter().filter(|rule| tables.contains(&rule.table));
         rules.map(|rule| &*rule.name).collect()
     }
@@ -62,6 +57,14 @@ pub struct Block {
     pub lets: Vec<(BindingId, ValueId)>,
     pub table: TableId,
     pub each: Vec<Each>,
+}
+
+impl Block {
+    /// Its table and those of the blocks inside it.
+    pub fn tables(&self) -> Vec<TableId> {
+        let inner = self.each.iter().flat_map(|each| each.block.tables());
+        std::iter::once(self.table).chain(inner).collect()
+    }
 }
 
 /// Requirements asked of each element of a list or entry of a dict.

@@ -1,6 +1,7 @@
 //! Why a payload is not accepted: each broken rule with the values its condition was asked of.
 
 use super::judgement::Violation;
+use crate::text::on_one_line;
 use crate::trace::{Operand, TraceNode};
 use serde::Serialize;
 use std::fmt;
@@ -44,16 +45,17 @@ fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Violation { rule, path, message, repair } = &self.violation;
-        writeln!(f, "\u{2717} {rule} at {path}")?;
-        writeln!(f, "    {message}")?;
+        writeln!(f, "\u{2717} {}", on_one_line(&format!("{rule} at {path}")))?;
+        writeln!(f, "    {}", on_one_line(message))?;
         if **repair != **message {
-            writeln!(f, "    to repair it: {repair}")?;
+            writeln!(f, "    to repair it: {}", on_one_line(repair))?;
         }
         for operand in self.operands() {
-            match &operand.value {
-                Some(value) => writeln!(f, "    {} = {value}", operand.text)?,
-                None => writeln!(f, "    {} is missing", operand.text)?,
-            }
+            let text = match &operand.value {
+                Some(value) => format!("{} = {value}", operand.text),
+                None => format!("{} is missing", operand.text),
+            };
+            writeln!(f, "    {}", on_one_line(&text))?;
         }
         Ok(())
     }

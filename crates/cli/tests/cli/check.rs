@@ -226,3 +226,28 @@ fn host_functions_may_be_missing() {
     let rules = "extern fn score(text: string) -> int\nroute r when score(text) > 3 -> h\n";
     Folder::with(rules).rulec(&["check", "a.rules", "--deny", "warnings"]).expect(0);
 }
+
+/// Whatever else is underlined, and wherever it lies: the heading names the primary place, which is the one that
+/// JSON gives, and terminals jump to.
+#[test]
+fn human_and_json_agree_on_the_place() {
+    let padding = "# nothing\n".repeat(20);
+    let rules = format!(
+        "handler h(n: int)\nlet a = 1\n{padding}\u{feff}let a = 2\nlet c = \"\u{6587}\" let a = 3\n\
+         route r when text == \"x\" -> h(m: 1)\nroute r when text == \"y\" -> h(n: \"x\")\nroute s when x > 3 and x like \"y\" -> h(n: 1)\n"
+    );
+    let imported = "import \"b.rules\"\nlet b = 1\ndefault -> h\n";
+    for rules in [rules.as_str(), imported] {
+        let folder = Folder::with(rules).file("b.rules", format!("{padding}let b = 2\nhandler g()\n"));
+        let json = folder.rulec(&["check", "a.rules", "--format", "json"]).expect(1).json();
+        let human = folder.rulec(&["check", "a.rules"]).expect(1).out;
+        let shown: Vec<&str> = human.split("\n\n  ").skip(1).collect();
+        assert!(!json.is_empty() && json.len() == shown.len(), "{human}");
+        for (found, shown) in json.iter().zip(shown) {
+            let file = found["file"].as_str().unwrap_or_default();
+            let first = format!("[{file}:{}:{}]", found["line"], found["column"]);
+            let heading = shown.lines().find(|line| line.contains("\u{2500}["));
+            assert!(heading.is_some_and(|line| line.contains(&first)), "{first}: {shown}");
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod bad_input;
 mod build;
 mod check;
 mod examples;
+mod hostile;
 mod import;
 mod kinds;
 mod payload;
@@ -12,6 +13,7 @@ mod plan;
 mod prompt;
 mod run;
 mod shell;
+mod streams;
 mod tests;
 mod why;
 

@@ -40,3 +40,17 @@ fn without_the_index_the_answers_are_the_same() {
     assert_eq!(with.out, without.out);
     assert_eq!(with.json().len(), 3);
 }
+
+/// The rules of a payload kind's fields and of its elements lie in tables of their own, and were listed as such.
+#[test]
+fn a_payload_kind_is_listed_once() {
+    let rules =
+        "group g { id: string; closed }\npayload p { list: list<g>; name: string; closed \"p.more\" }\n";
+    let folder = Folder::with(rules);
+    let ran = folder.rulec(&["plan", "a.rules"]).expect(0);
+    assert_eq!(ran.out.matches(" rules, tried").count(), 1, "{}", ran.out);
+    for rule in ["p.name.required", "p.more", "g.id.required", "g.unsupported"] {
+        assert_eq!(ran.out.matches(&format!("  {rule} ")).count(), 1, "{rule}: {}", ran.out);
+    }
+    assert_eq!(folder.rulec(&["plan", "a.rules", "--entry", "p"]).expect(0).out, ran.out);
+}

@@ -90,3 +90,15 @@ fn bad_messages_and_wrong_usage() {
     assert!(ran.err.contains("(E0606)"), "{}", ran.err);
     folder.rulec(&["why", "none.rules", "--text", "x"]).expect(2);
 }
+
+/// A flow's patterns have no condition of their own in the text: the list's name and the flow's stood in its place.
+#[test]
+fn flows_show_their_patterns() {
+    let rules = "list words = [\"my order\", \"invoice\"]\nflow orders \"o\" keyword contains words -> \"o\"\n\
+                 flow hi \"h\" keyword exact [\"hello\"] -> \"h\"\nflow rx \"r\" keyword regex [r\"h.l+o\\s\"] -> \"r\"\n";
+    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--text", " hello you"]).expect(0);
+    for line in ["contains \"my order\"", "contains \"invoice\"", "exact \"hello\"", "regex \"h.l+o\\\\s\""] {
+        assert!(ran.out.contains(line), "{line}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("words") && !ran.out.contains("hi ="), "{}", ran.out);
+}

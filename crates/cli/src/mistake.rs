@@ -1,0 +1,43 @@
+//! Mistakes of the program itself. A panic is kept to the line or the verb it belongs to, and told in words; with
+//! `RUST_BACKTRACE` set, Rust tells it as well.
+
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+
+/// The words about what to do.
+pub const REPORT: &str = "this is a mistake in rulec itself; please report it with the rules and the message";
+
+thread_local! {
+    /// The words and the place of this thread's last panic.
+    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Has panics say nothing by themselves, unless they are asked to.
+pub fn listen() {
+    let told = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        LAST.with(|last| last.replace(words(info)));
+        if told {
+            before(info);
+        }
+    }));
+}
+
+fn words(info: &PanicHookInfo<'_>) -> String {
+    let payload = info.payload();
+    let said = payload.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it panicked");
+    match info.location() {
+        Some(place) => format!("{said} ({}:{})", place.file(), place.line()),
+        None => said.to_owned(),
+    }
+}
+
+/// Does something; the words about what went wrong, when it panics.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        let what = LAST.with(RefCell::take);
+        format!("rulec could not go on: {}", if what.is_empty() { "it panicked" } else { &what })
+    })
+}

@@ -1,0 +1,88 @@
+//! Standard input and output as the program was given them. What is closed is an error for whoever uses it: Rust
+//! opens `/dev/null` in its place, where answers would be lost and there are no messages.
+
+use super::CliError;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Standard input, which can be read but once.
+pub fn input() -> Result<io::Stdin, CliError> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if was_closed(0) {
+        return Err(CliError::usage("standard input cannot be read: it is closed"));
+    }
+    match TAKEN.swap(true, Ordering::Relaxed) {
+        true => Err(CliError::usage("standard input is asked for twice; name a file for one of the two")),
+        false => Ok(io::stdin()),
+    }
+}
+
+/// All that comes on standard input, or one byte more than so many.
+pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    match input()?.lock().take(limit + 1).read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(CliError::usage(format!("standard input cannot be read: {error}"))),
+    }
+}
+
+/// Standard output. It is written to directly: by way of `std::io::Stdout` an output that is open only for reading
+/// would take everything without a word.
+pub fn output() -> Box<dyn Write> {
+    if was_closed(1) {
+        return Box::new(Closed);
+    }
+    #[cfg(unix)]
+    if let Ok(own) = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned() {
+        return Box::new(std::fs::File::from(own));
+    }
+    Box::new(io::stdout())
+}
+
+/// An output that takes nothing.
+struct Closed;
+
+impl Write for Closed {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::Error::other("it is closed"))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+use linux::was_closed;
+
+#[cfg(not(target_os = "linux"))]
+fn was_closed(_: usize) -> bool {
+    false
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::path::Path;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
+    /// True when standard input (0) or output (1) was closed when the program began.
+    pub(super) fn was_closed(number: usize) -> bool {
+        CLOSED[number].load(Ordering::Relaxed)
+    }
+
+    extern "C" fn look() {
+        let known = Path::new("/proc/self/fd").is_dir();
+        for (closed, path) in CLOSED.iter().zip(["/proc/self/fd/0", "/proc/self/fd/1"]) {
+            closed.store(known && std::fs::symlink_metadata(path).is_err(), Ordering::Relaxed);
+        }
+    }
+
+    // Rust's runtime fills the gaps before `main` begins, so this has to run even earlier. It needs none of what
+    // the runtime sets up.
+    #[allow(unsafe_code, reason = "the section of functions that the loader calls first has no safe name")]
+    #[unsafe(link_section = ".init_array")]
+    #[used]
+    static LOOK: extern "C" fn() = look;
+}

@@ -1,0 +1,88 @@
+//! Texts of authors and messages as a terminal may show them: whatever would move its cursor, change its
+//! colours or turn the direction of writing is made visible. Everything printed for people goes through here.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// True for a character that steers what shows it instead of being shown: the controls, the marks that turn
+/// the direction of writing, and the breaks of lines and paragraphs.
+pub fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// True for a character without a shape.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A text of several lines: each character that steers becomes one that pictures it, so that what stands below
+/// a place still does.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let picture = |c| match c {
+        '\t' | '\n' => c,
+        '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        '\x7f' => '␡',
+        c if steers(c) => '\u{fffd}',
+        c => c,
+    };
+    match text.chars().any(|c| picture(c) != c) {
+        true => Cow::Owned(text.chars().map(picture).collect()),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// A text as part of a line: what steers is written as in a string of the rules, line breaks and tabs too.
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if steers(c) {
+            escape(c, &mut out);
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Writes a character as a string of the rules has it.
+pub fn escape(c: char, out: &mut String) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c => {
+            // Writing to memory cannot fail.
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_made_visible() {
+        let hostile = "a\u{1b}[31m\r\n\tb\u{7f}\u{9b}2J\u{202e}c\u{2028}";
+        assert_eq!(printable(hostile), "a␛[31m␍\n\tb␡\u{fffd}2J\u{fffd}c\u{fffd}");
+        let escaped = "a\\u{1b}[31m\\r\\n\\tb\\u{7f}\\u{9b}2J\\u{202e}c\\u{2028}";
+        assert_eq!(on_one_line(hostile), escaped);
+        for c in (0..=0x1f_ffff).filter_map(char::from_u32) {
+            let text = c.to_string();
+            assert!(!on_one_line(&text).contains(steers), "{c:?}");
+            assert!(!printable(&text).contains(|c| steers(c) && !matches!(c, '\n' | '\t')), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn what_people_write_stays() {
+        for text in ["查订单 „x“ naïve", "👩\u{200d}💻", "می\u{200c}خواهم", ""] {
+            assert!(matches!(printable(text), Cow::Borrowed(_)), "{text}");
+            assert!(matches!(on_one_line(text), Cow::Borrowed(_)), "{text}");
+        }
+    }
+}
