@@ -6,7 +6,7 @@ use super::measure::measure;
 use super::read::{accepted, read};
 use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Term};
 use crate::span::Span;
@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
             "lowercase" | "to_lower" | "tolower" => Some("lower"),
             "uppercase" | "to_upper" | "toupper" => Some("upper"),
             "strip" => Some("trim"),
-            _ => nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names())),
+            _ => self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names())),
         };
         let help = format!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
