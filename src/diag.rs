@@ -115,16 +115,10 @@ impl Diagnostic {
         self
     }
 
-    /// Offers the candidate nearest in spelling to the name at a place; gives the help when none is near.
+    /// Offers the candidate that is near, as [`nearest`] finds it; gives the help when there is none.
     #[must_use]
-    pub(crate) fn nearest_or<'n>(
-        self,
-        span: Span,
-        name: &str,
-        candidates: impl IntoIterator<Item = &'n str>,
-        help: impl Into<String>,
-    ) -> Self {
-        match nearest(name, candidates) {
+    pub(crate) fn near_or(self, span: Span, near: Option<&str>, help: impl Into<String>) -> Self {
+        match near {
             None => self.help(help),
             near => self.did_you_mean(span, near),
         }

@@ -173,15 +173,13 @@ mod tests {
 
     #[test]
     fn breaches_name_the_field_and_both_types() {
-        let user = Record { fields: vec![field("role", Ty::STRING, false)] };
-        let input = Record {
-            fields: vec![
-                field("text", Ty::STRING, false),
-                field("n", Ty::INT, true),
-                field("tags", Ty::list(Ty::STRING), true),
-                field("user", Ty::record(user), true),
-            ],
-        };
+        let user = Record::from_iter([field("role", Ty::STRING, false)]);
+        let input = Record::from_iter([
+            field("text", Ty::STRING, false),
+            field("n", Ty::INT, true),
+            field("tags", Ty::list(Ty::STRING), true),
+            field("user", Ty::record(user), true),
+        ]);
         let check = |message: Json, expected: &[(&str, &str, &str)]| {
             let found = breaches(&input, &message);
             let found: Vec<_> =

@@ -4,6 +4,10 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+mod record;
+
+pub use record::{Field, Record};
+
 use crate::codec::impl_codec;
 use std::fmt;
 use std::sync::Arc;
@@ -122,30 +126,6 @@ pub enum Inner {
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
     Fields(Arc<Record>),
-}
-
-/// The fields of a record type, in the order they were declared.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Record {
-    pub fields: Vec<Field>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Field {
-    pub name: Arc<str>,
-    pub ty: Ty,
-    pub optional: bool,
-    pub private: bool,
-}
-
-impl Record {
-    pub fn get(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| &*field.name == name)
-    }
-    /// The names of the fields.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().map(|field| &*field.name)
-    }
 }
 
 impl Ty {
@@ -267,8 +247,6 @@ impl fmt::Display for Ty {
 impl_codec!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)).filter(|kinds| kinds.is_subset(KindSet::ALL)));
 impl_codec!(struct Ty { kinds, inner });
 impl_codec!(enum Inner { 0 Unknown, 1 Element(ty), 2 Fields(record) });
-impl_codec!(struct Record { fields });
-impl_codec!(struct Field { name, ty, optional, private });
 
 #[cfg(test)]
 mod tests {

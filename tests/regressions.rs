@@ -215,3 +215,175 @@ fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
     assert_eq!(json!(live.decide(&message).args()), args);
     assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
+
+/// Runs on a thread with the stack that threads have by default.
+fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread starts");
+    thread.join().expect("the stack is large enough")
+}
+
+/// The codes of a source that nests or chains so deep, found on a small stack.
+fn codes_of_deep(source: fn(usize) -> String, depth: usize) -> Vec<Code> {
+    on_a_small_stack(move || codes(&source(depth)))
+}
+
+/// Everything that nests or chains is either read in a loop or refused well before a small stack ends: includes of
+/// groups overflowed it 500 deep, and so did lists and types that were made of the one before.
+#[test]
+fn whatever_nests_is_held_on_a_small_stack() {
+    type Nested = (&'static str, fn(usize) -> String);
+    let nested: &[Nested] = &[
+        ("includes", |n| {
+            let groups =
+                lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1));
+            format!("{groups}payload p {{ include g{n} }}")
+        }),
+        ("groups alone", |n| {
+            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1))
+        }),
+        ("group types", |n| {
+            let groups =
+                lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: g{} }}", at - 1));
+            format!("{groups}payload p {{ f?: g{n} }}")
+        }),
+        ("lists of groups", |n| {
+            let groups =
+                lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: list<g{}> }}", at - 1));
+            format!("{groups}payload p {{ f?: list<g{n}> }}")
+        }),
+        ("each", |n| {
+            let open = lines("", n, |at| format!("  each x{at} in a {{"));
+            format!("payload p {{ a: list<any>\n{open} require \"r\": true\n{} }}", "  }\n".repeat(n))
+        }),
+        ("lists", |n| {
+            let lists = lines("list l0 = [1]\n", n, |at| format!("list l{at} = [l{}]", at - 1));
+            format!("{lists}route r when ctx.x in l{n} -> h")
+        }),
+        ("records", |n| {
+            let lets = lines("let l0 = { a: 1 }\n", n, |at| format!("let l{at} = {{ a: l{} }}", at - 1));
+            format!("{lets}route r when ctx.x == l{n} -> h")
+        }),
+        ("types", |n| {
+            let types = lines("type t0 = { a: int }\n", n, |at| format!("type t{at} = {{ a: t{} }}", at - 1));
+            format!("{types}input {{ x: t{n} }}\nroute r when x.a is present -> h")
+        }),
+        ("list types", |n| {
+            let types = lines("type t0 = int\n", n, |at| format!("type t{at} = list<t{}>", at - 1));
+            format!("{types}input {{ x: t{n} }}\nroute r when len(x) > 1 -> h")
+        }),
+        ("lets", |n| {
+            let lets = lines("let l0 = ctx.n\n", n, |at| format!("let l{at} = l{} + 1", at - 1));
+            format!("{lets}route r when l{n} > 1 -> h")
+        }),
+        ("conditions", |n| {
+            let lets = lines("let l0 = text == \"a\"\n", n, |at| format!("let l{at} = not l{}", at - 1));
+            format!("{lets}route r when l{n} -> h")
+        }),
+        ("defs", |n| {
+            let defs =
+                lines("def d0(x: int) = x + 1\n", n, |at| format!("def d{at}(x: int) = d{}(x) + 1", at - 1));
+            format!("{defs}route r when d{n}(ctx.n) > 1 -> h")
+        }),
+        ("calls", |n| format!("route r when {}ctx.n{} > 1 -> h", "abs(".repeat(n), ")".repeat(n))),
+        ("gotos", |n| {
+            let tables = lines("table t0 { default -> h }\n", n, |at| {
+                format!("table t{at} {{ route r when text == \"{at}\" -> goto t{} }}", at - 1)
+            });
+            format!("{tables}route r when text == \"\" -> goto t{n}")
+        }),
+        ("parentheses", |n| format!("route r when {}text == \"a\"{} -> h", "(".repeat(n), ")".repeat(n))),
+        ("brackets", |n| format!("route r when ctx.x in {}1{} -> h", "[".repeat(n), "]".repeat(n))),
+        ("braces", |n| format!("route r when {}text == \"\"{} -> h", "all { ".repeat(n), " }".repeat(n))),
+        ("not", |n| format!("route r when {} text == \"a\" -> h", "not ".repeat(n))),
+        ("minus", |n| format!("route r when {} ctx.n > 1 -> h", "- ".repeat(n))),
+        ("??", |n| format!("route r when ({} 1) > 1 -> h", "ctx.n ?? ".repeat(n))),
+        ("+", |n| format!("route r when {} 1 > 1 -> h", "ctx.n + ".repeat(n))),
+        ("and", |n| format!("route r when {} ctx.a -> h", "ctx.a and ".repeat(n))),
+        ("or and", |n| format!("route r when {} ctx.a -> h", "ctx.a or ctx.b and ".repeat(n))),
+        ("unless", |n| format!("route r when {} ctx.a -> h", "ctx.a unless ".repeat(n))),
+        ("if", |n| format!("route r when ({} 1) > 1 -> h", "if ctx.a then 2 else ".repeat(n))),
+        ("members", |n| format!("route r when ctx{} == 1 -> h", ".a".repeat(n))),
+        ("indexes", |n| format!("route r when ctx{} == 1 -> h", "[0]".repeat(n))),
+        ("quantifiers", |n| format!("route r when {} true -> h", "any x in ctx.l: ".repeat(n))),
+        ("type brackets", |n| {
+            format!("input {{ x: {}int{} }}\nroute r when true -> h", "list<".repeat(n), ">".repeat(n))
+        }),
+        ("type braces", |n| {
+            format!("input {{ x: {}int{} }}\nroute r when true -> h", "{ a: ".repeat(n), " }".repeat(n))
+        }),
+        ("expressions", |n| {
+            format!("route r when text matches r\"{}a{}\" -> h", "(".repeat(n), ")".repeat(n))
+        }),
+        ("metadata", |n| format!("route r when true -> h {{ a: {}1{} }}", "[".repeat(n), "]".repeat(n))),
+    ];
+    for (name, source) in nested {
+        for depth in [40, 100, 127, 250, 500, 4_000] {
+            let found = codes_of_deep(*source, depth);
+            let limits = [
+                Code::ExpansionTooLarge,
+                Code::TooDeep,
+                Code::JumpsTooDeep,
+                Code::BadRegex,
+                Code::TooComplex,
+            ];
+            let known = found.iter().all(|code| limits.contains(code) || !code.as_str().starts_with('E'));
+            // What has no limit, or is of no type at that depth, is said as anything else is.
+            assert!(known || depth > 127 || found.len() < 4, "{name}, {depth} deep: {found:?}");
+        }
+    }
+}
+
+/// The bound on nesting of groups is said once, with what to do.
+#[test]
+fn groups_that_nest_or_double_are_refused_once() {
+    let chain = lines("group g0 { a?: int }\n", 100, |at| format!("group g{at} {{ include g{} }}", at - 1));
+    assert_eq!(codes(&format!("{chain}payload p {{ include g100 }}")), [Code::ExpansionTooLarge]);
+    let short = lines("group g0 { a?: int }\n", 50, |at| format!("group g{at} {{ include g{} }}", at - 1));
+    assert_eq!(codes(&format!("{short}payload p {{ include g50 }}")), []);
+    let twice = lines("group g0 { a?: int }\n", 40, |at| {
+        format!("group g{at} {{ include g{0}\n include g{0} }}", at - 1)
+    });
+    assert_eq!(codes(&format!("{twice}payload p {{ include g40 }}")), [Code::ExpansionTooLarge]);
+    let types = lines("group g0 { a?: int }\n", 40, |at| {
+        format!("group g{at} {{ a?: g{0}\n b?: list<g{0}> }}", at - 1)
+    });
+    assert_eq!(codes(&format!("{types}payload p {{ f?: g40 }}")), [Code::ExpansionTooLarge]);
+}
+
+/// 250 expressions of 10 MiB each were compiled one after the other, which took 22 s and 2.5 GB.
+#[test]
+fn expressions_that_are_too_large_together_are_refused_without_compiling_them() {
+    let routes = |count| {
+        lines("", count, |at| format!("route r{at} when text matches r\"x{at}\\p{{L}}{{200}}\" -> h"))
+    };
+    assert_eq!(codes(&routes(250)), [Code::RegexTooLarge]);
+    let error = Rules::from_text(&routes(250)).expect_err("they are too large").to_string();
+    assert!(error.contains("more than 256 MiB") && error.contains("regex_memory"), "{error}");
+    let entities = lines("", 250, |at| format!("entity e{at} matches r\"x{at}\\p{{L}}{{200}}\""));
+    let asks = "route r when request.entities.e1 is present -> h";
+    assert_eq!(codes(&format!("{entities}{asks}")), [Code::RegexTooLarge]);
+    // Those that people write are far below.
+    let common = lines("", 2_000, |at| {
+        format!("route r{at} when text matches r\"(?i)\\b\\w+{at}\\s\\d{{1,5}}\" -> h")
+    });
+    assert_eq!(codes(&common), []);
+    let small = "settings { regex_memory: 1KiB }\nroute r when text matches r\"\\w{20}\" -> h";
+    assert_eq!(codes(small), [Code::RegexTooLarge]);
+    assert_eq!(codes("settings { regex_memory: 512MiB }\nroute r when text matches r\"\\w{20}\" -> h"), []);
+    assert_eq!(
+        codes("settings { regex_memory: all }\nroute r when text == \"\" -> h"),
+        [Code::UnknownSetting]
+    );
+}
+
+/// Every finding held every declared name against the misspelt one: 2,000 slips took twenty seconds.
+#[test]
+fn suggestions_end_where_slips_are_many() {
+    let source = lines("", 1_500, |at| {
+        format!("table table{at} {{ default -> h }}\nroute r{at} when text == \"\" -> goto tabel{at}")
+    });
+    let error = Rules::from_text(&source).expect_err("no table has these names");
+    let helps = error.diagnostics().iter().filter_map(|found| found.help.as_deref());
+    let (meant, others): (Vec<_>, Vec<_>) = helps.partition(|help| help.starts_with("did you mean"));
+    assert!(meant.len() > 20 && others.len() > 500, "{} and {}", meant.len(), others.len());
+}

@@ -8,7 +8,7 @@ use crate::host::{Host, HostCalls};
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::*;
 use crate::span::{FileId, Span};
-use crate::ty::{KindSet, Record, Ty};
+use crate::ty::{KindSet, Ty};
 use bumpalo::Bump;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -223,7 +223,7 @@ impl Fixture {
             optional: true,
             private,
         };
-        self.program.input = Some(Record { fields: fields.into_iter().map(field).collect() });
+        self.program.input = Some(fields.into_iter().map(field).collect());
     }
 
     /// The choice of the table `routes`.

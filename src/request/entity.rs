@@ -1,28 +1,27 @@
 //! Finds entities by their regular expressions.
 
 use crate::sema::request::{Entity, MATCH};
-use crate::text::regex;
-use regex::Regex;
+use crate::text::LazyRegex;
 use serde_json::{Map, Value as Json};
 
 #[derive(Debug)]
 pub struct Finder {
-    patterns: Vec<Regex>,
+    patterns: Vec<LazyRegex>,
 }
 
 impl Finder {
     /// Makes an entity ready. Its expressions are known to compile; one that does not finds nothing.
     pub fn new(entity: &Entity) -> Finder {
-        let compile = |pattern: &std::sync::Arc<str>| regex(pattern, entity.ignore_case).ok();
-        Finder { patterns: entity.patterns.iter().filter_map(compile).collect() }
+        let known = |pattern| LazyRegex::known(pattern, entity.ignore_case);
+        Finder { patterns: entity.patterns.iter().map(known).collect() }
     }
 
     /// Returns what the named groups of the first expression that matches hold at its first match; the whole
     /// match under [`MATCH`] for an expression without such groups. A group that took no part is left
     /// out. `None` when no expression matches.
     pub fn find(&self, text: &str) -> Option<Map<String, Json>> {
-        let (pattern, captures) =
-            self.patterns.iter().find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
+        let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
+        let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
         let mut found = Map::new();
         for name in pattern.capture_names().flatten() {
             if let Some(group) = captures.name(name) {

@@ -2,6 +2,7 @@
 //! twice: the first pass lets every use of a message field narrow the field's type, the second
 //! builds the program with the types that are left.
 
+mod allow;
 mod call;
 mod constant;
 mod decide;
@@ -17,15 +18,17 @@ mod pattern;
 mod payload;
 mod read;
 mod request;
+mod scope;
 mod statement;
 mod test;
 mod types;
 mod uses;
 
+pub use allow::Allows;
 pub(crate) use pattern::regex_too_large;
 pub(crate) use uses::{FieldUses, RouteUses};
 
-use crate::diag::{Code, Diagnostic, Label};
+use crate::diag::{Code, Diagnostic, Label, nearest};
 use crate::loader::Loaded;
 use crate::ops::Case;
 use crate::sema::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
@@ -36,7 +39,9 @@ use crate::text::Form;
 use crate::ty::Ty;
 use fields::Fields;
 use hashbrown::{HashMap, HashSet};
+use scope::{Binding, Scope};
 use serde_json::{Map, Value as Json};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The finding has been reported already; whoever meets it gives up quietly.
@@ -93,8 +98,9 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     checker.pass(&order);
     // A contradiction is reported with both of its uses; what follows from it was not meant.
     let conflicts = std::mem::take(&mut checker.fields.conflicts);
-    let conflicting = || conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
-    let follows = |label: &Label| conflicting().any(|span| span == label.span);
+    let conflicting = conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
+    let conflicting: HashSet<Span> = conflicting.collect();
+    let follows = |label: &Label| conflicting.contains(&label.span);
     checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
     // Of a route that joins others the uses are not all.
     if conflicts.is_empty() && checker.fields.known.is_none() {
@@ -102,6 +108,7 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     }
     checker.diagnostics.extend(conflicts);
     checker.diagnostics.splice(0..0, declared);
+    checker.patterns_fit();
     checker.unused();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
     (checker.program, checker.diagnostics, checker.fields)
@@ -122,6 +129,21 @@ struct Def {
     body: Term,
 }
 
+/// Names for a help, not too many.
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<&str> = names.take(MAX_LISTED + 1).collect();
+    if names.len() > MAX_LISTED {
+        names[MAX_LISTED] = "…";
+    }
+    names.join(", ")
+}
+
+/// The most names that are held against names nobody declared, over all findings: a large file with a slip on
+/// every line is told of all, and of the first ones what may have been meant.
+const MAX_COMPARISONS: usize = 1 << 16;
+/// The most names that a help lists.
+const MAX_LISTED: usize = 20;
+
 #[derive(Clone, Copy)]
 struct Settings {
     case: Case,
@@ -139,10 +161,14 @@ struct Checker<'a> {
     definitions: HashMap<&'a str, Option<Declared>>,
     used: HashSet<&'a str>,
     /// Names bound around the expression at hand, innermost last.
-    scope: Vec<Binding>,
+    scope: Scope,
     vars: u32,
     /// Routes with a fault in them, which tests may still expect.
     failed_routes: HashSet<&'a str>,
+    /// The tables that decisions can be asked of, by name.
+    entries: HashMap<Arc<str>, hir::TableId>,
+    /// The comparisons of names that are left for suggestions.
+    comparisons: Cell<usize>,
     /// The jumps from table to table, by their numbers.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
@@ -162,25 +188,6 @@ struct Checker<'a> {
     no_metadata: Arc<Map<String, Json>>,
 }
 
-/// A name bound by a quantifier, a `def` or a payload.
-#[derive(Clone)]
-struct Binding {
-    name: Arc<str>,
-    /// Its value, at the place of its declaration.
-    expr: hir::Expr,
-    /// The place of the value in the judged object.
-    place: Option<hir::Place>,
-    /// The test that it is of its type, where that says more than its kind.
-    guard: Option<hir::Cond>,
-}
-
-impl Binding {
-    fn new(name: &str, expr: hir::Expr, declared: Span) -> Binding {
-        let expr = hir::Expr { span: declared, ..expr };
-        Binding { name: name.into(), expr, place: None, guard: None }
-    }
-}
-
 impl<'a> Checker<'a> {
     fn new(loaded: &'a Loaded, symbols: &'a Symbols<'a>, diagnostics: Vec<Diagnostic>) -> Self {
         Checker {
@@ -193,9 +200,11 @@ impl<'a> Checker<'a> {
             settings: HashMap::new(),
             definitions: HashMap::new(),
             used: HashSet::new(),
-            scope: Vec::new(),
+            scope: Scope::default(),
             vars: 0,
             failed_routes: HashSet::new(),
+            entries: HashMap::new(),
+            comparisons: Cell::new(MAX_COMPARISONS),
             jumps: Vec::new(),
             let_measures: Vec::new(),
             lenient: false,
@@ -251,8 +260,20 @@ impl<'a> Checker<'a> {
         candidates: impl Iterator<Item = &'n str>,
         help: String,
     ) -> Checked<T> {
-        let diagnostic = Diagnostic::new(code, name.span, message);
-        self.report_unknown(&name.node, diagnostic.nearest_or(name.span, &name.node, candidates, help))
+        let near = self.nearest(&name.node, candidates);
+        let diagnostic = Diagnostic::new(code, name.span, message).near_or(name.span, near, help);
+        self.report_unknown(&name.node, diagnostic)
+    }
+
+    /// The candidate nearest in spelling, while not too many have been looked at.
+    fn nearest<'n>(&self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+        let left = &self.comparisons;
+        let few = candidates.into_iter().take_while(|_| {
+            let before = left.get();
+            left.set(before.saturating_sub(1));
+            before > 0
+        });
+        if left.get() == 0 { None } else { nearest(name, few) }
     }
 
     /// The items without those whose name an earlier one has, which are reported.
@@ -262,12 +283,22 @@ impl<'a> Checker<'a> {
         items: &'n [T],
         name: impl Fn(&'n T) -> &'n ast::Ident,
     ) -> Vec<&'n T> {
+        // Few are compared with each other, which is faster than to hash them.
+        let few = items.len() <= 8;
+        let mut places: HashMap<&str, Span> = HashMap::new();
         let mut once: Vec<&'n T> = Vec::with_capacity(items.len());
         for item in items {
             let again = name(item);
-            match once.iter().map(|first| name(first)).find(|first| first.node == again.node) {
+            let first = match few {
+                true => once.iter().map(|first| name(first)).find(|first| first.node == again.node),
+                false => None,
+            };
+            let first = first
+                .map(|first| first.span)
+                .or_else(|| (!few).then(|| places.insert(&again.node, again.span)).flatten());
+            match first {
                 None => once.push(item),
-                Some(first) => self.diagnostics.push(duplicate(what, &again.node, first.span, again.span)),
+                Some(first) => self.diagnostics.push(duplicate(what, &again.node, first, again.span)),
             }
         }
         once
@@ -282,6 +313,9 @@ impl<'a> Checker<'a> {
 
     fn forget_pass(&mut self) {
         self.definitions.clear();
+        self.entries.clear();
+        self.payload = payload::State::default();
+        self.comparisons.set(MAX_COMPARISONS);
         self.scope.clear();
         self.noted.clear();
         self.let_measures.clear();
@@ -416,46 +450,4 @@ impl<'a> Checker<'a> {
 pub(crate) struct DeclaredInput {
     ty: Ty,
     places: types::Places,
-}
-
-/// The `# rulec: allow` comments of all files, each with the statement it is about.
-pub struct Allows(Vec<(ast::Allow, Span)>);
-
-impl Allows {
-    /// Collects them.
-    pub fn of(loaded: &Loaded) -> Allows {
-        let mut allows = Vec::new();
-        for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
-            let inner = match &outer.kind {
-                StatementKind::Table { statements, .. } => statements.as_slice(),
-                _ => &[],
-            };
-            for statement in std::iter::once(outer).chain(inner) {
-                allows.extend(statement.allows.iter().map(|allow| (allow.clone(), statement.span)));
-            }
-        }
-        Allows(allows)
-    }
-
-    /// Applies them: silences what they name, and warns of those that silence nothing.
-    pub fn silence(&self, diagnostics: &mut Vec<Diagnostic>) {
-        let mut unused = Vec::new();
-        for (allow, statement) in &self.0 {
-            let before = diagnostics.len();
-            diagnostics.retain(|diagnostic| {
-                Some(diagnostic.code) != allow.code
-                    || diagnostic.is_error()
-                    || !diagnostic.span().is_some_and(|span| statement.contains(span))
-            });
-            if diagnostics.len() == before {
-                let message = match allow.code {
-                    Some(code) => format!("nothing here is reported as {code}"),
-                    None => "this names no warning".to_owned(),
-                };
-                let help = "remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`";
-                unused.push(Diagnostic::new(Code::UnusedAllow, allow.span, message).help(help));
-            }
-        }
-        diagnostics.extend(unused);
-    }
 }

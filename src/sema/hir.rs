@@ -172,7 +172,7 @@ pub struct Extern {
 #[derive(Clone, Debug)]
 pub struct Handler {
     pub name: Arc<str>,
-    pub params: Record,
+    pub params: Arc<Record>,
     pub span: Span,
     pub docs: Arc<str>,
 }
@@ -213,6 +213,8 @@ pub struct Pattern {
     pub place: Span,
     /// True when its syntax alone shows that it compiles.
     pub surely_compiles: bool,
+    /// The memory it takes once compiled, in bytes, by estimate.
+    pub size: usize,
 }
 
 /// A rule: a condition and where it leads. Routes, the branches of a choice, the patterns of flows

@@ -180,7 +180,7 @@ impl Judge {
         message.insert(name.to_owned(), value);
         let message = Json::Object(message);
         if let Some(field) = field {
-            let record = Record { fields: vec![field] };
+            let record = Record::from_iter([field]);
             if let Some(Breach { path, expected, found, .. }) = breaches(&record, &message).into_iter().next()
             {
                 return Err(JudgeError::WrongType { path, expected, found });

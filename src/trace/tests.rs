@@ -208,9 +208,8 @@ fn private_values_show_nowhere() {
     let secret = "555-0199";
     let mut f = Fixture::new();
     let field = |name: &str, ty, private| Field { name: name.into(), ty, optional: true, private };
-    let user = Ty::record(Record {
-        fields: vec![field("phone", Ty::STRING, true), field("role", Ty::STRING, false)],
-    });
+    let user =
+        Ty::record(Record::from_iter([field("phone", Ty::STRING, true), field("role", Ty::STRING, false)]));
     f.input(vec![("user", user.clone(), false), ("friends", Ty::list(user.clone()), false)]);
     let span = f.span("check");
     f.program.externs.push(Extern {

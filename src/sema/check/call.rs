@@ -5,7 +5,7 @@ use super::fields::Reason;
 use super::read::{accepted, read};
 use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Fixity, Op, TestMode};
 use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
 use crate::span::Span;
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::UnknownFunction, name.span, message, help);
         }
         let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
-        let near = || nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
+        let near = || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
         let meant = builtins::meant(&name.node).or_else(near);
         let help = format!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);

@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Const, Expr, ExprKind};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
-use crate::ty::{Field, Kind, KindSet, Record, Ty};
+use crate::ty::{Field, Kind, KindSet, Ty};
 use crate::value::{Value, parse_datetime};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn json_ty(json: &Json) -> Ty {
                 let (name, ty) = (name.as_str().into(), json_ty(value));
                 Field { name, ty, optional: false, private: false }
             };
-            Ty::record(Record { fields: map.iter().map(field).collect() })
+            Ty::record(map.iter().map(field).collect())
         }
         scalar => Value::from_json(scalar).kind().map_or(Ty::ANY, |kind| Ty::plain(KindSet::of(kind))),
     }
@@ -131,6 +131,20 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
         }
     }
     size
+}
+
+/// True when lists and records stand in one another more than so many levels deep.
+pub(super) fn is_deeper(json: &Json, levels: usize) -> bool {
+    let deeper = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
+    match json {
+        Json::Array(items) => levels == 0 || items.iter().any(|part| is_nested(part) && deeper(part)),
+        Json::Object(map) => levels == 0 || map.values().any(|part| is_nested(part) && deeper(part)),
+        _ => false,
+    }
+}
+
+fn is_nested(json: &Json) -> bool {
+    json.is_array() || json.is_object()
 }
 
 pub(super) fn literal_json(literal: &Literal) -> Json {

@@ -27,7 +27,7 @@ impl<'a> Checker<'a> {
 
     /// A new table for a statement that decides; two of one name are an error.
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
-        let clash = self.program.table_named(name).and_then(|id| self.program.tables[id.index()].span);
+        let clash = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = clash {
             self.diagnostics.push(duplicate("entry", name, first, span));
         } else if matches!(name, crate::sema::hir::ROUTES | "none" | "default") {
@@ -47,7 +47,11 @@ impl<'a> Checker<'a> {
     ) -> TableId {
         self.fields.begin_statement();
         let id = TableId(self.program.tables.len() as u32);
-        let (name, docs) = (name.into(), docs.into());
+        let (name, docs): (Arc<str>, _) = (name.into(), docs.into());
+        // Requirements are no entry.
+        if kind != TableKind::Requirements {
+            self.entries.entry(name.clone()).or_insert(id);
+        }
         self.program.tables.push(Table { name, kind, order: Vec::new(), default: None, span, docs });
         id
     }

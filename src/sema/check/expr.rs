@@ -1,6 +1,6 @@
 //! Expressions: names, paths into the message, literals, logic and quantifiers.
 
-use super::constant::{NULL_HELP, as_json, constant, list, literal_json, nested_size};
+use super::constant::{NULL_HELP, as_json, constant, is_deeper, list, literal_json, nested_size};
 use super::fields::Reason;
 use super::names::is_text;
 use super::path::Path;
@@ -78,6 +78,14 @@ impl<'a> Checker<'a> {
     fn sized(&mut self, expr: Expr) -> Checked<Expr> {
         if as_json(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
             return self.too_large(expr.span, true);
+        }
+        if as_json(&expr).is_some_and(|json| is_deeper(json, crate::json::MAX_DEPTH)) {
+            let message = format!(
+                "with its definitions put in, this is nested more than {} deep",
+                crate::json::MAX_DEPTH
+            );
+            let help = "no message is nested as deep, so nothing could be equal to it; leave levels out";
+            return self.fail(Code::ExpansionTooLarge, expr.span, message, help);
         }
         Ok(expr)
     }
@@ -166,7 +174,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn name(&mut self, name: &'a str, span: Span) -> Checked<Term> {
-        if let Some(binding) = self.scope.iter().rev().find(|binding| &*binding.name == name) {
+        if let Some(binding) = self.scope.get(name) {
             let expr = Expr { span, ..binding.expr.clone() };
             self.noted.extend(binding.guard.clone());
             return Ok(Term::Expr(expr));
@@ -299,7 +307,7 @@ impl<'a> Checker<'a> {
                     (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
                     _ => false,
                 };
-                match self.scope.iter().rev().find(same) {
+                match self.scope.bindings().iter().rev().find(same) {
                     Some(Binding { name, expr: bound, .. }) => {
                         diagnostic.label(bound.span, format!("`{name}` is {} here", expr.ty))
                     }

@@ -3,7 +3,7 @@
 use super::constant::constant;
 use super::{Checked, Checker, Reported};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
 use crate::sema::check::path::Path;
 use crate::sema::hir::{
@@ -13,7 +13,7 @@ use crate::sema::hir::{
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
-use crate::text::{Form, TextMode};
+use crate::text::{Form, LazyRegex, TextMode};
 use crate::ty::Ty;
 use aho_corasick::AhoCorasick;
 use serde_json::Value as Json;
@@ -29,6 +29,54 @@ struct Pattern {
     shown: Arc<str>,
     flow: FlowId,
     span: Span,
+}
+
+/// The most expressions that are tried on examples, for a warning.
+const MAX_TRIED: usize = 100_000;
+
+/// Finds the first of the patterns that matches an example.
+struct Catchers<'p> {
+    exact: HashMap<&'p str, usize>,
+    contained: Option<AhoCorasick>,
+    /// The patterns that `contained` looks for.
+    holds: Vec<usize>,
+    regexes: Vec<(usize, LazyRegex)>,
+}
+
+impl<'p> Catchers<'p> {
+    fn new(patterns: &'p [Pattern]) -> Catchers<'p> {
+        let mut found =
+            Catchers { exact: HashMap::new(), contained: None, holds: Vec::new(), regexes: Vec::new() };
+        for (at, pattern) in patterns.iter().enumerate() {
+            match pattern.matching {
+                Op::Eq => {
+                    found.exact.entry(&pattern.text).or_insert(at);
+                }
+                Op::Matches => {
+                    found.regexes.push((at, LazyRegex::known(&pattern.text.as_str().into(), true)));
+                }
+                _ => found.holds.push(at),
+            }
+        }
+        found.contained = AhoCorasick::new(found.holds.iter().map(|at| &patterns[*at].text)).ok();
+        found
+    }
+
+    /// The first pattern that matches; no more expressions are tried than are `left`.
+    fn first(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
+        let exact = self.exact.get(folded).copied();
+        let contained = self.contained.iter().flat_map(|search| search.find_overlapping_iter(folded));
+        let contained = contained.map(|found| self.holds[found.pattern().as_usize()]).min();
+        let literal = exact.into_iter().chain(contained).min();
+        let earlier = self.regexes.iter().take_while(|(at, _)| literal.is_none_or(|first| *at < first));
+        let tried = earlier.take_while(|_| {
+            let before = *left;
+            *left = before.saturating_sub(1);
+            before > 0
+        });
+        let matching = tried.into_iter().find(|(_, regex)| regex.is_match(example));
+        matching.map(|(at, _)| *at).or(literal)
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -103,7 +151,7 @@ impl<'a> Checker<'a> {
             let message = format!("`{}` is no way of matching a pattern", matching.node);
             let help = "write `exact`, `contains` or `regex`";
             let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
-            return self.report(diagnostic.nearest_or(matching.span, &matching.node, words, help));
+            return self.report(diagnostic.near_or(matching.span, nearest(&matching.node, words), help));
         };
         let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
         let text = super::read::read(text, &Ty::STRING);
@@ -202,18 +250,13 @@ impl<'a> Checker<'a> {
     /// Warns of keyword patterns that match a sentence meant for an intent flow.
     fn caught_examples(&mut self, patterns: &[Pattern]) {
         let flows = self.program.flows.clone();
+        let catchers = Catchers::new(patterns);
+        let mut left = MAX_TRIED;
         for flow in &flows {
             let Trigger::Intent { examples, .. } = &flow.trigger else { continue };
             for example in examples {
                 let folded = crate::text::fold::fold(example.trim());
-                let catches = |pattern: &&Pattern| match pattern.matching {
-                    Op::Eq => folded == pattern.text,
-                    Op::Matches => {
-                        crate::text::regex(&pattern.text, true).is_ok_and(|regex| regex.is_match(example))
-                    }
-                    _ => folded.contains(&pattern.text),
-                };
-                if let Some(pattern) = patterns.iter().find(catches) {
+                if let Some(pattern) = catchers.first(&folded, example, &mut left).map(|at| &patterns[at]) {
                     let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
                     let message = format!("the keyword flow `{by}` catches an example of `{}`", flow.name);
                     self.diagnostics.push(

@@ -3,8 +3,8 @@
 use super::constant::as_json;
 use super::fields::{Found, Lost, Reason, field_of, function_meant};
 use super::read::{accepted, read, union};
-use super::{Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic, nearest};
+use super::{Checked, Checker, Reported, listed};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::reserved_words;
 use crate::sema::hir::{Expr, ExprKind, SlotId};
 use crate::span::Span;
@@ -51,8 +51,8 @@ impl<'a> Checker<'a> {
                     base
                 }
                 ast::ExprKind::Name(name) => {
-                    let bound = self.scope.iter().any(|binding| *binding.name == **name);
-                    if bound || self.symbols.definition(at.span.file, name).is_some() {
+                    if self.scope.get(name).is_some() || self.symbols.definition(at.span.file, name).is_some()
+                    {
                         return None;
                     }
                     let alias = self.alias.filter(|(written, _)| written == name);
@@ -140,12 +140,12 @@ impl<'a> Checker<'a> {
             let symbols = self.symbols;
             let seen = symbols.definitions.iter().filter(|symbol| symbols.sees(place.file, symbol.name.span));
             let definitions = seen.map(|symbol| symbol.name.node.as_str());
-            let bound = self.scope.iter().map(|binding| &*binding.name);
+            let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
             let names = record.names().chain(definitions).chain(bound);
             let help = format!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
             );
-            diagnostic.nearest_or(place, name, names, help)
+            diagnostic.near_or(place, self.nearest(name, names), help)
         };
         self.report(diagnostic)
     }
@@ -159,11 +159,10 @@ impl<'a> Checker<'a> {
         (place, plain): (Span, bool),
     ) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownField, place, message).declared(declared);
-        let names: Vec<&str> = record.names().collect();
-        self.report(match nearest(name, names.iter().copied()) {
+        self.report(match self.nearest(name, record.names()) {
             Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
             Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
-            None => diagnostic.help(format!("its fields are {}", names.join(", "))),
+            None => diagnostic.help(format!("its fields are {}", listed(record.names()))),
         })
     }
 
@@ -187,7 +186,7 @@ impl<'a> Checker<'a> {
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
         let (near, what) = match word {
             Some(word) => (Some(word), "a word of the language"),
-            None => (nearest(name, values.map(|symbol| symbol.name.node.as_str())), "a definition"),
+            None => (self.nearest(name, values.map(|symbol| symbol.name.node.as_str())), "a definition"),
         };
         if let Some(near) = near {
             let message = format!("`{name}` is read from the message, and `{near}` is {what}");

@@ -9,6 +9,7 @@ use crate::span::Span;
 use crate::text;
 use crate::ty::KindSet;
 use crate::value::Value;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
@@ -83,6 +84,50 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Bounds what the regular expressions of all files take together, before any of them is compiled.
+    pub(super) fn patterns_fit(&mut self) {
+        let patterns = &self.program.patterns;
+        let (all, most) =
+            (patterns.values().map(|known| known.size).sum::<usize>(), self.analysed.regex_memory);
+        if all <= most {
+            return self.entities_compile();
+        }
+        let mut largest: Vec<_> = patterns.iter().map(|((text, _), known)| (text, *known)).collect();
+        largest.sort_by_key(|(_, known)| (Reverse(known.size), known.place.file, known.place.start));
+        let Some(((text, first), others)) = largest.split_first() else { return };
+        let message = format!(
+            "the {} regular expressions of these rules would take some {} once compiled, more than {}",
+            patterns.len(),
+            mebibytes(all),
+            mebibytes(most)
+        );
+        let here = |text: &str, size| format!("`{}` takes some {}", shown(text), mebibytes(size));
+        let finding = Diagnostic::new(Code::RegexTooLarge, first.place, message).here(here(text, first.size));
+        let named = others.iter().take(2);
+        let finding =
+            named.fold(finding, |finding, (text, known)| finding.label(known.place, here(text, known.size)));
+        self.diagnostics.push(finding.help(
+            "bound the repetitions of the largest ones, use ASCII classes such as `[0-9]` instead of `\\d`, or allow more: `settings { regex_memory: 512MiB }`",
+        ));
+    }
+
+    /// Compiles those expressions of entities whose syntax does not show that they compile; the others are
+    /// compiled with the conditions they stand in.
+    fn entities_compile(&mut self) {
+        let mut failed = Vec::new();
+        for entity in &self.program.analysis.entities {
+            for pattern in &entity.patterns {
+                let known = self.program.patterns.get(&(pattern.clone(), entity.ignore_case));
+                if let Some(known) = known.filter(|known| !known.surely_compiles)
+                    && text::regex(pattern, entity.ignore_case).is_err()
+                {
+                    failed.push(known.place);
+                }
+            }
+        }
+        self.diagnostics.extend(failed.into_iter().map(regex_too_large));
+    }
+
     pub(super) fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
         let key = (Arc::<str>::from(pattern), fold);
         if self.program.patterns.contains_key(&key) {
@@ -90,7 +135,8 @@ impl<'a> Checker<'a> {
         }
         let error = match text::parsed(pattern, fold) {
             Ok(hir) => {
-                let known = Pattern { place: span, surely_compiles: text::surely_compiles(&hir) };
+                let size = text::compiled_size(&hir);
+                let known = Pattern { place: span, surely_compiles: text::surely_compiles(&hir), size };
                 self.program.patterns.insert(key, known);
                 return Ok(());
             }
@@ -131,6 +177,14 @@ impl<'a> Checker<'a> {
 pub(crate) fn regex_too_large(place: Span) -> Diagnostic {
     Diagnostic::new(Code::RegexTooLarge, place, "this regular expression is too large when compiled")
         .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`")
+}
+
+/// A size for a message.
+fn mebibytes(bytes: usize) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes >> 10),
+        mebibytes => format!("{mebibytes} MiB"),
+    }
 }
 
 /// A regular expression for a message, cut if it is long.

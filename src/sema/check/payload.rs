@@ -49,7 +49,18 @@ pub(super) struct State {
     groups: Vec<Arc<str>>,
     /// The names of the judged object's fields, those of included groups among them.
     pub(super) fields: Arc<[Arc<str>]>,
+    /// The `each` blocks that the items at hand stand in.
+    each: usize,
+    /// The items met so far, those of groups as often as they are put in.
+    items: usize,
+    /// It has been said that this is too much.
+    too_large: bool,
 }
+
+/// The most groups and `each` blocks inside one another: each is walked inside the one around it.
+const MAX_NESTED: usize = 64;
+/// The most items a payload may have with its groups put in.
+const MAX_ITEMS: usize = 100_000;
 
 /// A violation, as its rule reports it.
 struct Violation<'a> {
@@ -101,7 +112,8 @@ impl<'a> Checker<'a> {
             self.payload(payload, docs);
         }
         for symbol in symbols.groups.iter() {
-            if !self.used.contains(symbol.name.node.as_str()) {
+            // Where groups nest too deep, those that were not reached are no faults of their own.
+            if !self.used.contains(symbol.name.node.as_str()) && !self.payload.too_large {
                 self.lone_group(symbol.node);
             }
         }
@@ -136,10 +148,12 @@ impl<'a> Checker<'a> {
     /// Checks the body of a payload or of a group alone, with `payload` and `decision` in scope.
     fn judged(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
+        self.payload = State { too_large: self.payload.too_large, ..State::default() };
         let object = self.object(body, &mut groups.clone());
         let block = self.block(&name.node, name.span);
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
-        self.payload = State { block, groups, fields, ..State::default() };
+        let State { items, too_large, .. } = self.payload;
+        self.payload = State { block, groups, fields, items, too_large, ..State::default() };
         let (root, payload) = self.binding("payload", object.record(), name.span);
         let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
         self.bind_at(Place::of(root), Binding::new("payload", payload.clone(), name.span));
@@ -186,10 +200,11 @@ impl<'a> Checker<'a> {
     /// The items of a payload, a group or an `each`, in their order.
     fn items(&mut self, items: &'a [Item], body: Body, site: &Site) {
         let scope = self.scope.len();
+        self.payload.items += items.len();
         if body == Body::Object {
             self.bring_fields(items, site);
         }
-        let mut rules: Vec<(&str, Span)> = Vec::new();
+        let mut rules: HashMap<(&str, &str), Span> = HashMap::new();
         for item in items {
             // A fault in one item is no reason to say nothing of the others.
             let _: Checked<()> = match &item.kind {
@@ -216,21 +231,20 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a rule of a name and place that another rule before it has.
-    fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut Vec<(&'a str, Span)>) {
+    fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut HashMap<(&'a str, &'a str), Span>) {
         let sources = &self.loaded.sources;
         let place = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
-        let same = |(id, span): &&(&str, Span)| *id == rule.id.node && sources.slice(*span) == place;
-        if let Some((_, first)) = rules.iter().find(same) {
+        let none = Span { end: rule.id.span.start, ..rule.id.span };
+        let here = rule.place.as_ref().map_or(none, |place| place.path.span);
+        if let Some(first) = rules.insert((&rule.id.node, place), here) {
             let message = format!("the rule `{}` stands here twice for one place", rule.id.node);
             let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
             if first.start != first.end {
-                diagnostic = diagnostic.label(*first, "the first one reports here");
+                diagnostic = diagnostic.label(first, "the first one reports here");
             }
             self.diagnostics
                 .push(diagnostic.help("join both conditions with `and`, or give one another name"));
         }
-        let none = Span { end: rule.id.span.start, ..rule.id.span };
-        rules.push((&rule.id.node, rule.place.as_ref().map_or(none, |place| place.path.span)));
     }
 
     /// `require "id" at PATH when COND: COND`

@@ -6,9 +6,8 @@ mod fields;
 
 use super::constant::as_json;
 use super::path::Path;
-use super::pattern::regex_too_large;
-use super::{Checked, Checker};
-use crate::diag::{Code, Diagnostic, nearest};
+use super::{Checked, Checker, Reported, listed};
+use crate::diag::{Code, Diagnostic};
 use crate::ops::Case;
 use crate::sema::hir::{Const, Expr, ExprKind, ExternId, Term};
 use crate::sema::request::{
@@ -20,7 +19,7 @@ use crate::syntax::ast::{self, Ident, Literal};
 use crate::text;
 use crate::ty::Ty;
 use crate::value::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 /// The field of the message that is analysed.
@@ -29,7 +28,6 @@ const TEXT: &str = "text";
 const CONTEXT_SCORE: &str = "context_score";
 
 /// The result of one pass of the checker.
-#[derive(Default)]
 pub(super) struct Analysed<'a> {
     /// The place at which each setting is given.
     settings: HashMap<&'a str, Span>,
@@ -39,6 +37,20 @@ pub(super) struct Analysed<'a> {
     externs: HashMap<Feature, ExternId>,
     /// It has been said that there is no text.
     no_text: bool,
+    /// The memory that all regular expressions may take together, in bytes.
+    pub(super) regex_memory: usize,
+}
+
+impl Default for Analysed<'_> {
+    fn default() -> Self {
+        Analysed {
+            settings: HashMap::new(),
+            stop_words: None,
+            externs: HashMap::new(),
+            no_text: false,
+            regex_memory: text::REGEX_MEMORY,
+        }
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -135,11 +147,8 @@ impl<'a> Checker<'a> {
             return self.fail(Code::ConstantWanted, span, message, help);
         };
         self.pattern_fits(pattern, entity.ignore_case, span)?;
-        let Ok(regex) = text::regex(pattern, entity.ignore_case) else {
-            return self.report(regex_too_large(span));
-        };
-        let shortest = regex_syntax::parse(pattern).ok().and_then(|hir| hir.properties().minimum_len());
-        if shortest == Some(0) {
+        let Ok(hir) = text::parsed(pattern, entity.ignore_case) else { return Err(Reported) };
+        if hir.properties().minimum_len() == Some(0) {
             let message = format!("this expression is found in every text, so `{}` always is", entity.name);
             self.diagnostics.push(
                 Diagnostic::new(Code::EntityAlwaysFound, span, message)
@@ -147,13 +156,12 @@ impl<'a> Checker<'a> {
                     .help("let it need at least one character, as with `+` in place of `*`"),
             );
         }
-        let groups: Vec<&str> = regex.capture_names().flatten().collect();
-        let names = if groups.is_empty() { vec![MATCH] } else { groups };
-        for name in names {
-            if !entity.fields.iter().any(|field| **field == *name) {
-                entity.fields.push(name.into());
-            }
+        let mut names = text::group_names(&hir);
+        if names.is_empty() {
+            names.push(MATCH);
         }
+        let known: HashSet<Arc<str>> = entity.fields.iter().cloned().collect();
+        entity.fields.extend(names.into_iter().filter(|name| !known.contains(*name)).map(Arc::from));
         entity.patterns.push(pattern.as_str().into());
         Ok(())
     }
@@ -215,17 +223,16 @@ impl<'a> Checker<'a> {
         Ok(words)
     }
 
-    /// Reads a setting of the analysis; `false` when it is none. The analysis looks at all files
-    /// together, so each is given once.
+    /// Reads a setting of the whole program, for the analysis or the regular expressions; `false` when it is
+    /// none. It is for all files together, so each is given once.
     pub(super) fn analysis_setting(&mut self, name: &'a Ident, value: &'a ast::Expr) -> bool {
         let setting = name.node.as_str();
-        if !matches!(setting, "intent_threshold" | "intent_margin" | "stop_words") {
+        if !matches!(setting, "intent_threshold" | "intent_margin" | "stop_words" | "regex_memory") {
             return false;
         }
         if let Some(first) = self.analysed.settings.get(setting) {
             let diagnostic = duplicate("setting", setting, *first, name.span);
-            self.diagnostics
-                .push(diagnostic.help("the analysis is one for all files; say it in one of them"));
+            self.diagnostics.push(diagnostic.help("it is one for all files; say it in one of them"));
             return true;
         }
         self.analysed.settings.insert(setting, name.span);
@@ -238,6 +245,10 @@ impl<'a> Checker<'a> {
         match (setting, number, &value.kind) {
             ("stop_words", _, ast::ExprKind::Name(_)) => self.analysed.stop_words = Some(value),
             ("stop_words", ..) => self.wrong_setting(value.span, setting, "the name of a list"),
+            ("regex_memory", _, ast::ExprKind::Literal(Literal::Int(bytes))) if *bytes > 0 => {
+                self.analysed.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
+            }
+            ("regex_memory", ..) => self.wrong_setting(value.span, setting, "a size such as `512MiB`"),
             ("intent_threshold", Some(number), _) => self.program.analysis.threshold = number,
             ("intent_margin", Some(number), _) => self.program.analysis.margin = number,
             _ => self.wrong_setting(value.span, setting, "a number from 0 to 1"),
@@ -257,16 +268,16 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let Some(value) = constant.as_const().map(Const::value) else { continue };
-            let listed = value.elements().into_iter().flatten().filter_map(Value::as_str);
-            for name in value.as_str().into_iter().chain(listed) {
-                let names: Vec<&str> = self.symbols.intents.names().collect();
-                if names.contains(&name) {
+            let elements = value.elements().into_iter().flatten().filter_map(Value::as_str);
+            for name in value.as_str().into_iter().chain(elements) {
+                let intents = &self.symbols.intents;
+                if intents.get(name).is_some() {
                     continue;
                 }
                 let message = format!("there is no intent `{name}`, so this never holds for it");
-                let help = match nearest(name, names.iter().copied()) {
+                let help = match self.nearest(name, intents.names()) {
                     Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!("the intents are {}", names.join(", ")),
+                    None => format!("the intents are {}", listed(intents.names())),
                 };
                 self.emit(Code::UnknownIntent, constant.span, message, help);
             }

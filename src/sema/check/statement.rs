@@ -1,13 +1,13 @@
 //! Routes, tables and their targets.
 
-use super::{Checked, Checker, Reported};
+use super::{Checked, Checker, Reported, listed};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use crate::ty::Record;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
     fn target(&mut self, target: &'a Target, from: TableId) -> Checked<Outcome> {
         match target {
             Target::Goto { table, span } => {
-                let named = self.program.table_named(&table.node).filter(|id| *id != TableId(0));
+                let named = self.entries.get(table.node.as_str()).copied().filter(|id| *id != TableId(0));
                 self.jumps.extend(named.map(|to| (from.index(), to.index(), *span)));
                 let known = named.filter(|id| {
                     let place = self.program.tables[id.index()].span;
@@ -146,25 +146,24 @@ impl<'a> Checker<'a> {
     }
 
     /// A handler's parameters and where it is declared; `None` where none is declared.
-    fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Record, Span)>> {
+    fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<Record>, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
-        let sees = |place| self.symbols.sees(name.span.file, place);
-        if let Some(handler) =
-            handlers.iter().find(|handler| *handler.name == *name.node && sees(handler.span))
-        {
+        let symbols = self.symbols;
+        // Handlers stand in the order of their symbols.
+        let known = symbols.handlers.position(&name.node).and_then(|at| handlers.get(at));
+        if let Some(handler) = known.filter(|handler| symbols.sees(name.span.file, handler.span)) {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
-        let names: Vec<Arc<str>> = handlers.iter().map(|handler| handler.name.clone()).collect();
         let message = format!("the handler `{}` is not declared", name.node);
         let help = format!("once a file declares a handler all must be declared: `handler {}()`", name.node);
-        self.unknown(Code::UnknownHandler, name, message, names.iter().map(|name| &**name), help)
+        self.unknown(Code::UnknownHandler, name, message, symbols.handlers.names(), help)
     }
 
     fn handler_args(
         &mut self,
         handler: &Ident,
         written: &'a [(Ident, ast::Expr)],
-        params: Option<&(Record, Span)>,
+        params: Option<&(Arc<Record>, Span)>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
         let once = self.each_once("argument", written, |(name, _)| name);
@@ -177,8 +176,9 @@ impl<'a> Checker<'a> {
         }
         // After a misspelt argument the one it stands for is not missing as well.
         if let (Some((params, declared)), Ok(())) = (params, &result) {
+            let given: HashSet<&str> = written.iter().map(|(name, _)| name.node.as_str()).collect();
             for param in params.fields.iter().filter(|param| !param.optional) {
-                if !written.iter().any(|(name, _)| *name.node == *param.name) {
+                if !given.contains(&*param.name) {
                     let (name, ty) = (&param.name, &param.ty);
                     let message = format!("`{}` needs the argument `{name}`", handler.node);
                     self.diagnostics.push(
@@ -198,7 +198,7 @@ impl<'a> Checker<'a> {
         handler: &Ident,
         name: &Ident,
         value: &'a ast::Expr,
-        params: Option<&(Record, Span)>,
+        params: Option<&(Arc<Record>, Span)>,
     ) -> Checked<Argument> {
         let value = self.value(value)?;
         let Some((params, declared)) = params else {
@@ -206,15 +206,15 @@ impl<'a> Checker<'a> {
             return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
         };
         let Some(param) = params.get(&name.node) else {
-            let names: Vec<&str> = params.names().collect();
             let message = format!("`{}` has no argument `{}`", handler.node, name.node);
             let diagnostic =
                 Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, "declared here");
-            let help = match names.as_slice() {
-                [] => "it takes no arguments".to_owned(),
-                names => format!("its arguments are {}", names.join(", ")),
+            let help = match params.fields.is_empty() {
+                true => "it takes no arguments".to_owned(),
+                false => format!("its arguments are {}", listed(params.names())),
             };
-            return self.report(diagnostic.nearest_or(name.span, &name.node, names, help));
+            let near = self.nearest(&name.node, params.names());
+            return self.report(diagnostic.near_or(name.span, near, help));
         };
         let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.inferred() {

@@ -1,6 +1,6 @@
 //! `test` blocks: the message they give, held against the declared input, and what they expect.
 
-use super::{Checked, Checker, Reported};
+use super::{Checked, Checker, Reported, listed};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::sema::hir::{self, Expect, RuleId, TableId, TableKind};
 use crate::span::Span;
@@ -8,20 +8,22 @@ use crate::syntax::ast::{self, Ident, StatementKind};
 use crate::ty::{Kind, KindSet, Record, Ty};
 use crate::value::{Value, parse_datetime};
 use serde_json::{Map, Value as Json};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// The tests of the main file.
     pub(super) fn tests(&mut self) {
+        let mut known = Known::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
-            if let Ok(test) = self.test(test) {
+            if let Ok(test) = self.test(test, &mut known) {
                 self.program.tests.push(test);
             }
         }
     }
 
-    fn test(&mut self, test: &'a ast::Test) -> Checked<hir::Test> {
+    fn test(&mut self, test: &'a ast::Test, known: &mut Known) -> Checked<hir::Test> {
         let kind = self.judged_kind(test);
         let mut message = Map::new();
         for (path, value) in &test.given {
@@ -44,8 +46,8 @@ impl<'a> Checker<'a> {
             }
         }
         let (entry, expect) = match (kind, test.breaks.first()) {
-            (Some(kind), _) => (TableId(0), self.judgement(test, kind)?),
-            (None, None) => self.expectation(&test.expect)?,
+            (Some(kind), _) => (TableId(0), self.judgement(test, kind, known)?),
+            (None, None) => self.expectation(&test.expect, known)?,
             (None, Some(rule)) => {
                 let message = "only a payload breaks rules";
                 let help = "write which kind it is of: `expect KIND.reject \"RULE\"`";
@@ -59,11 +61,12 @@ impl<'a> Checker<'a> {
     /// The payload kind that a test is about.
     fn judged_kind(&self, test: &ast::Test) -> Option<usize> {
         let kind = test.expect.first()?;
-        self.program.payloads.iter().position(|payload| *payload.name == *kind.node)
+        // Payloads stand in the order of their symbols.
+        self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
     }
 
     /// The judgement that a test expects of a payload.
-    fn judgement(&mut self, test: &'a ast::Test, kind: usize) -> Checked<Expect> {
+    fn judgement(&mut self, test: &'a ast::Test, kind: usize, known: &mut Known) -> Checked<Expect> {
         const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
         let place = test.expect.iter().fold(test.name.span, |_, part| part.span);
         let payload = &self.program.payloads[kind];
@@ -73,7 +76,7 @@ impl<'a> Checker<'a> {
                 let message = format!("`{}` is no outcome of a judgement", outcome.node);
                 let help = "the outcomes are accept, accept_corrected and reject";
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
-                return self.report(diagnostic.nearest_or(place, &outcome.node, OUTCOMES, help));
+                return self.report(diagnostic.near_or(place, nearest(&outcome.node, OUTCOMES), help));
             }
             _ => {
                 let name = &payload.name;
@@ -83,10 +86,12 @@ impl<'a> Checker<'a> {
                 return self.fail(Code::UnknownExpectation, place, message, help);
             }
         };
-        let known = payload.rules(&self.program);
-        if let Some(rule) = test.breaks.iter().find(|rule| !known.contains(rule.node.as_str())) {
+        let names = || payload.rules(&self.program).into_iter().map(Arc::from).collect();
+        let rules = known.judged.entry(kind).or_insert_with(names);
+        if let Some(rule) = test.breaks.iter().find(|rule| !rules.contains(rule.node.as_str())) {
             let message = format!("`{}` has no rule `{}`", payload.name, rule.node);
-            let near = nearest(&rule.node, known.iter().copied()).map(|near| format!("\"{near}\""));
+            let near =
+                self.nearest(&rule.node, rules.iter().map(|name| &**name)).map(|near| format!("\"{near}\""));
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
             return self.report(diagnostic.did_you_mean(rule.span, near.as_deref()));
         }
@@ -98,19 +103,20 @@ impl<'a> Checker<'a> {
 
     fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
         let names: Vec<&str> = self.fields.roots().into_iter().flat_map(Record::names).collect();
-        let help = format!("the inputs are {}", names.join(", "));
+        let help = format!("the inputs are {}", listed(names.iter().copied()));
         let first = &*path[0];
         let diagnostic = if names.contains(&first) {
             let message = format!("`{}` is no field of the input", path.join("."));
             Diagnostic::new(Code::TestInput, span, message).help(help)
         } else {
             let message = format!("`{first}` is no input");
-            Diagnostic::new(Code::TestInput, span, message).nearest_or(span, first, names, help)
+            let near = self.nearest(first, names.iter().copied());
+            Diagnostic::new(Code::TestInput, span, message).near_or(span, near, help)
         };
         self.report(diagnostic)
     }
 
-    fn expectation(&mut self, expect: &[Ident]) -> Checked<(TableId, Expect)> {
+    fn expectation(&mut self, expect: &[Ident], known: &mut Known) -> Checked<(TableId, Expect)> {
         let Some(last) = expect.last() else { return Err(Reported) };
         let place = expect.iter().fold(last.span, |span, part| part.span.to(span));
         let main = TableId(0);
@@ -120,10 +126,11 @@ impl<'a> Checker<'a> {
         let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
         let (table, name) = match expect {
             [name] => (None, name),
-            [table, name] => match self.program.table_named(&table.node) {
-                Some(id) => (Some(id), name),
+            [table, name] => match self.entries.get(table.node.as_str()) {
+                Some(id) => (Some(*id), name),
                 None => {
-                    let near = nearest(&table.node, self.program.tables.iter().map(|table| &*table.name));
+                    let near =
+                        self.nearest(&table.node, self.program.tables.iter().map(|table| &*table.name));
                     let message = format!("there is no table `{}`", table.node);
                     let diagnostic = Diagnostic::new(Code::UnknownExpectation, table.span, message)
                         .did_you_mean(table.span, near);
@@ -143,13 +150,18 @@ impl<'a> Checker<'a> {
             "none" => return Ok((table.unwrap_or(main), Expect::Nothing)),
             _ => {}
         }
-        let rules = self.program.rules.iter().enumerate();
-        let routes = rules.filter(|(_, route)| table.is_none_or(|table| route.table == table));
-        let named: Vec<(RuleId, TableId)> = routes
-            .clone()
-            .filter(|(_, route)| *route.name == *name.node)
-            .map(|(at, route)| (RuleId(at as u32), route.table))
-            .collect();
+        let rules = &self.program.rules;
+        let by_name = known.rules.get_or_insert_with(|| {
+            let mut by_name: HashMap<Arc<str>, Vec<RuleId>> = HashMap::new();
+            for (at, rule) in rules.iter().enumerate() {
+                by_name.entry(rule.name.clone()).or_default().push(RuleId(at as u32));
+            }
+            by_name
+        });
+        let named = by_name.get(name.node.as_str()).into_iter().flatten();
+        let named = named.map(|id| (*id, rules[id.index()].table));
+        let named: Vec<(RuleId, TableId)> =
+            named.filter(|(_, of)| table.is_none_or(|table| *of == table)).collect();
         let chosen = match named.as_slice() {
             [one, rest @ ..] if rest.iter().all(|(_, table)| *table == one.1) => Some(*one),
             several => several.iter().copied().find(|(_, table)| *table == main),
@@ -165,13 +177,23 @@ impl<'a> Checker<'a> {
             None => {
                 let message = format!("there is no route `{}`", name.node);
                 let help = "a test expects the name of a route, `default` or `none`";
-                let names = routes.map(|(_, route)| &*route.name);
+                let routes = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
+                let near = self.nearest(&name.node, routes.map(|rule| &*rule.name));
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
-                    .nearest_or(name.span, &name.node, names, help);
+                    .near_or(name.span, near, help);
                 self.report_unknown(&name.node, diagnostic)
             }
         }
     }
+}
+
+/// The names that tests ask for, collected once.
+#[derive(Default)]
+struct Known {
+    /// The rules of each name.
+    rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
+    /// The names of the rules of each payload kind.
+    judged: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
 /// Puts a value at a path; false when something else stands there.

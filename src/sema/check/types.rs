@@ -1,7 +1,7 @@
 //! Types as written: named types, the `input` blocks taken together, declared handlers, settings.
 
 use super::names::Path;
-use super::{Checked, Checker, DeclaredInput, MAX_NODES, Reported};
+use super::{Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::Case;
 use crate::sema::hir;
@@ -18,8 +18,8 @@ impl<'a> Checker<'a> {
     pub(super) fn declare_types(&mut self) {
         let symbols: Vec<_> = self.symbols.types.iter().collect();
         let mut uses: Vec<Vec<usize>> = Vec::new();
-        // The number of parts of each type, at last with the named ones put in.
-        let mut sizes: Vec<u64> = Vec::new();
+        // The number of parts and of levels of each type, at last with the named ones put in.
+        let mut sizes: Vec<Measure> = Vec::new();
         for symbol in &symbols {
             let mut names = Vec::new();
             sizes.push(type_names(symbol.node, &mut names));
@@ -42,10 +42,19 @@ impl<'a> Checker<'a> {
         }
         for at in order {
             let (node, name) = (symbols[at].node, symbols[at].name);
-            sizes[at] = uses[at].iter().fold(sizes[at], |sum, used| sum.saturating_add(sizes[*used]));
-            let ty = match sizes[at] {
-                0..=MAX_NODES => self.ty(node).ok(),
-                _ => self.too_large(name.span, true).ok(),
+            let (own, used) = (sizes[at], uses[at].iter().map(|used| sizes[*used]));
+            sizes[at] = used.fold(own, |sum, used| Measure {
+                nodes: sum.nodes.saturating_add(used.nodes),
+                depth: sum.depth.max(own.depth.saturating_add(used.depth)),
+            });
+            let Measure { nodes, depth } = sizes[at];
+            let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
+                true => self.ty(node).ok(),
+                false => {
+                    // Those that use it are no findings of their own.
+                    sizes[at] = Measure::default();
+                    self.too_large(name.span, nodes > MAX_NODES).ok()
+                }
             };
             self.types.insert(&name.node, ty);
         }
@@ -71,7 +80,7 @@ impl<'a> Checker<'a> {
                     "boolean" => Some("bool"),
                     "array" => Some("list<any>"),
                     "map" | "object" => Some("dict<any>"),
-                    _ => nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)),
+                    _ => self.nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)),
                 };
                 let built_in = Ty::BUILTIN_NAMES.join(", ");
                 let diagnostic =
@@ -97,7 +106,7 @@ impl<'a> Checker<'a> {
     pub(super) fn record(&mut self, fields: &[ast::Field]) -> Record {
         let mut record = Record::default();
         for field in self.each_once("field", fields, |field| &field.name) {
-            record.fields.push(Field {
+            record.push(Field {
                 name: field.name.node.as_str().into(),
                 ty: self.ty(&field.ty).unwrap_or(Ty::ANY),
                 optional: field.optional,
@@ -134,10 +143,11 @@ impl<'a> Checker<'a> {
 
     fn merge(&mut self, first: &mut Record, second: &Record, path: &mut Path, places: [&Places; 2]) {
         for field in &second.fields {
-            let Some(known) = first.fields.iter_mut().find(|other| other.name == field.name) else {
-                first.fields.push(field.clone());
+            let Some(known) = first.position(&field.name) else {
+                first.push(field.clone());
                 continue;
             };
+            let known = &mut first.fields[known];
             path.push(field.name.clone());
             let alike = known.optional == field.optional;
             if alike && known.ty == field.ty {
@@ -170,7 +180,7 @@ impl<'a> Checker<'a> {
         let mut handlers = Vec::new();
         for symbol in self.symbols.handlers.iter() {
             let (params, docs) = symbol.node;
-            let (name, params) = (symbol.name.node.as_str().into(), self.record(params));
+            let (name, params) = (symbol.name.node.as_str().into(), Arc::new(self.record(params)));
             handlers.push(hir::Handler { name, params, span: symbol.name.span, docs: docs.into() });
         }
         self.program.handlers = Some(handlers);
@@ -204,7 +214,7 @@ impl<'a> Checker<'a> {
                         let message = format!("there is no setting `{other}`");
                         let help = format!("the settings are {}", SETTINGS.join(", "));
                         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
-                        self.diagnostics.push(diagnostic.nearest_or(name.span, other, SETTINGS, help));
+                        self.diagnostics.push(diagnostic.near_or(name.span, nearest(other, SETTINGS), help));
                     }
                 }
             }
@@ -218,21 +228,25 @@ impl<'a> Checker<'a> {
     }
 }
 
-const SETTINGS: [&str; 5] = ["case", "normalize", "intent_threshold", "intent_margin", "stop_words"];
+const SETTINGS: [&str; 6] =
+    ["case", "normalize", "intent_threshold", "intent_margin", "stop_words", "regex_memory"];
 
-/// Collects the names in a type, and counts its parts.
-fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> u64 {
+/// Collects the names in a type, and measures it without what they stand for.
+fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
     let inner = match &written.kind {
         TypeKind::Name(name) => {
             names.push(name);
-            0
+            Measure::default()
         }
         TypeKind::List(inner) | TypeKind::Dict(inner) => {
-            inner.as_ref().map_or(0, |inner| type_names(inner, names))
+            inner.as_ref().map_or(Measure::default(), |inner| type_names(inner, names))
         }
-        TypeKind::Record(fields) => fields.iter().map(|field| type_names(&field.ty, names)).sum(),
+        TypeKind::Record(fields) => fields.iter().fold(Measure::default(), |all, field| {
+            let one = type_names(&field.ty, names);
+            Measure { nodes: all.nodes + one.nodes, depth: all.depth.max(one.depth) }
+        }),
     };
-    inner + 1
+    Measure { nodes: inner.nodes + 1, depth: inner.depth + 1 }
 }
 
 /// The place of each declared field.

@@ -65,6 +65,7 @@ impl<'a> Checker<'a> {
 
     /// `each KEY, VALUE in LIST { … }`
     pub(super) fn each(&mut self, each: &'a ast::EachItem, site: &Site) -> Checked<()> {
+        self.fits(each.list.span)?;
         self.noted.clear();
         let list = self.value(&each.list)?;
         let guarded: Vec<Cond> = self.noted.drain(..).collect();
@@ -98,6 +99,7 @@ impl<'a> Checker<'a> {
         self.payload.guards.append(&mut self.noted);
         let span = each.list.span;
         let block_name = format!("{}[]", self.one_line(span));
+        self.payload.each += 1;
         let filled = self.for_each(Elements { list, place, key, element }, &block_name, span, |this| {
             if let Ok(guard) = guard {
                 this.payload.guards.extend(guard);
@@ -105,6 +107,7 @@ impl<'a> Checker<'a> {
             }
             Ok(())
         });
+        self.payload.each -= 1;
         self.payload.guards.truncate(before);
         self.scope.truncate(scope);
         filled

@@ -14,6 +14,7 @@ use crate::sema::resolve::duplicate;
 use crate::span::Span;
 use crate::syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
 use crate::ty::{Inner, KindSet, Ty};
+use hashbrown::HashMap;
 use serde_json::Value as Json;
 
 /// A declared field, for the rules about it.
@@ -54,17 +55,17 @@ impl<'a> Checker<'a> {
     /// Brings the fields that a body declares into scope.
     pub(super) fn bring_fields(&mut self, items: &'a [Item], site: &Site) {
         let before = self.diagnostics.len();
-        let mut seen: Vec<&Ident> = Vec::new();
+        let mut seen: HashMap<&str, Span> = HashMap::new();
         let mut twice = Vec::new();
         for item in items {
             let ItemKind::Field(field) = &item.kind else { continue };
             let (name, span) = (&field.name.node, field.name.span);
-            if let Some(first) = seen.iter().find(|first| first.node == *name) {
-                let again = duplicate("field", name, first.span, span).help("keep one of them");
+            if let Some(first) = seen.get(name.as_str()) {
+                let again = duplicate("field", name, *first, span).help("keep one of them");
                 twice.push(Diagnostic { code: Code::FieldTwice, ..again });
                 continue;
             }
-            seen.push(&field.name);
+            seen.insert(name, span);
             let ty = self.shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
             let expr = self.field_at(&site.object, name, ty.clone(), span);
             let guard = self.elements_fit(&expr, &ty, span);

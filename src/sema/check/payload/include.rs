@@ -1,9 +1,12 @@
 //! `include`: a group's items, put in with its parameters bound.
 
-use super::super::{Binding, Checked, Checker};
-use super::{Body, Site};
-use crate::diag::{Code, Diagnostic, nearest};
+use super::super::scope::Scope;
+use super::super::{Binding, Checked, Checker, Reported, listed};
+use super::{Body, MAX_ITEMS, MAX_NESTED, Site};
+use crate::diag::{Code, Diagnostic};
+use crate::span::Span;
 use crate::syntax::ast::{self, Ident};
+use hashbrown::HashMap;
 
 impl<'a> Checker<'a> {
     /// `include NAME(param: value) as "id" when COND`
@@ -45,8 +48,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Notes that a group is being put in; in itself it cannot be.
+    /// Notes that a group is being put in; in itself it cannot be, and not too deep.
     pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
+        self.fits(name.span)?;
         let open = self.payload.groups.iter().any(|open| **open == *name.node);
         self.payload.groups.push(name.node.as_str().into());
         if open {
@@ -63,9 +67,32 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// Reports that too much is put in here: rules that stand in others too deep, or too many of them.
+    pub(super) fn fits(&mut self, span: Span) -> Checked<()> {
+        let state = &mut self.payload;
+        let deep = state.groups.len() + state.each >= MAX_NESTED;
+        if !deep && state.items <= MAX_ITEMS {
+            return Ok(());
+        }
+        if std::mem::replace(&mut state.too_large, true) {
+            return Err(Reported);
+        }
+        let (message, help) = match deep {
+            true => (
+                format!("groups and `each` blocks stand in each other more than {MAX_NESTED} deep here"),
+                "include the innermost groups directly, or judge the inner objects by a payload of their own",
+            ),
+            false => (
+                format!("with its groups put in, this payload has more than {MAX_ITEMS} items"),
+                "groups that include each other several times grow quickly; include each once, or split the payload",
+            ),
+        };
+        self.fail(Code::ExpansionTooLarge, span, message, help)
+    }
+
     /// A group's items with nothing else in scope than its own names.
     pub(super) fn group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &Site) {
-        let judged: Vec<Binding> = self.scope[..2.min(self.scope.len())].to_vec();
+        let judged: Scope = self.scope.bindings().iter().take(2).cloned().collect();
         let outer = std::mem::replace(&mut self.scope, judged);
         self.scope.extend(bound);
         self.items(&group.body, Body::Object, site);
@@ -75,24 +102,24 @@ impl<'a> Checker<'a> {
     fn group_args(&mut self, group: &'a ast::Group, include: &'a ast::IncludeItem) -> Checked<Vec<Binding>> {
         let params = self.record(&group.params);
         let mut bound = Vec::new();
-        for (at, arg) in include.args.iter().enumerate() {
-            let again = include.args[..at].iter().any(|other| other.name.node == arg.name.node);
+        let mut args: HashMap<&str, &'a ast::IncludeArg> = HashMap::new();
+        for arg in &include.args {
+            let again = args.insert(&arg.name.node, arg).is_some();
             if again || params.get(&arg.name.node).is_none() {
-                let names: Vec<&str> = params.names().collect();
                 let message = match again {
                     true => format!("the parameter `{}` is given twice", arg.name.node),
                     false => format!("the group `{}` has no parameter `{}`", group.name.node, arg.name.node),
                 };
-                let near = nearest(&arg.name.node, names.iter().copied()).filter(|_| !again);
+                let near = self.nearest(&arg.name.node, params.names()).filter(|_| !again);
                 let diagnostic = Diagnostic::new(Code::UnknownParameter, arg.name.span, message)
                     .label(group.name.span, "declared here")
-                    .help(format!("its parameters are {}", names.join(", ")))
+                    .help(format!("its parameters are {}", listed(params.names())))
                     .did_you_mean(arg.name.span, near);
                 return self.report(diagnostic);
             }
         }
         for param in &params.fields {
-            let Some(arg) = include.args.iter().find(|arg| *arg.name.node == *param.name) else {
+            let Some(arg) = args.get(&*param.name) else {
                 if param.optional {
                     continue;
                 }

@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
     pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<Place> {
         match &expr.kind {
             ExprKind::Name(name) => {
-                let binding = self.scope.iter().rev().find(|binding| *binding.name == **name)?;
+                let binding = self.scope.get(name)?;
                 binding.place.clone()
             }
             ExprKind::Field(base, name) => {

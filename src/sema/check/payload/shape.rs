@@ -2,10 +2,12 @@
 
 use super::super::constant::as_json;
 use super::super::{Checked, Checker};
+use super::{MAX_ITEMS, MAX_NESTED};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Limits, Object, PayloadField, Shape};
 use crate::syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
-use crate::ty::{Field, Inner, KindSet, Record, Ty};
+use crate::ty::{Field, Inner, KindSet, Ty};
+use hashbrown::HashSet;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -15,16 +17,27 @@ impl<'a> Checker<'a> {
     pub(super) fn object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
         let before = self.diagnostics.len();
         let mut object = Object::default();
-        self.collect(items, groups, &mut object);
+        self.collect(items, groups, &mut HashSet::new(), &mut object);
         self.diagnostics.truncate(before);
         object
     }
 
-    fn collect(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>, object: &mut Object) {
+    fn collect(
+        &mut self,
+        items: &'a [Item],
+        groups: &mut Vec<Arc<str>>,
+        seen: &mut HashSet<&'a str>,
+        object: &mut Object,
+    ) {
+        self.payload.items += items.len();
+        // The rules' own pass says so.
+        if groups.len() > MAX_NESTED || self.payload.items > MAX_ITEMS {
+            return;
+        }
         for item in items {
             match &item.kind {
                 ItemKind::Field(field) => {
-                    if object.fields.iter().any(|other| *other.name == *field.name.node) {
+                    if !seen.insert(&field.name.node) {
                         continue;
                     }
                     let shape = self.shape(&field.ty, groups).unwrap_or(Shape::Plain(Ty::ANY));
@@ -49,7 +62,7 @@ impl<'a> Checker<'a> {
                     let open = groups.iter().any(|open| **open == *include.group.node);
                     if let (false, Ok(group)) = (open, self.group(&include.group)) {
                         groups.push(group.name.node.as_str().into());
-                        self.collect(&group.body, groups, object);
+                        self.collect(&group.body, groups, seen, object);
                         groups.pop();
                     }
                 }
@@ -152,7 +165,7 @@ impl Object {
             optional: true,
             private: false,
         });
-        Ty::record(Record { fields: fields.collect() })
+        Ty::record(fields.collect())
     }
 }
 

@@ -3,14 +3,14 @@
 use super::super::fields::Reason;
 use super::super::path::Path;
 use super::super::read::read;
-use super::super::{Checked, Checker, Reported};
+use super::super::{Checked, Checker, Reported, listed};
 use super::{CONTEXT_SCORE, TEXT};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{self, Expr, ExprKind, ExternId, Term};
 use crate::sema::request::{BEST, FIELDS, Feature, INTENT, REQUEST, SCORE, URGENCY};
 use crate::sema::resolve::Definition;
 use crate::span::{Span, Spanned};
-use crate::ty::{Field, KindSet, Record, Ty};
+use crate::ty::{Field, KindSet, Ty};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
@@ -96,8 +96,8 @@ impl<'a> Checker<'a> {
     }
 
     fn entity_value(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
-        let names: Vec<&'a str> = self.symbols.entities.names().collect();
-        if names.is_empty() {
+        let entities = &self.symbols.entities;
+        if entities.is_empty() {
             return self.not_analysed(
                 span,
                 "no entity is declared",
@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
             );
         }
         let Some((name, place)) = path.part(2) else {
-            let help = format!("ask for one of them: {}", names.join(", "));
+            let help = format!("ask for one of them: {}", listed(entities.names()));
             return self.fail(Code::UnknownField, span, "`request.entities` is no value of its own", help);
         };
         let symbol = self.symbols.entities.get(name);
@@ -116,13 +116,18 @@ impl<'a> Checker<'a> {
                 let ty = record(fields.iter().map(|field| (&**field, Ty::STRING)));
                 self.feature(Feature::Entity(at), "request.entities", name, ty, span)
             }
-            None => self.unknown_part(name, place, "there is no entity", &names, symbol.map(|s| s.name.span)),
+            None => {
+                let names: Vec<&'a str> = entities.names().collect();
+                self.unknown_part(name, place, "there is no entity", &names, symbol.map(|s| s.name.span))
+            }
         }
     }
 
     fn lexicon_score(&mut self, name: &str, place: Span, span: Span) -> Checked<Expr> {
+        // They stand in the order of their symbols; the built-in one is the last.
         let lexicons = &self.program.analysis.lexicons;
-        let at = lexicons.iter().position(|lexicon| *lexicon.name == *name);
+        let built_in = || lexicons.last().filter(|last| *last.name == *name).map(|_| lexicons.len() - 1);
+        let at = self.symbols.lexicons.position(name).or_else(built_in);
         let declared = self.symbols.lexicons.get(name).map(|symbol| symbol.name.span);
         match at.filter(|_| declared.is_none_or(|place| self.symbols.sees(span.file, place))) {
             Some(at) => self.feature(Feature::Lexicon(at), REQUEST, name, Ty::FLOAT, span),
@@ -142,17 +147,17 @@ impl<'a> Checker<'a> {
         hidden: Option<Span>,
     ) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownField, place, format!("{what} `{name}`"));
-        let diagnostic = match (hidden, nearest(name, names.iter().copied())) {
+        let diagnostic = match (hidden, self.nearest(name, names.iter().copied())) {
             (Some(hidden), _) => diagnostic
                 .label(hidden, "declared in a file that is not imported here")
                 .help("import that file, or move the statement into one that both import"),
             (None, Some(near)) => diagnostic.did_you_mean(place, Some(near)),
             (None, None) if what.starts_with("there") => {
-                diagnostic.help(format!("the entities are {}", names.join(", ")))
+                diagnostic.help(format!("the entities are {}", listed(names.iter().copied())))
             }
             (None, None) => diagnostic.help(format!(
                 "`request` is the analysis of the message's text, with the fields {}; to read a field `request` of the message, declare it in `input`",
-                names.join(", ")
+                listed(names.iter().copied())
             )),
         };
         self.report_unknown(name, diagnostic)
@@ -197,5 +202,5 @@ impl<'a> Checker<'a> {
 /// A record whose fields may be missing.
 fn record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
     let field = |(name, ty): (&str, Ty)| Field { name: name.into(), ty, optional: true, private: false };
-    Ty::record(Record { fields: fields.into_iter().map(field).collect() })
+    Ty::record(fields.into_iter().map(field).collect())
 }

@@ -1,0 +1,33 @@
+//! Sources to count the instructions of compiling of, under callgrind: `benches/growth.sh` runs this program for each
+//! kind of statement and list, once with so many and once with four times as many.
+//!
+//! `growth` names the kinds, one a line; `growth KIND NUMBER` compiles one source.
+
+#[path = "../tests/support/growth.rs"]
+mod growth;
+
+use growth::{Comes, KINDS};
+use rulec::{CompileError, Compiler, Rules};
+use std::hint::black_box;
+
+fn main() {
+    // `cargo bench` gives an argument of its own.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let [kind, number] = arguments.as_slice() else {
+        KINDS.iter().for_each(|(name, ..)| println!("{name}"));
+        return;
+    };
+    let (Some((name, source, comes)), Ok(number)) =
+        (KINDS.iter().find(|(name, ..)| name == kind), number.parse())
+    else {
+        panic!("there is no kind `{kind}`, or `{number}` is no number");
+    };
+    let compiled = compile_counted(&source(number));
+    assert_eq!(compiled.is_ok(), *comes == Comes::Right, "{name}");
+}
+
+/// The function that is counted.
+#[inline(never)]
+fn compile_counted(source: &str) -> Result<Rules, CompileError> {
+    Compiler::new().allow_missing_functions().compile_text(black_box(source))
+}
