@@ -4,30 +4,85 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+use crate::arena::Arena;
+use crate::limits::Limit;
 use crate::modifiers::{Quantity, TestMode};
+use crate::ops::{Meaning, Op, Search};
 use crate::text;
+use crate::text::pattern::Origin;
 use crate::ty::KindSet;
 use crate::value::{self, Tri, Value};
 use time::{Duration, OffsetDateTime};
 
-/// Applies a predicate under its modifiers: over the right operand's elements for `any`, `all` and
-/// `none`, else to the operand itself.
-pub fn test<'a>(
-    predicate: fn(Value<'_>, Value<'_>, TestMode) -> Tri,
-    left: Value<'a>,
-    right: Value<'a>,
-    mode: TestMode,
-) -> Tri {
-    let Some(quantity) = mode.quantity else { return predicate(left, right, mode) };
+/// The way a predicate is computed: the decision's arena, and whether its right operand is a constant.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    pub arena: &'a Arena,
+    /// What is constant has been bounded when the rules were compiled.
+    pub constant: bool,
+}
+
+/// Applies a predicate of the table under its modifiers: over the right operand's elements for `any`, `all` and
+/// `none`, else to the operand itself. Unknown where that is more work than the limits allow.
+pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: How<'_>) -> Tri {
+    let Meaning::Predicate(mut predicate) = op.info().meaning else { return Tri::Unknown };
+    if !affords(op, left, right, mode, how) {
+        return Tri::Unknown;
+    }
+    if op.info().search == Some(Search::Regex) && !how.constant {
+        predicate = matches_of_message;
+    }
+    let Some(quantity) = mode.quantity else { return predicate(left, right, mode, how.arena) };
     if left.is_missing() {
         return Tri::Unknown;
     }
     let Some(elements) = right.elements() else { return Tri::Unknown };
-    let results = elements.map(|element| predicate(left, element, mode));
+    let results = elements.map(|element| predicate(left, element, mode, how.arena));
     match quantity {
         Quantity::Any => Tri::any(results),
         Quantity::All => Tri::all(results),
         Quantity::None => Tri::any(results).not(),
+    }
+}
+
+/// True when searching the left operand for the right one is within the limits. A single pass over what the
+/// message holds is; passes over one of its values for each part of another need not be.
+pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: How<'_>) -> bool {
+    let (size, passes) = match (op.info().search, left) {
+        (Some(_), Value::Str(text)) if how.constant => (text.len(), 1),
+        (Some(search), Value::Str(text)) => (text.len(), passes(search, right, mode)),
+        (Some(search), list) if search.finds_elements() => (list.list_len().unwrap_or(0), 1),
+        (None, _) if op == Op::In && !how.constant => (right.list_len().unwrap_or(0), 1),
+        _ => return true,
+    };
+    if passes == 1 && !how.arena.is_repeated() {
+        return true;
+    }
+    how.arena.affords(Limit::SearchWork, (size as u64).saturating_mul(passes))
+}
+
+/// The passes over a text that a search for what the message brings may take.
+fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
+    // Where what is found may still be refused, the search begins anew behind each place.
+    let again = mode.word || search == Search::Glob;
+    let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
+    match (mode.quantity, wanted.elements()) {
+        (Some(_), Some(elements)) => elements.map(of).sum(),
+        // The glob itself knows whether it goes back.
+        _ if search == Search::Glob => 1,
+        _ => of(wanted),
+    }
+}
+
+/// True when a text of so many bytes may be searched by an expression or pattern of that weight.
+pub fn affords_pattern(search: Search, bytes: usize, weight: u64, arena: &Arena) -> bool {
+    let work = (bytes as u64).saturating_mul(weight);
+    match search {
+        Search::Regex => {
+            arena.allows(Limit::RegexBytes, bytes as u64) && arena.affords(Limit::RegexWork, work)
+        }
+        Search::Glob => arena.affords(Limit::SearchWork, work),
+        Search::Literal(_) => true,
     }
 }
 
@@ -51,20 +106,20 @@ fn identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
     }
 }
 
-pub fn equal(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
+pub fn equal(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     match value::equal(left, right) {
         Tri::Unknown => Tri::Unknown,
         _ => identical(left, right, mode).into(),
     }
 }
 
-pub fn not_equal(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
-    equal(left, right, mode).not()
+pub fn not_equal(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    equal(left, right, mode, arena).not()
 }
 
 macro_rules! orders {
     ($($name:ident $holds:ident;)*) => {$(
-        pub fn $name(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
+        pub fn $name(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
             value::compare(left, right).map_or(Tri::Unknown, |order| order.$holds().into())
         }
     )*};
@@ -76,69 +131,99 @@ orders! {
     greater_equal is_ge;
 }
 
-/// `in` over a list; ranges are two comparisons.
-pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
-    if left.is_missing() {
-        return Tri::Unknown;
-    }
-    match right.elements() {
-        Some(mut elements) => elements.any(|element| identical(left, element, mode)).into(),
-        None => Tri::Unknown,
+/// True when one of the elements is identical to a value, which is prepared once.
+fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<'_>, mode: TestMode) -> bool {
+    match wanted {
+        Value::Str(text) if !mode.text.is_plain() => {
+            let text = mode.text.prepare(text);
+            elements.any(|element| match element {
+                Value::Str(other) => mode.text.prepare(other) == text,
+                _ => value::identical(element, wanted),
+            })
+        }
+        _ => elements.any(|element| value::identical(element, wanted)),
     }
 }
 
+/// `in` over a list; ranges are two comparisons.
+pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
+    if left.is_missing() {
+        return Tri::Unknown;
+    }
+    right.elements().map_or(Tri::Unknown, |elements| has_element(elements, left, mode).into())
+}
+
 /// `contains`: of a text, or of a list.
-pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
+pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     match left.elements() {
         Some(_) if right.is_missing() => Tri::Unknown,
-        Some(mut elements) => elements.any(|element| identical(element, right, mode)).into(),
+        Some(elements) => has_element(elements, right, mode).into(),
         None => both_texts(left, right, mode, |text, keyword| {
             if mode.word { text::contains_word(text, keyword) } else { text.contains(keyword) }
         }),
     }
 }
 
-pub fn starts_with(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
+pub fn starts_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     both_texts(left, right, mode, |text, keyword| {
         if mode.word { text::starts_with_word(text, keyword) } else { text.starts_with(keyword) }
     })
 }
 
-pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
+pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     both_texts(left, right, mode, |text, keyword| {
         if mode.word { text::ends_with_word(text, keyword) } else { text.ends_with(keyword) }
     })
 }
 
-pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
+pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     match (left, right) {
         // The pattern's own characters are told apart from its wildcards before either is prepared.
         (Value::Str(text), Value::Str(pattern)) => {
-            text::Glob::with_mode(pattern, mode.text).matches(&mode.text.prepare(text)).into()
+            let glob = text::Glob::with_mode(pattern, mode.text);
+            if !affords_pattern(Search::Glob, text.len(), glob.weight(), arena) {
+                return Tri::Unknown;
+            }
+            glob.matches(&mode.text.prepare(text)).into()
         }
         _ => Tri::Unknown,
     }
 }
 
-/// `matches`. The expression comes from a cache or is compiled: for the reference, and for those
-/// that the message brings.
-pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode) -> Tri {
-    match (left, right) {
-        (Value::Str(text), Value::Str(pattern)) => text::pattern::cached(pattern, mode.text.fold)
-            .map_or(Tri::Unknown, |regex| regex.is_match(text).into()),
+/// `matches` of a constant. The expression comes from a cache or is compiled: for the reference.
+pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Rules))
+}
+
+/// `matches` of an expression that the message brings.
+fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Message))
+}
+
+fn matches_by(
+    left: Value<'_>,
+    right: Value<'_>,
+    arena: &Arena,
+    compile: impl FnOnce(&str) -> Option<(regex::Regex, u64)>,
+) -> Tri {
+    let (Value::Str(text), Value::Str(pattern)) = (left, right) else { return Tri::Unknown };
+    match compile(pattern) {
+        Some((regex, states)) if affords_pattern(Search::Regex, text.len(), states, arena) => {
+            regex.is_match(text).into()
+        }
         _ => Tri::Unknown,
     }
 }
 
-pub fn has_key(left: Value<'_>, right: Value<'_>, _: TestMode) -> Tri {
+pub fn has_key(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
     right.as_str().and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
 }
 
-pub fn is_missing(left: Value<'_>, _: Value<'_>, _: TestMode) -> Tri {
+pub fn is_missing(left: Value<'_>, _: Value<'_>, _: TestMode, _: &Arena) -> Tri {
     left.is_missing().into()
 }
 
-pub fn is_present(left: Value<'_>, _: Value<'_>, _: TestMode) -> Tri {
+pub fn is_present(left: Value<'_>, _: Value<'_>, _: TestMode, _: &Arena) -> Tri {
     (!left.is_missing()).into()
 }
 
@@ -261,7 +346,9 @@ mod tests {
     fn quantities_are_kleene_over_the_right_list() {
         let mode = |quantity| TestMode { quantity: Some(quantity), ..TestMode::default() };
         let check = |list: Json, quantity, expected| {
-            assert_eq!(test(contains, Value::Str("abc"), of(&list), mode(quantity)), expected, "{list}");
+            let how = How { arena: &Arena::default(), constant: false };
+            let result = test(Op::Contains, Value::Str("abc"), of(&list), mode(quantity), how);
+            assert_eq!(result, expected, "{list}");
         };
         check(json!(["b", 7]), Quantity::Any, Tri::True);
         check(json!(["x", 7]), Quantity::Any, Tri::Unknown);

@@ -36,7 +36,7 @@ pub use parsed::{keeping_parsed, parsed};
 pub use pattern::{LazyRegex, regex};
 pub use prepared::PreparedTexts;
 pub use similarity::{Scratch, Similarity, similarity};
-pub use size::{REGEX_SIZE_LIMIT, surely_compiles};
+pub use size::{REGEX_SIZE_LIMIT, automaton_states, surely_compiles};
 pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
 
 /// The columns a text takes in a terminal: two for the wide characters of East Asia and emoji.

@@ -2,10 +2,11 @@
 
 use crate::bytecode::instr::{BlockId, Cmp, Instr, Pc, Reg};
 use crate::codec::impl_codec;
+use crate::limits::{Limit, Limits};
 use crate::ops::TestMode;
 pub use crate::ops::{Anchor, Search};
 use crate::sema::hir::{Const, RuleId, SlotId};
-use crate::sema::normal::Ask;
+use crate::sema::normal::{Ask, Nest};
 use crate::text::TextMode;
 use crate::ty::KindSet;
 use std::sync::Arc;
@@ -49,6 +50,8 @@ pub struct Chunk {
     pub cached: u32,
     /// The number of host functions that the program declares.
     pub externs: u32,
+    /// The limits of a decision.
+    pub limits: Limits,
 }
 
 /// The kind of a block.
@@ -154,6 +157,7 @@ pub struct Loop {
     pub level: u32,
     /// True when every element must do (for `Each`), else one.
     pub all: bool,
+    pub nest: Nest,
 }
 
 /// A constant list that values are looked up in.
@@ -175,6 +179,9 @@ pub struct Keywords {
     pub mode: TextMode,
     /// As the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
+    /// What a search takes for each byte of the text: the states of the largest expression, or the passes of
+    /// the worst pattern; 0 for keywords.
+    pub weight: u64,
 }
 
 impl Keywords {
@@ -186,6 +193,16 @@ impl Keywords {
                 Some(wanted)
             }
             _ => None,
+        }
+    }
+
+    /// The longest text, in bytes, that is surely searched within the limits, outside quantifiers.
+    pub fn most_bytes(&self, limits: &Limits) -> u64 {
+        let work = |limit| limits.of(limit) / self.weight.max(1);
+        match self.search {
+            Search::Literal(_) => u64::MAX,
+            Search::Glob => work(Limit::SearchWork),
+            Search::Regex => work(Limit::RegexWork).min(limits.of(Limit::RegexBytes)),
         }
     }
 
@@ -239,7 +256,7 @@ impl Chunk {
 
 impl_codec!(struct Chunk {
     instrs, blocks, tables, values, preds, shared, loops, consts, strings, members, keywords, similar, slots, objects,
-    texts, levels, cached, externs,
+    texts, levels, cached, externs, limits,
 });
 impl_codec!(enum BlockKind { 0 Condition, 1 Value, 2 Table });
 impl_codec!(struct Block { kind, start, end, registers, cache });
@@ -252,8 +269,8 @@ impl_codec!(enum Check {
     6 HasKey(string), 7 Members(members), 8 Keywords(keywords), 9 Generic,
 });
 impl_codec!(struct Shared { block, memo });
-impl_codec!(struct Loop { list, kinds, body, level, all });
+impl_codec!(struct Loop { list, kinds, body, level, all, nest });
 impl_codec!(struct Members { constant, mode });
-impl_codec!(struct Keywords { search, word, all, mode, words });
+impl_codec!(struct Keywords { search, word, all, mode, words, weight });
 impl_codec!(struct SlotCode { object, rest, kinds, name });
 impl_codec!(struct SharedObject { parent, key });

@@ -4,11 +4,13 @@
 
 mod codec;
 mod condition;
+mod nest;
 mod parts;
 mod payload;
 mod tree;
 
 pub use condition::Condition;
+pub use nest::Nests;
 pub use parts::{Part, Parts};
 pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
@@ -90,6 +92,8 @@ pub struct Program {
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
     /// The declarations behind `request`.
     pub analysis: Analysis,
+    /// The limits of its decisions.
+    pub limits: crate::limits::Limits,
 }
 
 /// The name of the entry that holds the routes outside any table.

@@ -69,7 +69,17 @@ pub enum NCond {
         /// The condition on the element, which is [`NExpr::Var`] of `level`.
         body: CondId,
         level: u32,
+        nest: Nest,
     },
+}
+
+/// The way a quantifier stands among others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Nest {
+    /// The number of quantifiers in the longest chain through it that depend on each other.
+    pub depth: u32,
+    /// True when it does not depend on those around it.
+    pub alone: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,6 +122,7 @@ pub enum NExpr {
         kinds: KindSet,
         body: CondId,
         level: u32,
+        nest: Nest,
     },
     /// A condition as a value: true when `holds` does, false when `fails` does, else missing.
     Cond {
@@ -205,3 +216,4 @@ impl Normal {
 }
 
 impl_codec!(enum Ask { 0 Truth, 1 Op(op) });
+impl_codec!(struct Nest { depth, alone });

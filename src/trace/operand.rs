@@ -128,7 +128,7 @@ impl<'a> Traced<'a, '_> {
                 return Some(self.not_of(operand, right, KindSet::LIST));
             };
             let Meaning::Predicate(holds) = op.info().meaning else { return None };
-            let unfit = |element| holds(left, element, predicate.mode) == Tri::Unknown;
+            let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
             return Some(format!("element {at} of {} is no text", self.text(operand.span)));
         }
