@@ -75,6 +75,17 @@ impl Arena {
         beyond.map(|(limit, (amount, most))| Exceeded { limit, amount, most }).collect()
     }
 
+    /// Does work, and returns a limit that it exceeds.
+    pub fn listening<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
+        let before: Vec<(u64, u64)> = self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
+        let made = work();
+        let beyond = self.exceeded().into_iter().next();
+        for (cell, before) in self.exceeded.iter().zip(before) {
+            cell.set(cell.get().max(before));
+        }
+        (made, beyond)
+    }
+
     /// True when something is computed anew for each element of a list.
     #[inline]
     pub fn is_repeated(&self) -> bool {

@@ -81,7 +81,8 @@ pub fn affords_pattern(search: Search, bytes: usize, weight: u64, arena: &Arena)
         Search::Regex => {
             arena.allows(Limit::RegexBytes, bytes as u64) && arena.affords(Limit::RegexWork, work)
         }
-        Search::Glob => arena.affords(Limit::SearchWork, work),
+        // One pass is linear.
+        Search::Glob => weight <= 1 || arena.affords(Limit::SearchWork, work),
         Search::Literal(_) => true,
     }
 }

@@ -201,6 +201,7 @@ impl Keywords {
         let work = |limit| limits.of(limit) / self.weight.max(1);
         match self.search {
             Search::Literal(_) => u64::MAX,
+            Search::Glob if self.weight <= 1 => u64::MAX,
             Search::Glob => work(Limit::SearchWork),
             Search::Regex => work(Limit::RegexWork).min(limits.of(Limit::RegexBytes)),
         }
