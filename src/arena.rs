@@ -15,7 +15,7 @@ const KEPT: usize = 1 << 20;
 pub struct Arena {
     bump: Bump,
     limits: Limits,
-    /// How often what is computed now is computed anew, at most: the product of the lengths of the
+    /// The number of times that the value at hand is computed anew, at most: the product of the lengths of the
     /// lists that the quantifiers around it walk.
     repeats: Cell<Repeats>,
     /// True when a limit was exceeded.
@@ -193,7 +193,7 @@ impl Arena {
     }
 }
 
-/// What was computed around a walk over elements.
+/// The state around a walk over elements.
 #[must_use]
 pub(crate) struct Walk(Repeats);
 

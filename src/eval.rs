@@ -20,8 +20,9 @@ pub(crate) use order::operands;
 
 use crate::arena::Arena;
 use crate::host::HostCalls;
-use crate::meaning::{self, How};
+use crate::meaning;
 use crate::ops::{Meaning, TestMode};
+use crate::predicate::{self, How};
 use crate::sema::hir::{
     Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Nests, Operand, Outcome, Part,
     Predicate, Program, SlotId, Term, Var, VarId,
@@ -45,7 +46,7 @@ pub struct Evaluator<'a, O = ()> {
     host_use: HostUse,
     /// The elements in scope as they stand in their lists, innermost last.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// How many of them are in scope around what does not depend on them.
+    /// The number of them that are in scope around what does not depend on them.
     outside: usize,
     nests: Nests,
     lets: Vec<Option<Known<'a>>>,
@@ -337,7 +338,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     Operand::Value(right) => self.is_constant(right),
                     _ => true,
                 };
-                meaning::test(op, left, right, predicate.mode, How { arena: self.arena, constant })
+                predicate::test(op, left, right, predicate.mode, How { arena: self.arena, constant })
             }
         };
         if predicate.negated { result.not() } else { result }

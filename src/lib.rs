@@ -62,6 +62,7 @@ mod loader;
 mod meaning;
 mod modifiers;
 mod ops;
+mod predicate;
 mod request;
 mod schema;
 mod sema;

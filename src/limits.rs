@@ -17,9 +17,9 @@ pub struct LimitInfo {
     /// As docs write the default.
     pub written: &'static str,
     pub unit: &'static str,
-    /// What it bounds.
+    /// The quantity it bounds.
     pub doc: &'static str,
-    /// What happens beyond it.
+    /// The consequence of going beyond it.
     pub beyond: &'static str,
 }
 

@@ -6,85 +6,22 @@
 
 use crate::arena::Arena;
 use crate::limits::Limit;
-use crate::modifiers::{Quantity, TestMode};
-use crate::ops::{Meaning, Op, Search};
+use crate::modifiers::TestMode;
 use crate::text;
 use crate::text::pattern::Origin;
 use crate::ty::KindSet;
 use crate::value::{self, Tri, Value};
 use time::{Duration, OffsetDateTime};
 
-/// The way a predicate is computed: the decision's arena, and whether its right operand is a constant.
-#[derive(Clone, Copy)]
-pub struct How<'a> {
-    pub arena: &'a Arena,
-    /// What is constant has been bounded when the rules were compiled.
-    pub constant: bool,
+/// True when a text of so many bytes may be searched by an expression of so many states.
+pub fn affords_regex(bytes: usize, states: u64, arena: &Arena) -> bool {
+    arena.allows(Limit::RegexBytes, bytes as u64)
+        && arena.affords(Limit::RegexWork, (bytes as u64).saturating_mul(states))
 }
 
-/// Applies a predicate of the table under its modifiers: over the right operand's elements for `any`, `all` and
-/// `none`, else to the operand itself. Unknown where that is more work than the limits allow.
-pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: How<'_>) -> Tri {
-    let Meaning::Predicate(mut predicate) = op.info().meaning else { return Tri::Unknown };
-    if !affords(op, left, right, mode, how) {
-        return Tri::Unknown;
-    }
-    if op.info().search == Some(Search::Regex) && !how.constant {
-        predicate = matches_of_message;
-    }
-    let Some(quantity) = mode.quantity else { return predicate(left, right, mode, how.arena) };
-    if left.is_missing() {
-        return Tri::Unknown;
-    }
-    let Some(elements) = right.elements() else { return Tri::Unknown };
-    let results = elements.map(|element| predicate(left, element, mode, how.arena));
-    match quantity {
-        Quantity::Any => Tri::any(results),
-        Quantity::All => Tri::all(results),
-        Quantity::None => Tri::any(results).not(),
-    }
-}
-
-/// True when searching the left operand for the right one is within the limits. A single pass over what the
-/// message holds is; passes over one of its values for each part of another need not be.
-pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: How<'_>) -> bool {
-    let (size, passes) = match (op.info().search, left) {
-        (Some(_), Value::Str(text)) if how.constant => (text.len(), 1),
-        (Some(search), Value::Str(text)) => (text.len(), passes(search, right, mode)),
-        (Some(search), list) if search.finds_elements() => (list.list_len().unwrap_or(0), 1),
-        (None, _) if op == Op::In && !how.constant => (right.list_len().unwrap_or(0), 1),
-        _ => return true,
-    };
-    if passes == 1 && !how.arena.is_repeated() {
-        return true;
-    }
-    how.arena.affords(Limit::SearchWork, (size as u64).saturating_mul(passes))
-}
-
-/// The passes over a text that a search for what the message brings may take.
-fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
-    // Where what is found may still be refused, the search begins anew behind each place.
-    let again = mode.word || search == Search::Glob;
-    let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
-    match (mode.quantity, wanted.elements()) {
-        (Some(_), Some(elements)) => elements.map(of).sum(),
-        // The glob itself knows whether it goes back.
-        _ if search == Search::Glob => 1,
-        _ => of(wanted),
-    }
-}
-
-/// True when a text of so many bytes may be searched by an expression or pattern of that weight.
-pub fn affords_pattern(search: Search, bytes: usize, weight: u64, arena: &Arena) -> bool {
-    let work = (bytes as u64).saturating_mul(weight);
-    match search {
-        Search::Regex => {
-            arena.allows(Limit::RegexBytes, bytes as u64) && arena.affords(Limit::RegexWork, work)
-        }
-        // One pass is linear.
-        Search::Glob => weight <= 1 || arena.affords(Limit::SearchWork, work),
-        Search::Literal(_) => true,
-    }
+/// True when a text of so many bytes may be held against a pattern that takes so many passes; one is linear.
+pub fn affords_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
+    passes <= 1 || arena.affords(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
 }
 
 fn both_texts(left: Value<'_>, right: Value<'_>, mode: TestMode, holds: impl Fn(&str, &str) -> bool) -> Tri {
@@ -182,7 +119,7 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
         // The pattern's own characters are told apart from its wildcards before either is prepared.
         (Value::Str(text), Value::Str(pattern)) => {
             let glob = text::Glob::with_mode(pattern, mode.text);
-            if !affords_pattern(Search::Glob, text.len(), glob.weight(), arena) {
+            if !affords_glob(text.len(), glob.weight(), arena) {
                 return Tri::Unknown;
             }
             glob.matches(&mode.text.prepare(text)).into()
@@ -197,7 +134,7 @@ pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena)
 }
 
 /// `matches` of an expression that the message brings.
-fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+pub fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Message))
 }
 
@@ -209,9 +146,7 @@ fn matches_by(
 ) -> Tri {
     let (Value::Str(text), Value::Str(pattern)) = (left, right) else { return Tri::Unknown };
     match compile(pattern) {
-        Some((regex, states)) if affords_pattern(Search::Regex, text.len(), states, arena) => {
-            regex.is_match(text).into()
-        }
+        Some((regex, states)) if affords_regex(text.len(), states, arena) => regex.is_match(text).into(),
         _ => Tri::Unknown,
     }
 }
@@ -325,10 +260,6 @@ mod tests {
     use super::*;
     use serde_json::{Value as Json, json};
 
-    fn of(json: &Json) -> Value<'_> {
-        Value::from_json(json)
-    }
-
     #[test]
     fn arithmetic_is_missing_where_mathematics_leaves_the_machine() {
         let check = |value: Value<'_>, expected: Json| assert_eq!(value.to_json(), expected);
@@ -341,22 +272,5 @@ mod tests {
         check(mul(Value::Float(1e308), Value::Int(10)), Json::Null);
         check(neg(Value::Int(i64::MIN), Value::Missing), Json::Null);
         check(add(Value::Str("a"), Value::Int(1)), Json::Null);
-    }
-
-    #[test]
-    fn quantities_are_kleene_over_the_right_list() {
-        let mode = |quantity| TestMode { quantity: Some(quantity), ..TestMode::default() };
-        let check = |list: Json, quantity, expected| {
-            let how = How { arena: &Arena::default(), constant: false };
-            let result = test(Op::Contains, Value::Str("abc"), of(&list), mode(quantity), how);
-            assert_eq!(result, expected, "{list}");
-        };
-        check(json!(["b", 7]), Quantity::Any, Tri::True);
-        check(json!(["x", 7]), Quantity::Any, Tri::Unknown);
-        check(json!(["x", "y"]), Quantity::None, Tri::True);
-        check(json!(["a", "c"]), Quantity::All, Tri::True);
-        check(json!([]), Quantity::Any, Tri::False);
-        check(json!([]), Quantity::All, Tri::True);
-        check(json!(null), Quantity::Any, Tri::Unknown);
     }
 }

@@ -162,7 +162,7 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
 #[test]
 fn settings_of_limits_are_whole_numbers() {
     let error = |text: &str| Rules::from_text(text).expect_err("it is wrong").render();
-    for value in ["-1", "0.5", "\"many\"", "many"] {
+    for value in ["0.5", "\"many\"", "many"] {
         let shown = error(&format!("settings {{ value_bytes: {value} }}\nroute r when text == \"a\" -> h"));
         assert!(shown.contains("value_bytes") && shown.contains("a whole number of bytes"), "{shown}");
     }

@@ -179,7 +179,7 @@ pub struct Keywords {
     pub mode: TextMode,
     /// As the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
-    /// What a search takes for each byte of the text: the states of the largest expression, or the passes of
+    /// The cost of a search for each byte of the text: the states of the largest expression, or the passes of
     /// the worst pattern; 0 for keywords.
     pub weight: u64,
 }

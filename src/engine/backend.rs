@@ -121,7 +121,7 @@ impl Work for Decide<'_> {
     }
 }
 
-/// What befell a decision: the failures and the time of the host functions that it called, and the limits that
+/// The record of a decision: the failures and the time of the host functions that it called, and the limits that
 /// were exceeded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {

@@ -3,8 +3,8 @@
 use super::record::Traced;
 use super::{Elements, Operand};
 use crate::limits::Exceeded;
-use crate::meaning::{self, How};
 use crate::ops::{Meaning, Op, Right};
+use crate::predicate::{self, How};
 use crate::sema::hir::{
     CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
 };
@@ -125,7 +125,7 @@ impl<'a> Traced<'a, '_> {
         let constant = predicate.operands().nth(1).is_some_and(|right| right.as_const().is_some());
         let op = predicate.op?;
         let how = How { arena, constant };
-        arena.listening(|| meaning::test(op, left, right, predicate.mode, how)).1
+        arena.listening(|| predicate::test(op, left, right, predicate.mode, how)).1
     }
 
     /// Says why the right operand, which is there, makes a predicate unknown.

@@ -4,7 +4,8 @@ use super::{Message, Vm, order_float, order_int};
 use crate::builtins::Function;
 use crate::bytecode::chunk::{Check, Keywords, Operand, Pred};
 use crate::bytecode::instr::Cmp;
-use crate::meaning::{self, How};
+use crate::meaning;
+use crate::predicate::{self, How};
 use crate::sema::normal::Ask;
 use crate::value::{Tri, Value, identical};
 use std::cmp::Ordering;
@@ -103,7 +104,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         };
         let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
         let how = How { arena: self.arena, constant };
-        meaning::test(op, left, self.operand(pred.right), pred.mode, how)
+        predicate::test(op, left, self.operand(pred.right), pred.mode, how)
     }
 
     /// True when searching a text might go beyond the limits: the operator's own function then tells.
@@ -124,8 +125,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let (Ask::Op(op), Some(keywords)) = (pred.ask, self.chunk.keywords.get(id as usize)) else {
             return true;
         };
-        meaning::affords(op, Value::Str(text), Value::Missing, pred.mode, how)
-            && meaning::affords_pattern(keywords.search, text.len(), keywords.weight, self.arena)
+        predicate::affords(op, Value::Str(text), Value::Missing, pred.mode, how)
+            && predicate::affords_pattern(keywords.search, text.len(), keywords.weight, self.arena)
     }
 }
 

@@ -200,7 +200,7 @@ fn words(constant: &Const, quantity: Option<Quantity>) -> Option<Box<[Arc<str>]>
     }
 }
 
-/// What a search for a keyword takes for each byte of the text.
+/// The cost of a search for a keyword, for each byte of the text.
 fn weight(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,

@@ -1,11 +1,11 @@
-//! How quantifiers nest. A part of a quantifier's body that does not depend on its element is computed once, by every
+//! The nesting of quantifiers. A part of a quantifier's body that does not depend on its element is computed once, by every
 //! engine, and counts as if it stood outside; the others form chains, whose length bounds the lists they read.
 
 use super::{Cond, CondKind, Expr, ExprKind, Part, VarId};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// What has been found out about parts of a program, by their addresses.
+/// The facts found out about parts of a program, by their addresses.
 #[derive(Debug, Default)]
 pub struct Nests {
     known: HashMap<(usize, bool), Facts>,

@@ -5,8 +5,9 @@ use super::cost::Costs;
 use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
 use crate::arena::Arena;
 use crate::diag::{Code, Diagnostic};
-use crate::meaning::{self, How};
+use crate::meaning;
 use crate::ops::{Meaning, Op, Quantity, TestMode};
+use crate::predicate::{self, How};
 use crate::sema::hir::{
     Cond, CondKind, Const, Expr, ExprKind, Guarded, LetId, Nests, Operand, Outcome, Part, Predicate, Program,
     TableKind, Term, Var, VarId,
@@ -279,7 +280,7 @@ impl Builder<'_> {
         };
         if let (Some(left), Some(right)) = (self.constant(Some(left)), self.constant(right)) {
             let arena = Arena::new(&self.program.limits);
-            let tri = meaning::test(op, left, right, mode, How { arena: &arena, constant: true });
+            let tri = predicate::test(op, left, right, mode, How { arena: &arena, constant: true });
             // What goes beyond a limit is left to the engines, which report it.
             if !arena.is_exceeded() {
                 return self.constant_cond(tri == Tri::from(want));

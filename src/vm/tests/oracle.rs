@@ -2,8 +2,9 @@
 
 use crate::arena::Arena;
 use crate::host::{Host, HostCalls};
-use crate::meaning::{self, How};
+use crate::meaning;
 use crate::ops::{Meaning, Op};
+use crate::predicate::{self, How};
 use crate::sema::hir::Program;
 use crate::sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, Normal};
 use crate::ty::KindSet;
@@ -26,7 +27,7 @@ impl<'a> Oracle<'a> {
         match pred.ask {
             Ask::Truth => meaning::truth(left),
             Ask::Op(op) => {
-                meaning::test(op, left, right, pred.mode, How { arena: self.arena, constant: true })
+                predicate::test(op, left, right, pred.mode, How { arena: self.arena, constant: true })
             }
         }
     }
