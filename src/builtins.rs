@@ -7,13 +7,14 @@ mod graph;
 mod shape;
 mod words;
 
+use crate::arena::Arena;
 use crate::codec::impl_codec;
+use crate::limits::Limit;
 use crate::meaning::finite;
 use crate::ops::Cost;
 use crate::text;
 use crate::ty::{KindSet, Ty};
 use crate::value::{Value, compare};
-use bumpalo::Bump;
 use std::cmp::Ordering;
 use time::OffsetDateTime;
 
@@ -30,7 +31,7 @@ pub struct FnInfo {
     pub cost: Cost,
     /// The function itself; missing where an argument is missing or of another kind. Texts and lists
     /// it makes live in the arena.
-    pub meaning: for<'a> fn(&[Value<'a>], &'a Bump) -> Value<'a>,
+    pub meaning: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
     /// One sentence for the reference and the editor.
     pub doc: &'static str,
     /// A condition that holds for the message beside it; compiled and run by a test.
@@ -100,10 +101,10 @@ functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
         "The number of characters of a text, of elements of a list, of keys of a dict.",
         r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
-    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, bump| recased(args, bump, char::to_lowercase),
+    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_lowercase),
         "The text in lower case.",
         r#"lower(text) == "abc""# on r#"{"text":"ABC"}"#;
-    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, bump| recased(args, bump, char::to_uppercase),
+    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_uppercase),
         "The text in upper case.",
         r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
     Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| mapped(args, |text| Value::Str(text.trim())),
@@ -148,10 +149,10 @@ functions! {
     Bucket "bucket" ("key": K::STRING.union(K::INT)) false -> Kinds(K::INT), Scan, bucket,
         "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users.",
         r#"bucket(ctx.user_id) in 0..100"# on r#"{"ctx":{"user_id":"u-1"}}"#;
-    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, bump| shape::listed(args, bump, |(key, _)| Value::Str(key)),
+    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::listed(args, arena, |(key, _)| Value::Str(key)),
         "The keys of a dict, sorted.",
         r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
-    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, bump| shape::listed(args, bump, |(_, value)| value),
+    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, arena| shape::listed(args, arena, |(_, value)| value),
         "The values of a dict, in the order of their keys.",
         r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
@@ -230,12 +231,25 @@ impl Function {
         &TABLE[self as usize]
     }
 
+    /// Its value for these arguments, which is missing beyond the limits.
+    #[inline]
+    pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+        let info = self.info();
+        if arena.is_repeated() && info.cost > Cost::Scalar {
+            let work = args.iter().map(|arg| arg.extent()).sum();
+            if !arena.affords(Limit::SearchWork, work) {
+                return Value::Missing;
+            }
+        }
+        (info.meaning)(args, arena)
+    }
+
     pub fn named(name: &str) -> Option<Function> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.function)
     }
 }
 
-fn len<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+fn len<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let length = match args {
         [Value::Str(text)] => text.chars().count(),
         [other] => match other.list_len().or(other.dict_len()) {
@@ -256,17 +270,18 @@ fn mapped<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a>
 
 fn recased<'a, C: Iterator<Item = char>>(
     args: &[Value<'a>],
-    bump: &'a Bump,
+    arena: &'a Arena,
     case: fn(char) -> C,
 ) -> Value<'a> {
     mapped(args, |text| {
-        let mut made = bumpalo::collections::String::with_capacity_in(text.len(), bump);
-        made.extend(text.chars().flat_map(case));
-        Value::Str(made.into_bump_str())
+        // A letter's other case may take more bytes.
+        let bytes =
+            if text.is_ascii() { text.len() } else { text.chars().flat_map(case).map(char::len_utf8).sum() };
+        arena.text(bytes, |made| made.extend(text.chars().flat_map(case)))
     })
 }
 
-fn abs<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+fn abs<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
         [Value::Int(int)] => int.checked_abs().map_or(Value::Missing, Value::Int),
         [Value::Float(float)] => Value::Float(float.abs()),
@@ -301,37 +316,51 @@ fn whole<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
     }
 }
 
-fn split<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     match *args {
         [Value::Str(text), Value::Str("")] => {
-            Value::list_in(bump, text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
+            arena.list(text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
         }
-        [Value::Str(text), Value::Str(separator)] => {
-            Value::list_in(bump, text.split(separator).map(Value::Str))
-        }
+        [Value::Str(text), Value::Str(separator)] => arena.list(text.split(separator).map(Value::Str)),
         _ => Value::Missing,
     }
 }
 
-fn join<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, Value::Str(separator)] = args else { return Value::Missing };
     let Some(elements) = list.elements() else { return Value::Missing };
-    let mut made = bumpalo::collections::String::new_in(bump);
-    for (position, element) in elements.enumerate() {
+    let (mut bytes, mut count) = (0_usize, 0_usize);
+    for element in elements.clone() {
         let Value::Str(piece) = element else { return Value::Missing };
-        if position > 0 {
-            made.push_str(separator);
-        }
-        made.push_str(piece);
+        bytes += piece.len();
+        count += 1;
     }
-    Value::Str(made.into_bump_str())
+    // Both may come from a message: the product is what makes a small one large.
+    let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
+    arena.text(bytes, |made| {
+        for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
+            if position > 0 {
+                made.push_str(separator);
+            }
+            made.push_str(piece);
+        }
+    })
 }
 
-fn similarity<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     match args {
-        [Value::Str(a), Value::Str(b)] => finite(text::similarity(a, b)),
+        [Value::Str(a), Value::Str(b)] if affords_similarity(a.chars().count(), b.chars().count(), arena) => {
+            finite(text::similarity(a, b))
+        }
         _ => Value::Missing,
     }
+}
+
+/// True when texts of so many characters may be compared.
+pub fn affords_similarity(a: usize, b: usize, arena: &Arena) -> bool {
+    let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
+    arena.allows(Limit::SimilarityCharacters, longer)
+        && (!arena.is_repeated() || arena.affords(Limit::SearchWork, work))
 }
 
 fn part_of_time<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> u8) -> Value<'a> {
@@ -341,17 +370,20 @@ fn part_of_time<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> u8) -> 
     }
 }
 
-fn date<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     match args {
-        [Value::DateTime(at)] => Value::Str(bumpalo::format!(in bump, "{}", at.date()).into_bump_str()),
+        [Value::DateTime(at)] => {
+            let date = at.date().to_string();
+            arena.text(date.len(), |made| made.push_str(&date))
+        }
         _ => Value::Missing,
     }
 }
 
-fn bucket<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
         [Value::Str(key)] => Value::Int(text::bucket(key)),
-        [Value::Int(key)] => Value::Int(text::bucket(&bumpalo::format!(in bump, "{}", key))),
+        [Value::Int(key)] => Value::Int(text::bucket(&key.to_string())),
         _ => Value::Missing,
     }
 }
@@ -374,10 +406,10 @@ mod tests {
     #[test]
     fn functions_compute_what_the_table_says() {
         let check = |name: &str, args: Json, expected: Json| {
-            let bump = Bump::new();
+            let arena = Arena::default();
             let args: Vec<Value> = args.as_array().unwrap().iter().map(Value::from_json).collect();
             let row = Function::named(name).unwrap().info();
-            assert_eq!((row.meaning)(&args, &bump).to_json(), expected, "{name}");
+            assert_eq!(row.function.call(&args, &arena).to_json(), expected, "{name}");
         };
         check("len", json!(["日本"]), json!(2));
         check("len", json!([{"a": 1}]), json!(1));

@@ -18,18 +18,20 @@ mod tests;
 pub use observe::{Observer, Reached, Step};
 pub(crate) use order::operands;
 
+use crate::arena::Arena;
 use crate::host::HostCalls;
 use crate::meaning;
 use crate::ops::{Meaning, TestMode};
+use crate::predicate::{self, How};
 use crate::sema::hir::{
-    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Operand, Outcome, Predicate, Program,
-    SlotId, Term, Var, VarId,
+    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Nests, Operand, Outcome, Part,
+    Predicate, Program, SlotId, Term, Var, VarId,
 };
 use crate::value::{Tri, Value};
-use bumpalo::Bump;
 use order::HostUse;
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Evaluates a program for one message.
@@ -38,13 +40,18 @@ pub struct Evaluator<'a, O = ()> {
     message: &'a Json,
     /// The values of bindings that slots are rooted in, by their numbers.
     roots: &'a [Value<'a>],
-    bump: &'a Bump,
+    arena: &'a Arena,
     /// The calls of host functions so far, with those that failed.
     pub hosts: HostCalls<'a>,
     host_use: HostUse,
     /// The elements in scope as they stand in their lists, innermost last.
     elements: Vec<(&'a Var, Value<'a>)>,
+    /// The number of them that are in scope around what does not depend on them.
+    outside: usize,
+    nests: Nests,
     lets: Vec<Option<Known<'a>>>,
+    /// The results of what is computed once though it stands in a quantifier, by their addresses.
+    once: HashMap<(usize, bool), Known<'a>>,
     /// The listener.
     pub(crate) observer: O,
 }
@@ -58,15 +65,18 @@ enum Known<'a> {
 
 impl<'a> Evaluator<'a> {
     /// An evaluator for this message; `hosts` makes and keeps its calls of host functions.
-    pub fn new(program: &'a Program, message: &'a Json, bump: &'a Bump, hosts: HostCalls<'a>) -> Self {
+    pub fn new(program: &'a Program, message: &'a Json, arena: &'a Arena, hosts: HostCalls<'a>) -> Self {
         Evaluator {
             program,
             message,
             roots: &[],
-            bump,
+            arena,
             hosts,
             host_use: HostUse::of(program),
             elements: Vec::new(),
+            outside: 0,
+            nests: Nests::default(),
+            once: HashMap::new(),
             lets: vec![None; program.lets.len()],
             observer: (),
         }
@@ -74,8 +84,22 @@ impl<'a> Evaluator<'a> {
 
     /// The same evaluator with a listener.
     pub(crate) fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
-        let Evaluator { program, message, roots, bump, hosts, host_use, elements, lets, observer: () } = self;
-        Evaluator { program, message, roots, bump, hosts, host_use, elements, lets, observer }
+        let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
+        let (elements, nests, once) = (Vec::new(), Nests::default(), HashMap::new());
+        Evaluator {
+            program,
+            message,
+            roots,
+            arena,
+            hosts,
+            host_use,
+            elements,
+            outside: 0,
+            nests,
+            lets,
+            once,
+            observer,
+        }
     }
 
     /// The same with the values of the bindings that slots are rooted in.
@@ -105,6 +129,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// The message.
     pub fn message(&self) -> &'a Json {
         self.message
+    }
+
+    /// The arena that values are built in, which tells the limits that were exceeded.
+    pub fn arena(&self) -> &'a Arena {
+        self.arena
     }
 
     /// The calls of host functions that were made.
@@ -166,6 +195,20 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// A condition's truth.
     pub fn cond(&mut self, cond: &'a Cond) -> Tri {
         self.observed(Step::Cond(cond), |eval| match &cond.kind {
+            CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_once(Part::Cond(cond)) => {
+                match eval.once(Part::Cond(cond), |eval| Known::Cond(eval.cond_now(cond))) {
+                    Known::Cond(truth) => truth,
+                    Known::Value(value) => meaning::truth(value),
+                }
+            }
+            _ => eval.cond_now(cond),
+        })
+    }
+
+    /// A condition's truth, computed now.
+    fn cond_now(&mut self, cond: &'a Cond) -> Tri {
+        let eval = self;
+        match &cond.kind {
             CondKind::Const(value) => Tri::from(*value),
             CondKind::Not(inner) => eval.cond(inner).not(),
             CondKind::And(_) => {
@@ -178,14 +221,73 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             CondKind::Test(predicate) => eval.predicate(predicate),
             CondKind::Quantifier { all, list, var, body } => {
-                let Some(elements) = eval.operand(list).elements() else { return Tri::Unknown };
-                let results = elements.map(|element| eval.cond_on(var, element, body));
-                if *all { Tri::all(results) } else { Tri::any(results) }
+                let list = eval.operand(list);
+                let walk = |eval: &mut Self| {
+                    let elements = list.elements().into_iter().flatten();
+                    let results = elements.map(|element| eval.cond_on(var, element, body));
+                    if *all { Tri::all(results) } else { Tri::any(results) }
+                };
+                eval.over(Part::Cond(cond), list, body, walk).unwrap_or(Tri::Unknown)
             }
             CondKind::Let(id) => eval.let_cond(*id),
             CondKind::Call(_, body) => eval.cond(body),
             CondKind::Branch { all, conditions } => eval.branch(*all, conditions),
-        })
+        }
+    }
+
+    /// True when a part stands in a quantifier and does not depend on its element.
+    fn is_once(&mut self, part: Part<'a>) -> bool {
+        self.elements.len() > self.outside && self.nests.is_closed(part)
+    }
+
+    /// The result of a part that does not depend on the quantifiers around it: computed once.
+    fn once(&mut self, part: Part<'a>, compute: impl FnOnce(&mut Self) -> Known<'a>) -> Known<'a> {
+        let key = match part {
+            Part::Cond(cond) => (std::ptr::from_ref(cond) as usize, true),
+            Part::Expr(expr) => (std::ptr::from_ref(expr) as usize, false),
+            Part::Let(id) => (id.index(), false),
+        };
+        if let Some(known) = self.once.get(&key)
+            && !self.observer.repeats_parts()
+        {
+            return *known;
+        }
+        let known = self.outside(compute);
+        self.once.insert(key, known);
+        known
+    }
+
+    /// Computes as if no quantifier stood around.
+    fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let (outside, walk) = (self.outside, self.arena.step_out());
+        self.outside = self.elements.len();
+        let made = compute(self);
+        self.outside = outside;
+        self.arena.leave(walk);
+        made
+    }
+
+    /// Walks over a quantifier's list; `None` when there is none, or it is too long.
+    fn over<T>(
+        &mut self,
+        quantifier: Part<'a>,
+        list: Value<'a>,
+        body: &'a Cond,
+        walk: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let length = list.list_len()?;
+        let alone = self.nests.is_closed(quantifier);
+        let around = if alone { 0 } else { self.elements.len() - self.outside };
+        let depth = self.nests.depth(around as u32, body);
+        let entered = self.arena.enter(depth, alone, length)?;
+        let outside = self.outside;
+        if alone {
+            self.outside = self.elements.len();
+        }
+        let made = walk(self);
+        self.outside = outside;
+        self.arena.leave(entered);
+        Some(made)
     }
 
     /// The conditions of a branch: those that can be used are joined.
@@ -224,17 +326,19 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 let (start, end) = (self.operand(start), self.operand(end));
                 let mode = TestMode::default();
                 let below = if *inclusive { meaning::less_equal } else { meaning::less };
-                Tri::all([meaning::greater_equal(left, start, mode), below(left, end, mode)])
+                let arena = self.arena;
+                Tri::all([meaning::greater_equal(left, start, mode, arena), below(left, end, mode, arena)])
             }
             (Some(op), right) => {
                 let right = match right {
                     Operand::Value(right) => self.operand(right),
                     _ => Value::Missing,
                 };
-                match op.info().meaning {
-                    Meaning::Predicate(holds) => meaning::test(holds, left, right, predicate.mode),
-                    Meaning::Value(_) | Meaning::Structure => Tri::Unknown,
-                }
+                let constant = match &predicate.right {
+                    Operand::Value(right) => self.is_constant(right),
+                    _ => true,
+                };
+                predicate::test(op, left, right, predicate.mode, How { arena: self.arena, constant })
             }
         };
         if predicate.negated { result.not() } else { result }
@@ -245,8 +349,44 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.observed(Step::Operand(expr), |eval| eval.expr(expr))
     }
 
+    /// True when a value follows from the rules alone. Then it is a constant of the engines.
+    fn is_constant(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Const(_) => true,
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.is_constant(body),
+                Term::Cond(_) => false,
+            },
+            ExprKind::Slot(_)
+            | ExprKind::Var(_)
+            | ExprKind::Param(_)
+            | ExprKind::Extern(..)
+            | ExprKind::Count { .. }
+            | ExprKind::Cond(_) => false,
+            _ => expr.parts().into_iter().all(|part| match part {
+                Part::Expr(part) => self.is_constant(part),
+                _ => false,
+            }),
+        }
+    }
+
     /// A value.
     pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
+        match &expr.kind {
+            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
+                if self.is_once(Part::Expr(expr)) =>
+            {
+                match self.once(Part::Expr(expr), |eval| Known::Value(eval.expr_now(expr))) {
+                    Known::Value(value) => value,
+                    Known::Cond(truth) => truth_value(truth),
+                }
+            }
+            _ => self.expr_now(expr),
+        }
+    }
+
+    /// A value, computed now.
+    fn expr_now(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
             ExprKind::Slot(id) => self.slot(*id),
@@ -262,7 +402,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::List(items) => {
                 let items = self.exprs(items);
-                Value::list_in(self.bump, items)
+                self.arena.list(items)
             }
             ExprKind::Op(op, left, right) => {
                 let left = self.expr(left);
@@ -279,16 +419,20 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             ExprKind::Read(inner, kinds) => self.expr(inner).read(*kinds),
             ExprKind::Call(function, args) => {
                 let args = self.exprs(args);
-                (function.info().meaning)(&args, self.bump)
+                function.call(&args, self.arena)
             }
             ExprKind::Extern(id, args) => {
                 let args = self.exprs(args);
-                self.hosts.call(*id, &args, self.bump)
+                self.hosts.call(*id, &args, self.arena.bump())
             }
             ExprKind::Count { list, var, body } => {
-                let Some(elements) = self.expr(list).elements() else { return Value::Missing };
-                let count = elements.filter(|element| self.cond_on(var, *element, body).holds()).count();
-                i64::try_from(count).map_or(Value::Missing, Value::Int)
+                let list = self.expr(list);
+                let walk = |eval: &mut Self| {
+                    let elements = list.elements().into_iter().flatten();
+                    elements.filter(|element| eval.cond_on(var, *element, body).holds()).count()
+                };
+                let count = self.over(Part::Expr(expr), list, body, walk);
+                count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
             }
             ExprKind::Cond(cond) => truth_value(self.cond(cond)),
             ExprKind::Let(id) => self.let_value(*id),
@@ -320,10 +464,10 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         {
             return known;
         }
-        let known = match self.program.let_body(id) {
-            Term::Cond(cond) => Known::Cond(self.cond(cond)),
-            Term::Expr(expr) => Known::Value(self.operand(expr)),
-        };
+        let known = self.outside(|eval| match eval.program.let_body(id) {
+            Term::Cond(cond) => Known::Cond(eval.cond(cond)),
+            Term::Expr(expr) => Known::Value(eval.operand(expr)),
+        });
         self.lets[id.index()] = Some(known);
         known
     }

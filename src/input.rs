@@ -25,14 +25,12 @@ mod tests;
 
 pub use plan::Plan;
 
+use crate::arena;
 use crate::json::MAX_BYTES;
 use crate::value::{Value, recycle};
 use bumpalo::Bump;
 use fill::Fill;
 use serde::Serialize;
-
-/// Beyond so many bytes an arena is not kept for the next message: it held a giant.
-const KEPT_BYTES: usize = 1 << 20;
 
 /// The memory that is kept from message to message.
 #[derive(Debug, Default)]
@@ -79,10 +77,6 @@ impl InputScratch {
 
 /// The arena, emptied.
 fn emptied(bump: &mut Bump) -> &Bump {
-    if bump.allocated_bytes() > KEPT_BYTES {
-        *bump = Bump::new()
-    } else {
-        bump.reset()
-    }
+    arena::empty(bump);
     bump
 }

@@ -21,8 +21,8 @@ use error::{Refusal, Step};
 /// The number of lists and objects that may stand inside one another, the outermost counted.
 pub const MAX_DEPTH: usize = 128;
 
-/// The number of bytes that a message may have: 64 MiB.
-pub const MAX_BYTES: usize = 64 << 20;
+/// The number of bytes that a message may have: 16 MiB.
+pub const MAX_BYTES: usize = 16 << 20;
 
 /// Reads one JSON value, of any type, that takes up the whole of `text` but for white space.
 pub fn parse(text: &str) -> Result<Value, JsonError> {

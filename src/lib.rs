@@ -40,6 +40,7 @@
 #[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
 compile_error!("the feature `jit` needs a 64-bit target; build without it");
 
+mod arena;
 mod artifact;
 mod builtins;
 mod bytecode;
@@ -56,10 +57,12 @@ mod input;
 #[cfg(feature = "jit")]
 mod jit;
 mod json;
+mod limits;
 mod loader;
 mod meaning;
 mod modifiers;
 mod ops;
+mod predicate;
 mod request;
 mod schema;
 mod sema;
@@ -84,6 +87,7 @@ pub use engine::{
 pub use explain::{Explanation, RenderOptions};
 pub use host::HostFailure;
 pub use json::{JsonError, JsonErrorKind};
+pub use limits::Exceeded;
 pub use loader::{LoadError, Loader, MemoryLoader};
 pub use schema::Breach;
 pub use sema::hir::TableKind;
@@ -101,7 +105,7 @@ pub mod internals {
     }
 
     inside! {
-        artifact builtins bytecode codec decision diag engine eval explain host index input json loader meaning
+        arena artifact builtins bytecode codec decision diag engine eval explain host index input json limits loader meaning
         modifiers ops request schema sema source span syntax text threads trace ty value vm
     }
     #[cfg(feature = "jit")]

@@ -6,6 +6,7 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+use crate::arena::Arena;
 use crate::codec::impl_codec;
 use crate::meaning;
 use crate::ty::KindSet;
@@ -96,7 +97,7 @@ pub enum Cost {
 #[derive(Clone, Copy)]
 pub enum Meaning {
     /// A predicate over two values; `any`, `all` and `none` are applied outside.
-    Predicate(fn(Value<'_>, Value<'_>, TestMode) -> Tri),
+    Predicate(fn(Value<'_>, Value<'_>, TestMode, &Arena) -> Tri),
     /// A value from two values (the second is missing for prefix operators).
     Value(for<'a> fn(Value<'a>, Value<'a>) -> Value<'a>),
     /// Built into the evaluators: logic and typed reads.

@@ -39,7 +39,9 @@ pub use pattern::{LazyRegex, regex};
 pub use prepared::PreparedTexts;
 pub use printable::{on_one_line, printable};
 pub use similarity::{Scratch, Similarity, similarity};
-pub use size::{REGEX_MEMORY, REGEX_SIZE_LIMIT, compiled_size, group_names, surely_compiles};
+pub use size::{
+    REGEX_MEMORY, REGEX_SIZE_LIMIT, automaton_states, compiled_size, group_names, surely_compiles,
+};
 pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
 
 /// The columns a text takes in a terminal: two for the wide characters of East Asia and emoji.

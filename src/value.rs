@@ -217,6 +217,15 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
+    /// The bytes of a text, the elements of a list, the keys of a dict.
+    pub fn extent(self) -> u64 {
+        let extent = match self {
+            Value::Str(text) => text.len(),
+            _ => self.list_len().or(self.dict_len()).unwrap_or(0),
+        };
+        extent as u64
+    }
+
     pub fn as_str(self) -> Option<&'a str> {
         match self {
             Value::Str(text) => Some(text),

@@ -26,7 +26,8 @@ mod value;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::bytecode::chunk::Shared;
+use crate::arena::Arena;
+use crate::bytecode::chunk::{Loop, Shared};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::host::{Host, HostCalls};
@@ -38,7 +39,6 @@ use crate::sema::normal::PredId;
 use crate::text::PreparedTexts;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use crate::walk::End;
-use bumpalo::Bump;
 use scratch::{Memory, Parts, grow, recycle};
 use serde_json::Value as Json;
 use std::cmp::Ordering;
@@ -55,7 +55,7 @@ pub struct Vm<'a, M> {
     chunk: &'a Chunk,
     pools: &'a Pools,
     message: M,
-    bump: &'a Bump,
+    arena: &'a Arena,
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
@@ -120,8 +120,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         memory: &'a mut Memory,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let Memory { bump, texts, cached, similarity, values: home, workspace } = memory;
-        bump.reset();
+        let Memory { arena, texts, cached, similarity, values: home, workspace } = memory;
+        arena.begin(&chunk.limits);
         texts.grow(chunk.texts.len());
         grow(cached, chunk.cached as usize);
         let mut values: Vec<Value<'a>> = recycle(std::mem::take(home));
@@ -130,7 +130,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             chunk,
             pools: code.pools(),
             message,
-            bump,
+            arena,
             hosts: HostCalls::new(hosts),
             memo,
             texts,
@@ -161,6 +161,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         &self.hosts
     }
 
+    /// The arena of this decision, which tells the limits that were exceeded.
+    pub fn arena(&self) -> &'a Arena {
+        self.arena
+    }
+
     pub fn slot(&mut self, slot: SlotId) -> Value<'a> {
         *self.message.slot(slot.index())
     }
@@ -174,7 +179,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         if let Some(answer) = self.memo.recall(pred) {
             return answer;
         }
-        let answer = self.test(pred);
+        let answer = self.outside(|vm| vm.test(pred));
         self.memo.keep(pred, answer);
         answer
     }
@@ -187,10 +192,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         if memo && let Some(answer) = self.memo.recall(cell) {
             return answer;
         }
-        let answer = Tri::from(self.condition(block));
-        if memo {
-            self.memo.keep(cell, answer);
+        if !memo {
+            return self.condition(block).into();
         }
+        let answer = Tri::from(self.outside(|vm| vm.condition(block)));
+        self.memo.keep(cell, answer);
         answer
     }
 
@@ -206,16 +212,37 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Tells whether one element of a list, or every one, satisfies a loop's condition; not without list.
     pub(crate) fn each(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
-        let Some(elements) = self.operand(each.list).elements() else { return Tri::False };
-        for element in elements {
-            if let Some(cell) = self.values.get_mut(each.level as usize) {
-                *cell = element.read(each.kinds);
-            }
-            if self.condition(each.body) != each.all {
-                return (!each.all).into();
-            }
+        let list = self.operand(each.list);
+        let all = |vm: &mut Self| {
+            let mut elements = list.elements().into_iter().flatten();
+            elements.all(|element| vm.holds_for(&each, element) == each.all)
+        };
+        self.walk(&each, list, all).map_or(Tri::False, |all| (all == each.all).into())
+    }
+
+    /// True when a loop's condition holds for an element.
+    fn holds_for(&mut self, each: &Loop, element: Value<'a>) -> bool {
+        if let Some(cell) = self.values.get_mut(each.level as usize) {
+            *cell = element.read(each.kinds);
         }
-        each.all.into()
+        self.condition(each.body)
+    }
+
+    /// Walks over a loop's list; `None` when there is none, or it is too long.
+    fn walk<T>(&mut self, each: &Loop, list: Value<'a>, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let entered = self.arena.enter(each.nest.depth, each.nest.alone, list.list_len()?)?;
+        let made = walk(self);
+        self.arena.leave(entered);
+        Some(made)
+    }
+
+    /// Computes what does not depend on the loops around it.
+    #[inline]
+    fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let walk = self.arena.step_out();
+        let made = compute(self);
+        self.arena.leave(walk);
+        made
     }
 
     /// The dispatch loop of condition and table blocks. With `ONE` it stops at `stop`, where a

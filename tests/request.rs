@@ -51,8 +51,9 @@ fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
         (counts, hosts)
     };
     let (reference, hosts) = counted();
-    let bump = bumpalo::Bump::new();
-    let expected = Evaluator::new(rules.program(), message, &bump, HostCalls::new(&hosts)).decide(TableId(0));
+    let arena = rulec::internals::arena::Arena::default();
+    let expected =
+        Evaluator::new(rules.program(), message, &arena, HostCalls::new(&hosts)).decide(TableId(0));
     let (fast, hosts) = counted();
     let code = bytecode::lower(rules.program(), rules.normal()).expect("it was lowered before");
     let mut scratch = Scratch::new();

@@ -9,6 +9,7 @@ mod golden;
 use engines::{COLUMNS, Column};
 use rulec::Rules;
 use rulec::internals::builtins::{self, FnResult};
+use rulec::internals::limits::{self, LimitInfo};
 use rulec::internals::ops::{self, Fixity, Negation, Outcome, Right};
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -129,6 +130,23 @@ fn page() -> String {
         let _ = writeln!(page, "| `{}` | {result} | {} | `{}` |", row.signature(), row.doc, row.example.0);
     }
     page
+}
+
+/// The rows of the limits of a decision stand in the page that lists all limits.
+#[test]
+fn the_page_of_limits_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/limits.md");
+    let page = std::fs::read_to_string(&path).expect("the page is there");
+    let (begin, end) = ("<!-- the table of `src/limits.rs` -->\n", "<!-- end of the table -->\n");
+    let (before, rest) = page.split_once(begin).expect("the table has a beginning");
+    let (_, after) = rest.split_once(end).expect("the table has an end");
+    let mut table =
+        String::from("| setting | default | unit | what it bounds | beyond it |\n|---|---|---|---|---|\n");
+    for row in limits::TABLE {
+        let LimitInfo { name, written, unit, doc, beyond, .. } = row;
+        let _ = writeln!(table, "| `{name}` | `{written}` | {unit} | {doc} | {beyond} |");
+    }
+    golden::assert_file(&path, &format!("{before}{begin}{table}{end}{after}"));
 }
 
 #[test]

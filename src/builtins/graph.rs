@@ -2,8 +2,8 @@
 //! is a text that is not blank; records without one take no part. All are linear, since the lists
 //! may come from a stranger, and none recurs.
 
+use crate::arena::Arena;
 use crate::value::Value;
-use bumpalo::Bump;
 use std::collections::{HashMap, HashSet};
 
 /// The names at a key of each record; `None` where there is none.
@@ -13,11 +13,11 @@ fn names<'a>(list: Value<'a>, key: Value<'a>) -> Option<Vec<Option<&'a str>>> {
     Some(list.elements()?.map(name).collect())
 }
 
-fn indices<'a>(bump: &'a Bump, indices: impl IntoIterator<Item = usize>) -> Value<'a> {
-    Value::list_in(bump, indices.into_iter().map(|index| Value::Int(index as i64)))
+fn indices<'a>(arena: &'a Arena, indices: impl IntoIterator<Item = usize>) -> Value<'a> {
+    arena.list(indices.into_iter().map(|index| Value::Int(index as i64)))
 }
 
-pub(super) fn duplicates<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+pub(super) fn duplicates<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key] = args else { return Value::Missing };
     let Some(names) = names(*list, *key) else { return Value::Missing };
     let mut seen = HashSet::new();
@@ -25,10 +25,10 @@ pub(super) fn duplicates<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
         let name = name?;
         (!seen.insert(name)).then_some(at)
     });
-    indices(bump, again)
+    indices(arena, again)
 }
 
-pub(super) fn unmatched<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key, among, among_key] = args else { return Value::Missing };
     let (Some(elements), Some(key)) = (list.elements(), key.as_str()) else { return Value::Missing };
     let Some(known) = names(*among, *among_key) else { return Value::Missing };
@@ -36,7 +36,7 @@ pub(super) fn unmatched<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
     let unknown = elements
         .enumerate()
         .filter_map(|(at, record)| (!known.contains(record.field(key).as_str()?)).then_some(at));
-    indices(bump, unknown)
+    indices(arena, unknown)
 }
 
 /// A graph: its nodes by name, and the edges between known nodes.
@@ -66,17 +66,17 @@ impl Graph {
     }
 }
 
-pub(super) fn isolated<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let Some(graph) = Graph::of(args) else { return Value::Missing };
     let mut connected = vec![false; graph.count];
     for &(from, to) in graph.edges.iter().filter(|(from, to)| from != to) {
         (connected[from], connected[to]) = (true, true);
     }
     let alone = graph.nodes.iter().enumerate();
-    indices(bump, alone.filter_map(|(at, node)| (!connected[(*node)?]).then_some(at)))
+    indices(arena, alone.filter_map(|(at, node)| (!connected[(*node)?]).then_some(at)))
 }
 
-pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let Some(graph) = Graph::of(args) else { return Value::Missing };
     let mut entering = vec![0_usize; graph.count];
     let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); graph.count];

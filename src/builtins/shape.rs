@@ -1,8 +1,8 @@
 //! Functions on the shape of lists and dicts. Each takes time in proportion to what it is given,
 //! since that may come from a stranger.
 
+use crate::arena::Arena;
 use crate::value::Value;
-use bumpalo::Bump;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,17 +14,17 @@ fn entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
 /// A list of what is taken of each entry of a dict.
 pub(super) fn listed<'a>(
     args: &[Value<'a>],
-    bump: &'a Bump,
+    arena: &'a Arena,
     take: fn((&'a str, Value<'a>)) -> Value<'a>,
 ) -> Value<'a> {
     let [dict] = args else { return Value::Missing };
-    dict.entries().map_or(Value::Missing, |entries| Value::list_in(bump, entries.map(take)))
+    dict.entries().map_or(Value::Missing, |entries| arena.list(entries.map(take)))
 }
 
 /// The length up to which a list of texts is compared in turn; a longer one is hashed.
 const SHORT: usize = 16;
 
-pub(super) fn without<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+pub(super) fn without<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, others] = args else { return Value::Missing };
     let (Some(list), Some(others)) = (list.elements(), others.elements()) else { return Value::Missing };
     let short = others.clone().take(SHORT + 1).count() <= SHORT;
@@ -33,21 +33,21 @@ pub(super) fn without<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
             let text = element.as_str();
             text.is_none() || others.clone().all(|other| other.as_str() != text)
         });
-        return Value::list_in(bump, left);
+        return arena.list(left);
     }
     let others: HashSet<&str> = others.filter_map(Value::as_str).collect();
     let left = list.filter(|element| element.as_str().is_none_or(|text| !others.contains(text)));
-    Value::list_in(bump, left)
+    arena.list(left)
 }
 
-pub(super) fn pluck<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, keys @ ..] = args else { return Value::Missing };
     let Some(elements) = list.elements() else { return Value::Missing };
     if keys.iter().any(|key| key.is_missing()) {
         return Value::Missing;
     }
     let found = elements.map(|element| keys.iter().fold(element, |value, key| value.index(*key)));
-    Value::list_in(bump, found.filter(|value| !value.is_missing()))
+    arena.list(found.filter(|value| !value.is_missing()))
 }
 
 /// The number of bytes that a value has as JSON, without white space.
@@ -99,7 +99,7 @@ fn dict_size(map: &Map<String, Json>) -> u64 {
     list_size(map.len()) + entries.sum::<u64>()
 }
 
-pub(super) fn json_size<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+pub(super) fn json_size<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let size = match args {
         [Value::Missing] | [] => return Value::Missing,
         [Value::Dict(map)] => dict_size(map),
@@ -120,7 +120,7 @@ struct Changes<'a> {
     inner: BTreeMap<&'a str, Changes<'a>>,
 }
 
-pub(super) fn updated<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [base, updates] = args else { return Value::Missing };
     let Some(updates) = entries(*updates) else { return Value::Missing };
     if base.kind() != Some(crate::ty::Kind::Dict) {
@@ -134,16 +134,17 @@ pub(super) fn updated<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
         let at = key.split('.').fold(&mut changes, |at, segment| at.inner.entry(segment).or_default());
         at.whole = Some(value);
     }
-    changed(*base, &changes, bump)
+    changed(*base, &changes, arena).unwrap_or(Value::Missing)
 }
 
-/// A value with what lies further in changed. Recurs as deep as a dotted key has segments.
-fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, bump: &'a Bump) -> Value<'a> {
+/// A value with what lies further in changed; `None` when it is too large. Recurs as deep as a dotted key has
+/// segments.
+fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, arena: &'a Arena) -> Option<Value<'a>> {
     let base = changes.whole.unwrap_or(base);
     if changes.inner.is_empty() {
-        return base;
+        return Some(base);
     }
-    let mut made = bumpalo::collections::Vec::new_in(bump);
+    let mut made = Vec::new();
     let old = entries(base).unwrap_or_default();
     let mut old = old.into_iter().peekable();
     for (key, change) in &changes.inner {
@@ -151,10 +152,11 @@ fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, bump: &'a Bump) -> Value<
             made.push(entry);
         }
         let before = old.next_if(|(other, _)| other == key).map_or(Value::Missing, |(_, value)| value);
-        made.push((*key, changed(before, change, bump)));
+        made.push((*key, changed(before, change, arena)?));
     }
     made.extend(old);
-    Value::Entries(made.into_bump_slice())
+    let bytes = |(key, value): &(&str, Value<'_>)| key.len() + value.as_str().map_or(0, str::len);
+    arena.collect(made, bytes).map(Value::Entries)
 }
 
 #[cfg(test)]

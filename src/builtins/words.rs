@@ -1,9 +1,9 @@
 //! Functions that look into texts of a known make: addresses, prefixes.
 
+use crate::arena::Arena;
 use crate::value::Value;
-use bumpalo::Bump;
 
-pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
         [Value::Str(text), Value::Str(prefix)] => {
             text.strip_prefix(prefix).map_or(Value::Missing, Value::Str)
@@ -12,7 +12,7 @@ pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
     }
 }
 
-pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
+pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
         [Value::Str(text)] if !text.trim().is_empty() => Value::Str(text),
         _ => Value::Missing,
@@ -22,13 +22,13 @@ pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Bump) -> Value<'a> {
 /// Schemes in whose addresses browsers read `\` as `/` and take any number of them.
 const WEB: &[&str] = &["http", "https", "ws", "wss", "ftp"];
 
-pub(super) fn url_host<'a>(args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = args else { return Value::Missing };
     // Browsers drop blanks at the ends, and tabs and line ends anywhere.
     let text: String =
         text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     match host(&text) {
-        Some(host) => Value::Str(bump.alloc_str(&host)),
+        Some(host) => arena.text(host.len(), |made| made.push_str(&host)),
         None => Value::Missing,
     }
 }

@@ -1,10 +1,11 @@
 //! A rule set's bytecode as plain data: everything that has to be stored to run it later.
 
 use crate::bytecode::instr::{BlockId, BlockKind, Cmp, Instr, Pc, Reg};
+use crate::limits::{Limit, Limits};
 use crate::ops::TestMode;
 pub use crate::ops::{Anchor, Search};
 use crate::sema::hir::{Const, RuleId, SlotId};
-use crate::sema::normal::Ask;
+use crate::sema::normal::{Ask, Nest};
 use crate::text::TextMode;
 use crate::ty::KindSet;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub struct Chunk {
     pub cached: u32,
     /// The number of host functions that the program declares.
     pub externs: u32,
+    /// The limits of a decision.
+    pub limits: Limits,
 }
 
 /// A range of instructions.
@@ -143,6 +146,7 @@ pub struct Loop {
     pub level: u32,
     /// True when every element must do (for `Each`), else one.
     pub all: bool,
+    pub nest: Nest,
 }
 
 /// A constant list that values are looked up in.
@@ -164,6 +168,9 @@ pub struct Keywords {
     pub mode: TextMode,
     /// As the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
+    /// The cost of a search for each byte of the text: the states of the largest expression, or the passes of
+    /// the worst pattern; 0 for keywords.
+    pub weight: u64,
 }
 
 impl Keywords {
@@ -175,6 +182,17 @@ impl Keywords {
                 Some(wanted)
             }
             _ => None,
+        }
+    }
+
+    /// The longest text, in bytes, that is surely searched within the limits, outside quantifiers.
+    pub fn most_bytes(&self, limits: &Limits) -> u64 {
+        let work = |limit| limits.of(limit) / self.weight.max(1);
+        match self.search {
+            Search::Literal(_) => u64::MAX,
+            Search::Glob if self.weight <= 1 => u64::MAX,
+            Search::Glob => work(Limit::SearchWork),
+            Search::Regex => work(Limit::RegexWork).min(limits.of(Limit::RegexBytes)),
         }
     }
 

@@ -48,7 +48,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     let mut lowering = Lowering {
         normal,
         uses: &uses,
-        chunk: Chunk::default(),
+        chunk: Chunk { limits: program.limits, ..Chunk::default() },
         pred_done: vec![false; normal.preds.len()],
         expr_blocks: HashMap::new(),
         cond_blocks: HashMap::new(),
@@ -214,9 +214,9 @@ impl Lowering<'_> {
     /// Gives a condition that is worth it a block of its own.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
-        if let NCond::Each { all, list, kinds, body, level } = *known_cond(self.normal, id)? {
+        if let NCond::Each { all, list, kinds, body, level, nest } = *known_cond(self.normal, id)? {
             let (list, body) = (self.operand(list)?, self.cond_block(body)?);
-            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all })?;
+            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest })?;
         }
         if self.uses.is_own(Part::Cond(cond)) {
             let block = self.cond_block(id)?;

@@ -40,7 +40,7 @@ impl Pools {
             keywords: chunk
                 .keywords
                 .iter()
-                .map(|words| Matcher::new(words, &known))
+                .map(|words| Matcher::new(words, words.most_bytes(&chunk.limits), &known))
                 .collect::<Result<_, _>>()?,
             members: chunk.members.iter().map(member_set).collect(),
             similar: chunk.similar.iter().map(|text| Similarity::new(text)).collect(),
@@ -53,6 +53,8 @@ impl Pools {
 pub struct Matcher {
     /// True when all must be found, else one.
     all: bool,
+    /// The longest text, in bytes, that is surely searched within the limits; outside quantifiers.
+    pub most: u64,
     search: Compiled,
 }
 
@@ -76,8 +78,12 @@ enum Compiled {
 }
 
 impl Matcher {
-    fn new(keywords: &Keywords, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Matcher, LowerError> {
-        let Keywords { search, word, all, mode, words } = keywords;
+    fn new(
+        keywords: &Keywords,
+        most: u64,
+        known: impl Fn(&Arc<str>, bool) -> bool,
+    ) -> Result<Matcher, LowerError> {
+        let Keywords { search, word, all, mode, words, .. } = keywords;
         let prepared = || words.iter().map(|word| mode.prepare(word));
         let boxed = || prepared().map(|word| Box::from(&*word)).collect();
         let many = !all && words.len() >= AUTOMATON_FROM;
@@ -118,7 +124,7 @@ impl Matcher {
             }
             (Search::Regex, _) => Compiled::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?),
         };
-        Ok(Matcher { all: *all, search })
+        Ok(Matcher { all: *all, most, search })
     }
 
     /// Returns true when a text, prepared under the keywords' mode (for `matches`: as it is), does.
@@ -213,8 +219,9 @@ mod tests {
                 all: false,
                 mode: TextMode::PLAIN,
                 words: words.into(),
+                weight: 0,
             };
-            let matcher = Matcher::new(&keywords, |_, _| false).unwrap();
+            let matcher = Matcher::new(&keywords, u64::MAX, |_, _| false).unwrap();
             assert!(matcher.holds("xa a a") && !matcher.holds("xa ax"), "{matcher:?}");
         }
     }

@@ -4,14 +4,15 @@ use super::How;
 use super::input::Input;
 use super::set::RuleSet;
 use super::strategy::{Indexing, Tier};
+use crate::arena::Arena;
 use crate::decision::Choice;
 use crate::eval::Evaluator;
 use crate::host::{HostCalls, HostFailure};
 #[cfg(feature = "jit")]
 use crate::jit::Machine;
+use crate::limits::Exceeded;
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use crate::vm::{Computed, Message, Scratch, Vm};
-use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::time::Duration;
 
@@ -120,18 +121,23 @@ impl Work for Decide<'_> {
     }
 }
 
-/// The failures and the time of the host functions that a decision called.
+/// The record of a decision: the failures and the time of the host functions that it called, and the limits that
+/// were exceeded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     pub failures: Vec<HostFailure>,
     pub elapsed: Duration,
+    pub exceeded: Vec<Exceeded>,
 }
 
 impl Calls {
-    /// The record of the calls; `None` when it is empty.
-    pub fn of(calls: &HostCalls<'_>) -> Option<Calls> {
-        (!calls.failures.is_empty() || !calls.elapsed.is_zero())
-            .then(|| Calls { failures: calls.failures.clone(), elapsed: calls.elapsed })
+    /// The record; `None` when it is empty.
+    pub fn of(calls: &HostCalls<'_>, arena: &Arena) -> Option<Calls> {
+        (arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero()).then(|| Calls {
+            failures: calls.failures.clone(),
+            elapsed: calls.elapsed,
+            exceeded: arena.exceeded(),
+        })
     }
 
     /// These and others, each failure once.
@@ -142,7 +148,17 @@ impl Calls {
             }
         }
         self.elapsed += more.elapsed;
+        self.exceed(more.exceeded);
         self
+    }
+
+    /// These and more limits that were exceeded, each once.
+    pub fn exceed(&mut self, more: Vec<Exceeded>) {
+        for exceeded in more {
+            if !self.exceeded.iter().any(|known| known.limit == exceeded.limit) {
+                self.exceeded.push(exceeded);
+            }
+        }
     }
 }
 
@@ -171,7 +187,7 @@ impl Engine for Evaluator<'_> {
     }
 
     fn calls(&self) -> Option<Calls> {
-        Calls::of(&self.hosts)
+        Calls::of(&self.hosts, self.arena())
     }
 }
 
@@ -183,7 +199,7 @@ impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
     }
 
     fn calls(&self) -> Option<Calls> {
-        Calls::of(self.hosts())
+        Calls::of(self.hosts(), self.arena())
     }
 }
 
@@ -197,7 +213,7 @@ impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
 
     #[inline]
     fn calls(&self) -> Option<Calls> {
-        self.hosts().and_then(Calls::of)
+        self.machine().and_then(|vm| Calls::of(vm.hosts(), vm.arena()))
     }
 }
 
@@ -288,8 +304,8 @@ impl RuleSet {
 
     /// Asks the reference evaluator about a message.
     pub fn refer<T>(&self, message: &Json, ask: impl FnOnce(Evaluator<'_>) -> T) -> T {
-        let bump = Bump::new();
-        ask(Evaluator::new(&self.program, message, &bump, HostCalls::new(&self.hosts)))
+        let arena = Arena::new(&self.program.limits);
+        ask(Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts)))
     }
 
     /// Lends a VM the index, when it may use it.

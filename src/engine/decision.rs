@@ -6,6 +6,7 @@ use super::backend::Calls;
 use super::set::Handle;
 use crate::decision::{Choice, Chosen};
 use crate::host::HostFailure;
+use crate::limits::Exceeded;
 use crate::schema::Breach;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
 use crate::vm::Computed;
@@ -19,7 +20,7 @@ use std::time::Duration;
 ///
 /// Serializes to the JSON object that `rulec run` prints:
 /// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `path` when tables were
-/// jumped through, and `breaches`, `missing_args` and `failures` when there are any. In place of
+/// jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
 /// `chosen` to `metadata` a choice has `branch` (empty when none holds) and `default`; flows have
 /// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
 #[derive(Clone)]
@@ -249,6 +250,11 @@ impl Decision {
     /// Host functions that failed; their results counted as missing.
     pub fn failures(&self) -> &[HostFailure] {
         self.extra(|extras| &extras.calls.failures)
+    }
+
+    /// The limits that were exceeded on the way to the decision, each once; what was larger counted as missing.
+    pub fn exceeded(&self) -> &[Exceeded] {
+        self.extra(|extras| &extras.calls.exceeded)
     }
 
     /// The time spent in host functions.

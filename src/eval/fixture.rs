@@ -1,6 +1,7 @@
 //! Typed programs built by hand for the tests of evaluation and explanation. Each part carries the
 //! text an author would have written, so that traces can quote it.
 
+use crate::arena::Arena;
 use crate::builtins::Function;
 use crate::decision::Choice;
 use crate::eval::Evaluator;
@@ -9,7 +10,6 @@ use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::*;
 use crate::span::{FileId, Span};
 use crate::ty::{KindSet, Ty};
-use bumpalo::Bump;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -232,7 +232,7 @@ impl Fixture {
     }
 
     pub fn decide_with(&self, message: &Json, hosts: &[Host]) -> Choice {
-        let bump = Bump::new();
-        Evaluator::new(&self.program, message, &bump, HostCalls::new(hosts)).decide(TableId(0))
+        let arena = Arena::default();
+        Evaluator::new(&self.program, message, &arena, HostCalls::new(hosts)).decide(TableId(0))
     }
 }

@@ -54,6 +54,12 @@ pub trait Observer<'a>: Sized {
     fn repeats_let(&self) -> bool {
         false
     }
+
+    /// True when what is computed once for all elements of a list is to be evaluated for each, for its
+    /// steps to be seen.
+    fn repeats_parts(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody listens.

@@ -2,6 +2,7 @@
 
 use super::Evaluator;
 use super::fixture::Fixture;
+use crate::arena::Arena;
 use crate::builtins::Function;
 use crate::decision::{Choice, Chosen};
 use crate::host::{Host, HostCalls};
@@ -9,14 +10,13 @@ use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::*;
 use crate::ty::{KindSet, Ty};
 use crate::value::Tri::{self, False, True, Unknown};
-use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn truth(fixture: &Fixture, cond: &Cond, message: &Json) -> Tri {
-    let bump = Bump::new();
-    Evaluator::new(&fixture.program, message, &bump, HostCalls::new(&[])).cond(cond)
+    let arena = Arena::default();
+    Evaluator::new(&fixture.program, message, &arena, HostCalls::new(&[])).cond(cond)
 }
 
 #[track_caller]
@@ -34,9 +34,9 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     let mut fixture = Fixture::new();
     let expr = build(&mut fixture);
     for (message, expected) in cases {
-        let bump = Bump::new();
+        let arena = Arena::default();
         let found =
-            Evaluator::new(&fixture.program, message, &bump, HostCalls::new(&[])).expr(&expr).to_json();
+            Evaluator::new(&fixture.program, message, &arena, HostCalls::new(&[])).expr(&expr).to_json();
         assert_eq!(found, *expected, "{} on {message}", fixture.quote(expr.span));
     }
 }
@@ -356,8 +356,8 @@ fn matched_lists_every_route_that_holds() {
     let (mut f, [jump, late, _], _) = with_jump();
     let message = json!({ "a": 1, "b": 1 });
     let matched = |f: &Fixture| {
-        let bump = Bump::new();
-        Evaluator::new(&f.program, &message, &bump, HostCalls::new(&[])).matched(TableId(0))
+        let arena = Arena::default();
+        Evaluator::new(&f.program, &message, &arena, HostCalls::new(&[])).matched(TableId(0))
     };
     assert_eq!(matched(&f), [jump, late]);
     f.program.rules[jump.index()].disabled = true;
@@ -374,9 +374,9 @@ fn arguments_are_given_left_out_or_reported() {
     };
     let args = vec![arg("a", "x", false), arg("b", "y", true), arg("c", "z", false)];
     let outcome = Outcome::Handler { name: "h".into(), args, metadata: Arc::default() };
-    let (bump, message) = (Bump::new(), json!({ "x": 1, "z": "no number" }));
+    let (arena, message) = (Arena::default(), json!({ "x": 1, "z": "no number" }));
     let (args, missing) =
-        Evaluator::new(&f.program, &message, &bump, HostCalls::new(&[])).arguments(&outcome);
+        Evaluator::new(&f.program, &message, &arena, HostCalls::new(&[])).arguments(&outcome);
     assert_eq!(Json::Object(args), json!({ "a": 1, "c": null }));
     assert_eq!(missing, ["c".into()]);
 }

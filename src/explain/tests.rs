@@ -1,13 +1,13 @@
 //! The look of an explanation, and its JSON.
 
 use super::{RenderOptions, explain};
+use crate::arena::Arena;
 use crate::eval::Evaluator;
 use crate::eval::fixture::Fixture;
 use crate::host::HostCalls;
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::*;
 use crate::ty::KindSet;
-use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -83,8 +83,8 @@ fn help_desk() -> Fixture {
 
 fn told(f: &Fixture, message: &Json) -> super::Explanation {
     let source = |span| f.quote(span);
-    let bump = Bump::new();
-    let evaluator = Evaluator::new(&f.program, message, &bump, HostCalls::new(&[]));
+    let arena = Arena::default();
+    let evaluator = Evaluator::new(&f.program, message, &arena, HostCalls::new(&[]));
     explain(evaluator, TableId(0), &source, false)
 }
 

@@ -271,7 +271,7 @@ mod tests {
     fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
         let mode = TextMode { fold, ..TextMode::PLAIN };
         let words: Box<[_]> = words.iter().map(|word| (*word).into()).collect();
-        let found = prefilters(&Keywords { search, word: false, all, mode, words: words.clone() });
+        let found = prefilters(&Keywords { search, word: false, all, mode, words: words.clone(), weight: 0 });
         let found: Vec<(Vec<&str>, bool)> = found
             .iter()
             .map(|required| (required.literals.iter().map(String::as_str).collect(), required.folded))

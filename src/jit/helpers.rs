@@ -8,8 +8,8 @@ use super::code::{Helpers, JitCode, Machine};
 use crate::bytecode::chunk::Pred;
 use crate::bytecode::pools::{Matcher, MemberSet};
 use crate::value::{Tri, Value, compare_int_float, recycle};
-use crate::vm::Message;
 use crate::vm::compiled::{Begun, Cells, LateVm, Memo, has_element};
+use crate::vm::{Message, Vm};
 use memchr::memmem::Finder;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,9 +64,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.basis.memo
     }
 
-    /// The host functions' record of this decision; `None` when none was called.
-    pub fn hosts(&self) -> Option<&crate::host::HostCalls<'a>> {
-        self.vm.hosts()
+    /// The machine beside the compiled code; `None` when none was needed.
+    pub fn machine(&self) -> Option<&Vm<'a, M>> {
+        self.vm.made()
     }
 
     /// Runs a helper's work; `otherwise` is its answer when that panics or something did before.

@@ -5,6 +5,7 @@
 mod codec;
 mod condition;
 mod measure;
+mod nest;
 mod parts;
 mod payload;
 mod promised;
@@ -13,6 +14,7 @@ mod verify;
 
 pub use condition::Condition;
 pub use measure::{MAX_DEPTH, MAX_NODES, Measure};
+pub use nest::Nests;
 pub use parts::{Part, Parts};
 pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
@@ -98,6 +100,8 @@ pub struct Program {
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
     /// The declarations behind `request`.
     pub analysis: Analysis,
+    /// The limits of its decisions.
+    pub limits: crate::limits::Limits,
 }
 
 /// The name of the entry that holds the routes outside any table.

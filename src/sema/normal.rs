@@ -68,7 +68,17 @@ pub enum NCond {
         /// The condition on the element, which is [`NExpr::Var`] of `level`.
         body: CondId,
         level: u32,
+        nest: Nest,
     },
+}
+
+/// The way a quantifier stands among others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Nest {
+    /// The number of quantifiers in the longest chain through it that depend on each other.
+    pub depth: u32,
+    /// True when it does not depend on those around it.
+    pub alone: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -111,6 +121,7 @@ pub enum NExpr {
         kinds: KindSet,
         body: CondId,
         level: u32,
+        nest: Nest,
     },
     /// A condition as a value: true when `holds` does, false when `fails` does, else missing.
     Cond {

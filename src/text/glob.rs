@@ -87,6 +87,21 @@ impl Glob {
         })
     }
 
+    /// The number of passes over a text that a search may take: more than one where a piece between two stars mixes
+    /// `?` and text, for then a place that does not fit is left after as much as the piece.
+    pub fn weight(&self) -> u64 {
+        let goes_back = |piece: &&Piece| {
+            let parts = if let Some((Part::Any(_), parts)) = piece.split_first() { parts } else { piece };
+            parts.len() > 1
+        };
+        let length = |part: &Part| match part {
+            Part::Any(count) => *count as u64,
+            Part::Literal(_, text) => text.len() as u64,
+        };
+        let middle = self.rest.iter().flat_map(|rest| &rest.middle);
+        middle.filter(goes_back).map(|piece| piece.iter().map(length).sum()).max().unwrap_or(1)
+    }
+
     /// True when the whole of `text` fits. Allocates nothing. One pass, unless a piece mixes `?` and text between two
     /// stars; then at worst the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {

@@ -2,7 +2,7 @@
 //! agree on syntax, flags and limits.
 
 use super::parsed::parsed;
-use super::size::{REGEX_SIZE_LIMIT, compiled_size, surely_compiles};
+use super::size::{REGEX_SIZE_LIMIT, automaton_states, compiled_size, surely_compiles};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,8 +11,25 @@ use std::sync::{Arc, OnceLock};
 /// Compiles an expression of the `regex` crate's syntax, of no more than [`REGEX_SIZE_LIMIT`], as if it began
 /// with `(?i)` when `ignore_case`.
 pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
+    regex_within(REGEX_SIZE_LIMIT, pattern, ignore_case)
 }
+
+fn regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(size).build()
+}
+
+/// Whoever wrote an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The author of the rules.
+    Rules,
+    /// The sender of a message, to whom less is allowed.
+    Message,
+}
+
+/// The longest expression that a message may bring, in bytes, and the most memory it may take once compiled.
+pub const MESSAGE_PATTERN_BYTES: usize = 4 << 10;
+const MESSAGE_PATTERN_SIZE: usize = 1 << 20;
 
 /// The memory that the expressions [`cached`] keeps on a thread may take, in bytes, by
 /// estimate.
@@ -20,7 +37,7 @@ const CACHE_SIZE: usize = 64 << 20;
 
 #[derive(Default)]
 struct Cache {
-    compiled: HashMap<(String, bool), Option<Regex>>,
+    compiled: HashMap<(String, bool, Origin), Option<(Regex, u64)>>,
     size: usize,
 }
 
@@ -28,18 +45,25 @@ thread_local! {
     static CACHE: RefCell<Cache> = RefCell::default();
 }
 
-/// Compiles an expression, or takes it from the thread's cache; `None` when it does not compile.
-/// For the reference evaluator, which holds nothing between evaluations, and for expressions that a
-/// message brings: however many there are, what is kept of them stays bounded.
-pub fn cached(pattern: &str, ignore_case: bool) -> Option<Regex> {
+/// Compiles an expression, or takes it from the thread's cache, with the states of its automaton; `None` when it
+/// does not compile. For the reference evaluator, which holds nothing between evaluations, and for expressions that
+/// a message brings: however many there are, what is kept of them stays bounded.
+pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex, u64)> {
+    let size = match origin {
+        Origin::Rules => REGEX_SIZE_LIMIT,
+        Origin::Message if pattern.len() > MESSAGE_PATTERN_BYTES => return None,
+        Origin::Message => MESSAGE_PATTERN_SIZE,
+    };
     CACHE.with_borrow_mut(|cache| {
         // Keeping the key by value costs a copy a look-up, which the reference can afford.
-        let key = (pattern.to_owned(), ignore_case);
+        let key = (pattern.to_owned(), ignore_case, origin);
         if let Some(known) = cache.compiled.get(&key) {
             return known.clone();
         }
-        let compiled = regex(pattern, ignore_case).ok();
-        let size = pattern.len() + parsed(pattern, ignore_case).map_or(0, |hir| compiled_size(&hir));
+        let hir = parsed(pattern, ignore_case).ok();
+        let states = hir.as_ref().map_or(0, |hir| automaton_states(hir));
+        let compiled = regex_within(size, pattern, ignore_case).ok().map(|regex| (regex, states));
+        let size = pattern.len() + hir.map_or(0, |hir| compiled_size(&hir));
         if cache.size + size > CACHE_SIZE {
             *cache = Cache::default();
         }

@@ -23,6 +23,8 @@ pub type Scratch = Vec<(u64, u64)>;
 /// One side of a similarity, prepared. Room: some 16 bytes for each of its characters, and 512 in any case.
 #[derive(Clone, Debug)]
 pub struct Similarity {
+    /// Characters as the text has them.
+    characters: usize,
     /// Characters, after lower-casing and collapsing white space.
     len: usize,
     /// The distinct characters, ascending.
@@ -63,7 +65,12 @@ impl Similarity {
                 *entry = row;
             }
         }
-        Similarity { len, chars, ascii, starts, masks }
+        Similarity { characters: text.chars().count(), len, chars, ascii, starts, masks }
+    }
+
+    /// The number of characters that the prepared text had.
+    pub fn characters(&self) -> usize {
+        self.characters
     }
 
     /// The places of `c` in the prepared text.

@@ -1,4 +1,4 @@
-//! The size of compiled regular expressions, estimated from above by their syntax.
+//! The size of compiled regular expressions, estimated from above by their syntax: states of automata, and memory.
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
@@ -25,7 +25,12 @@ pub fn compiled_size(hir: &Hir) -> usize {
     states(hir).saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
 }
 
-/// A number of states that the expression's automaton surely stays below.
+/// The number of states of an expression's automaton, by its syntax: the memory it takes, and the work that a search
+/// does for each byte at most. The automaton has no more.
+pub fn automaton_states(hir: &Hir) -> u64 {
+    states(hir) as u64
+}
+
 pub(super) fn states(hir: &Hir) -> usize {
     let all = |parts: &[Hir]| parts.iter().fold(2, |sum: usize, part| sum.saturating_add(states(part) + 2));
     match hir.kind() {

@@ -4,6 +4,7 @@
 use super::quote::one_line;
 use super::record::{Frame, Traced};
 use super::{Elements, Mark, NodeKind, Note, TraceNode, private};
+use crate::arena::Arena;
 use crate::eval;
 use crate::ops::{Meaning, Quantity, Search};
 use crate::sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
@@ -162,9 +163,10 @@ fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<Str
     };
     match predicate.mode.quantity {
         Some(Quantity::Any | Quantity::None) => {
+            let arena = &Arena::default();
             let mut keywords = right.elements()?.filter_map(Value::as_str);
             keywords
-                .find(|keyword| holds(left, Value::Str(keyword), predicate.mode).holds())
+                .find(|keyword| holds(left, Value::Str(keyword), predicate.mode, arena).holds())
                 .and_then(matched)
         }
         Some(Quantity::All) => None,

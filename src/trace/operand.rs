@@ -2,7 +2,9 @@
 
 use super::record::Traced;
 use super::{Elements, Operand};
+use crate::limits::Exceeded;
 use crate::ops::{Meaning, Op, Right};
+use crate::predicate::{self, How};
 use crate::sema::hir::{
     CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
 };
@@ -109,8 +111,21 @@ impl<'a> Traced<'a, '_> {
             because.extend(sentence.filter(|sentence| !because.contains(sentence)));
         }
         if because.is_empty() {
-            because.push(format!("{} cannot be decided", self.text(span)));
+            because.push(match self.predicate_beyond(predicate, values) {
+                Some(exceeded) => format!("{} counts as missing: {exceeded}", self.text(predicate.left.span)),
+                None => format!("{} cannot be decided", self.text(span)),
+            });
         }
+    }
+
+    /// The limit by which a predicate over values that are there is unknown.
+    fn predicate_beyond(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
+        let (&left, &right) = (values.first()?, values.get(1)?);
+        let arena = self.arena();
+        let constant = predicate.operands().nth(1).is_some_and(|right| right.as_const().is_some());
+        let op = predicate.op?;
+        let how = How { arena, constant };
+        arena.listening(|| predicate::test(op, left, right, predicate.mode, how)).1
     }
 
     /// Says why the right operand, which is there, makes a predicate unknown.
@@ -128,7 +143,7 @@ impl<'a> Traced<'a, '_> {
                 return Some(self.not_of(operand, right, KindSet::LIST));
             };
             let Meaning::Predicate(holds) = op.info().meaning else { return None };
-            let unfit = |element| holds(left, element, predicate.mode) == Tri::Unknown;
+            let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
             return Some(format!("element {at} of {} is no text", self.text(operand.span)));
         }
@@ -163,6 +178,9 @@ impl<'a> Traced<'a, '_> {
     /// Says why the expression has no value.
     fn why_missing(&mut self, expr: &'a Expr) -> String {
         let program = self.program();
+        if let Some(beyond) = self.beyond_a_limit(expr) {
+            return beyond;
+        }
         match &expr.kind {
             ExprKind::Slot(id) => self.why_slot_missing(*id),
             ExprKind::Var(id) => self.why_var_missing(*id, expr),
@@ -203,6 +221,22 @@ impl<'a> Traced<'a, '_> {
                 format!("{} is missing", self.text(expr.span))
             }
         }
+    }
+
+    /// Says by which limit a value counts as missing though its parts are there, if that is so.
+    fn beyond_a_limit(&mut self, expr: &'a Expr) -> Option<String> {
+        let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
+            return None;
+        };
+        let arena = self.arena();
+        let (value, beyond) = arena.listening(|| self.value_of(expr));
+        // The limit may be that of a part, which is then named.
+        let of_part = expr.parts().into_iter().any(|part| match part {
+            Part::Expr(part) => self.value_of(part).is_missing(),
+            _ => false,
+        });
+        let exceeded = beyond.filter(|_| value.is_missing() && !of_part)?;
+        Some(format!("{} counts as missing: {exceeded}", self.text(expr.span)))
     }
 
     /// Says why the base of a field or element has no such one.

@@ -176,6 +176,10 @@ impl<'a> Observer<'a> for Recorder<'a, '_> {
     fn repeats_let(&self) -> bool {
         self.muted == 0 && self.frame.shows_let
     }
+
+    fn repeats_parts(&self) -> bool {
+        self.muted == 0
+    }
 }
 
 impl<'a> Traced<'a, '_> {

@@ -1,6 +1,7 @@
 //! Traces: they agree with the evaluator, show what happened, and hide what is private.
 
 use super::{Mark, Note, TableTrace, Tracer};
+use crate::arena::Arena;
 use crate::builtins::Function;
 use crate::decision::Choice;
 use crate::eval::Evaluator;
@@ -9,14 +10,13 @@ use crate::host::{Host, HostCalls};
 use crate::ops::{Op, Quantity};
 use crate::sema::hir::*;
 use crate::ty::{Field, KindSet, Record, Ty};
-use bumpalo::Bump;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: bool) -> (Choice, TableTrace) {
-    let bump = Bump::new();
+    let arena = Arena::default();
     let source = |span| f.quote(span);
-    Tracer::new(Evaluator::new(&f.program, message, &bump, HostCalls::new(hosts)), &source, show_private)
+    Tracer::new(Evaluator::new(&f.program, message, &arena, HostCalls::new(hosts)), &source, show_private)
         .decide(TableId(0))
 }
 
@@ -263,8 +263,8 @@ fn private_values_show_nowhere() {
     for message in messages {
         let show = |private: bool| {
             let source = |span| f.quote(span);
-            let bump = Bump::new();
-            let evaluator = Evaluator::new(&f.program, &message, &bump, HostCalls::new(&hosts));
+            let arena = Arena::default();
+            let evaluator = Evaluator::new(&f.program, &message, &arena, HostCalls::new(&hosts));
             let told = crate::explain::explain(evaluator, TableId(0), &source, private);
             format!("{}\n{told}", serde_json::to_string(&told).unwrap())
         };

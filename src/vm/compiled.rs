@@ -5,7 +5,7 @@ use super::scratch::{Parts, Scratch};
 use super::{JsonMessage, Message, Rooted, Vm};
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::Pred;
-use crate::host::{Host, HostCalls};
+use crate::host::Host;
 use serde_json::Value as Json;
 
 pub(crate) use super::bound::Epochs;
@@ -106,8 +106,8 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
         Some(memory.texts.get(pred.text, epoch, pred.mode.text, text))
     }
 
-    /// The host functions' record; `None` when none can have been called.
-    pub fn hosts(&self) -> Option<&HostCalls<'a>> {
-        self.made.as_ref().map(Vm::hosts)
+    /// The machine, when it has been made.
+    pub fn made(&self) -> Option<&Vm<'a, M>> {
+        self.made.as_ref()
     }
 }

@@ -1,13 +1,13 @@
 //! The working memory that a thread keeps from decision to decision.
 
 use super::memo::Memo;
+use crate::arena::Arena;
 use crate::bytecode::Chunk;
 use crate::index::lookup::Workspace;
 use crate::text::PreparedTexts;
 use crate::text::similarity::Scratch as Similarities;
 use crate::value::Value;
 pub(super) use crate::value::{grow, recycle};
-use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
@@ -25,7 +25,7 @@ pub struct Scratch {
 /// The machine's working memory beside the memo cells.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    pub(super) bump: Bump,
+    pub(super) arena: Arena,
     pub(super) texts: PreparedTexts,
     pub(super) cached: Vec<u32>,
     pub(super) similarity: Similarities,

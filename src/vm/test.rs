@@ -2,10 +2,10 @@
 
 use super::{Message, Vm, order_float, order_int};
 use crate::builtins::Function;
-use crate::bytecode::chunk::{Check, Keywords, Pred};
+use crate::bytecode::chunk::{Check, Keywords, Operand, Pred};
 use crate::bytecode::instr::Cmp;
 use crate::meaning;
-use crate::ops::Meaning;
+use crate::predicate::{self, How};
 use crate::sema::normal::Ask;
 use crate::value::{Tri, Value, identical};
 use std::cmp::Ordering;
@@ -18,6 +18,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let left = self.operand(pred.left);
         match pred.check {
             Check::Keywords(id) => {
+                if self.is_much(pred, id, left) {
+                    return self.generic(pred, left);
+                }
                 if let (Some(lookup), Value::Str(_)) = (&self.lookup, left)
                     && let Some(answer) = lookup.answer(number)
                 {
@@ -30,8 +33,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Check::Int(cmp, int) => ordered(cmp, order_int(&left, int)),
             Check::Float(cmp, float) => ordered(cmp, order_float(&left, float)),
             Check::Length(cmp, length) => match left {
-                Value::Str(text) => compare_length(cmp, text, length),
-                _ => match (Function::Len.info().meaning)(&[left], self.bump) {
+                Value::Str(text) if !self.arena.is_repeated() => compare_length(cmp, text, length),
+                _ => match Function::Len.call(&[left], self.arena) {
                     Value::Int(int) => cmp.holds(int.cmp(&length)).into(),
                     _ => Tri::Unknown,
                 },
@@ -99,8 +102,31 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Ask::Truth => return meaning::truth(left),
             Ask::Op(op) => op,
         };
-        let Meaning::Predicate(predicate) = op.info().meaning else { return Tri::Unknown };
-        meaning::test(predicate, left, self.operand(pred.right), pred.mode)
+        let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
+        let how = How { arena: self.arena, constant };
+        predicate::test(op, left, self.operand(pred.right), pred.mode, how)
+    }
+
+    /// True when searching a text might go beyond the limits: the operator's own function then tells.
+    #[inline]
+    fn is_much(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
+        match (left, self.pools.keywords.get(id as usize)) {
+            (Value::Str(text), Some(matcher)) => {
+                text.len() as u64 > matcher.most
+                    || self.arena.is_repeated() && !self.affords_repeats(pred, id, text)
+            }
+            _ => self.arena.is_repeated(),
+        }
+    }
+
+    #[cold]
+    fn affords_repeats(&self, pred: &Pred, id: u32, text: &str) -> bool {
+        let how = How { arena: self.arena, constant: true };
+        let (Ask::Op(op), Some(keywords)) = (pred.ask, self.chunk.keywords.get(id as usize)) else {
+            return true;
+        };
+        predicate::affords(op, Value::Str(text), Value::Missing, pred.mode, how)
+            && predicate::affords_pattern(keywords.search, text.len(), keywords.weight, self.arena)
     }
 }
 

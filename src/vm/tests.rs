@@ -300,7 +300,14 @@ fn listings_show_constants_and_labels() {
     let words = build.test(text, Op::Contains, json!(["show", "list"]), mode);
     let (list, element) = (build.expr(NExpr::Slot(tags)), build.expr(NExpr::Var(0)));
     let body = build.compare_expr(element, Op::Eq, json!("vip"));
-    let each = build.cond(NCond::Each { all: false, list, kinds: KindSet::STRING, body, level: 0 });
+    let each = build.cond(NCond::Each {
+        all: false,
+        list,
+        kinds: KindSet::STRING,
+        body,
+        level: 0,
+        nest: Default::default(),
+    });
     let or = build.cond(NCond::Or(Box::new([number, words])));
     let and = build.cond(NCond::And(Box::new([or, each])));
     build.route(0, and, None);

@@ -1,6 +1,7 @@
 //! Operands, and the dispatch loop of value blocks.
 
 use super::{Message, Vm};
+use crate::builtins::affords_similarity;
 use crate::bytecode::chunk::{NONE, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
 use crate::meaning;
@@ -43,7 +44,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
         let base = self.values.len();
         self.values.resize(base + block.frame(), Value::Missing);
-        let value = self.compute(block.start as usize, base);
+        let start = block.start as usize;
+        let value = match cell {
+            Some(_) => self.outside(|vm| vm.compute(start, base)),
+            None => self.compute(start, base),
+        };
         self.values.truncate(base);
         if let Some(cell) = cell
             && let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at))
@@ -79,18 +84,20 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
                 Instr::Read { dst, src, kinds } => (dst, self.get(base, src).read(kinds)),
                 Instr::List { dst, items } => {
-                    (dst, Value::list_in(self.bump, self.window(base, items).iter().copied()))
+                    (dst, self.arena.list(self.window(base, items).iter().copied()))
                 }
                 Instr::Binary { op, dst, left, right } => {
                     (dst, combine(op, self.get(base, left), self.get(base, right)))
                 }
                 Instr::Unary { op, dst, src } => (dst, combine(op, self.get(base, src), Value::Missing)),
                 Instr::Call { function, dst, args } => {
-                    (dst, (function.info().meaning)(self.window(base, args), self.bump))
+                    (dst, function.call(self.window(base, args), self.arena))
                 }
                 Instr::Similar { dst, src, to } => {
                     let score = match (self.get(base, src), self.pools.similar.get(to as usize)) {
-                        (Value::Str(text), Some(other)) => {
+                        (Value::Str(text), Some(other))
+                            if affords_similarity(text.chars().count(), other.characters(), self.arena) =>
+                        {
                             meaning::finite(other.score(text, self.similarity))
                         }
                         _ => Value::Missing,
@@ -100,7 +107,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Extern { dst, args, function } => {
                     let first = base + usize::from(args.first);
                     let args = self.values.get(first..first + usize::from(args.len)).unwrap_or_default();
-                    (dst, self.hosts.call(ExternId(function), args, self.bump))
+                    (dst, self.hosts.call(ExternId(function), args, self.arena.bump()))
                 }
                 Instr::Count { dst, each } => (dst, self.count(each)),
                 Instr::Cond { dst, holds, fails } => {
@@ -136,15 +143,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// For how many elements a loop's condition holds; missing without a list.
     fn count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
-        let Some(elements) = self.operand(each.list).elements() else { return Value::Missing };
-        let mut count = 0;
-        for element in elements {
-            if let Some(cell) = self.values.get_mut(each.level as usize) {
-                *cell = element.read(each.kinds);
-            }
-            count += i64::from(self.condition(each.body));
-        }
-        Value::Int(count)
+        let list = self.operand(each.list);
+        let count = |vm: &mut Self| {
+            let elements = list.elements().into_iter().flatten();
+            elements.map(|element| i64::from(vm.holds_for(&each, element))).sum()
+        };
+        self.walk(&each, list, count).map_or(Value::Missing, Value::Int)
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Summary {
     chosen: HashMap<Chosen, usize>,
     none: usize,
     breaches: usize,
+    /// Decisions that went beyond a limit.
+    exceeded: usize,
     /// Decisions in which a host function failed.
     failures: usize,
 }
@@ -26,6 +28,7 @@ impl Summary {
             None => self.none += 1,
         }
         self.breaches += usize::from(!decision.breaches().is_empty());
+        self.exceeded += usize::from(!decision.exceeded().is_empty());
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
@@ -35,6 +38,7 @@ impl Summary {
         }
         self.none += other.none;
         self.breaches += other.breaches;
+        self.exceeded += other.exceeded;
         self.failures += other.failures;
     }
 
@@ -76,6 +80,9 @@ impl Summary {
         }
         if self.breaches > 0 {
             line = format!("{line} · {} with breaches", self.breaches);
+        }
+        if self.exceeded > 0 {
+            line = format!("{line} · {} beyond a limit", self.exceeded);
         }
         if self.failures > 0 {
             line = format!("{line} · {} with failed host functions", self.failures);

@@ -17,9 +17,9 @@ impl Lowering<'_> {
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.expr(id)?.clone() {
-            NExpr::Count { list, kinds, body, level } => {
+            NExpr::Count { list, kinds, body, level, nest } => {
                 let (list, body) = (self.operand(list)?, self.cond_block(body)?);
-                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false })?;
+                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false, nest })?;
             }
             NExpr::Cond { holds, fails } => {
                 self.cond_block(holds)?;

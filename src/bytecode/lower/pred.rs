@@ -5,9 +5,10 @@ use super::{LowerError, Lowering, index};
 use crate::builtins::Function;
 use crate::bytecode::chunk::{Check, Keywords, Members, NONE, Operand, Pred};
 use crate::bytecode::instr::Cmp;
-use crate::ops::{Cost, Op, Quantity, TestMode};
+use crate::ops::{Cost, Op, Quantity, Search, TestMode};
 use crate::sema::hir::Const;
 use crate::sema::normal::{Ask, ExprId, NConst, NExpr};
+use crate::text::{self, Glob, TextMode};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -142,7 +143,9 @@ impl Lowering<'_> {
         Ok(match words {
             Some(words) => {
                 let id = index(self.chunk.keywords.len(), "text predicates")?;
-                self.chunk.keywords.push(Keywords { search, word: mode.word, all, mode: mode.text, words });
+                let weight = words.iter().map(|word| weight(search, word, mode.text)).max().unwrap_or(0);
+                let keywords = Keywords { search, word: mode.word, all, mode: mode.text, words, weight };
+                self.chunk.keywords.push(keywords);
                 (Check::Keywords(id), left)
             }
             None => (Check::Generic, left),
@@ -194,6 +197,15 @@ fn words(constant: &Const, quantity: Option<Quantity>) -> Option<Box<[Arc<str>]>
             words.filter(|words| !words.is_empty())
         }
         _ => None,
+    }
+}
+
+/// The cost of a search for a keyword, for each byte of the text.
+fn weight(search: Search, word: &str, mode: TextMode) -> u64 {
+    match search {
+        Search::Literal(_) => 0,
+        Search::Glob => Glob::with_mode(word, mode).weight(),
+        Search::Regex => text::parsed(word, mode.fold).map_or(0, |hir| text::automaton_states(&hir)),
     }
 }
 

@@ -153,10 +153,17 @@ impl UseAnalysis {
         }
         for at in (0..self.order.len()).rev() {
             let part = self.order[at];
-            let at = self.at(part);
-            let places = if self.own[at] { 1 } else { self.infos[at].asks };
+            let info = &self.infos[self.at(part)];
+            let places = match (self.own[self.at(part)], info.is_closed()) {
+                (true, true) => 1,
+                // It is run for each element of a list: more than once.
+                (_, false) => info.asks.max(2),
+                (false, true) => info.asks,
+            };
             let _ = each_child(normal, part, &mut |child| {
                 let at = self.at(child);
+                let is_body = bound_level(normal, part, child).is_some();
+                let places = if is_body { places.max(2) } else { places };
                 self.infos[at].asks = self.infos[at].asks.saturating_add(places);
             });
         }
@@ -167,34 +174,54 @@ impl UseAnalysis {
         for at in 0..self.order.len() {
             let part = self.order[at];
             let mut sum = Info { cost: own_cost(normal, part), ..self.info(part) };
-            let mut visit = |child: Part| {
+            // The order holds only parts whose children are known.
+            let _ = each_child(normal, part, &mut |child: Part| {
                 let info = self.info(child);
-                let inline = !self.is_own(child);
                 sum.cost = sum.cost.max(info.cost);
                 sum.free |= match bound_level(normal, part, child) {
                     Some(level) => unbind(info.free, level),
                     None => info.free,
                 };
-                if inline
-                    && matches!(
-                        (part, child),
-                        (Part::Cond(_), Part::Cond(_)) | (Part::Expr(_), Part::Expr(_))
-                    )
-                {
-                    sum.size = sum.size.saturating_add(info.size);
-                    sum.height = sum.height.max(info.height + 1);
-                }
-            };
-            // The order holds only parts whose children are known.
-            let _ = each_child(normal, part, &mut visit);
+            });
             if let Part::Expr(id) = part
                 && let Some(NExpr::Var(level)) = normal.exprs.get(id as usize)
             {
                 sum.free = level_bit(*level);
             }
+            let _ = each_child(normal, part, &mut |child: Part| {
+                let is_body = bound_level(normal, part, child).is_some();
+                self.own_if_once(normal, child, is_body || !sum.is_closed());
+                let nests =
+                    matches!((part, child), (Part::Cond(_), Part::Cond(_)) | (Part::Expr(_), Part::Expr(_)));
+                if nests && !self.is_own(child) {
+                    let info = self.info(child);
+                    sum.size = sum.size.saturating_add(info.size);
+                    sum.height = sum.height.max(info.height + 1);
+                }
+            });
             let at = self.at(part);
             self.own[at] = wants_block(normal, part, &sum);
             self.infos[at] = sum;
+        }
+    }
+
+    /// Gives a part a block of its own, which keeps its value, when it is asked for again for each element of a list
+    /// and does not depend on it.
+    fn own_if_once(&mut self, normal: &Normal, part: Part, repeats: bool) {
+        let info = self.info(part);
+        let is_simple = match part {
+            Part::Pred(_) => true,
+            Part::Cond(id) => !matches!(normal.conds.get(id as usize), Some(NCond::Each { .. })),
+            Part::Expr(id) => {
+                matches!(
+                    normal.exprs.get(id as usize),
+                    Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_))
+                )
+            }
+        };
+        if repeats && info.is_closed() && info.cost > Cost::Scalar && !is_simple {
+            let at = self.at(part);
+            self.own[at] = true;
         }
     }
 }
@@ -240,8 +267,8 @@ fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
 fn own_cost(normal: &Normal, part: Part) -> Cost {
     match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Field(..) | NExpr::Index(..)) => Cost::Lookup,
-            Some(NExpr::Call(function, _)) => function.info().cost,
+            Some(NExpr::Field(..) | NExpr::Index(..) | NExpr::List(_)) => Cost::Lookup,
+            Some(NExpr::Call(function, _)) => function.info().cost.max(Cost::Lookup),
             Some(NExpr::Extern(..)) => Cost::Host,
             Some(NExpr::Count { .. }) => Cost::Loop,
             _ => Cost::Scalar,

@@ -46,6 +46,9 @@ impl Serialize for Decision {
         if !extras.breaches.is_empty() {
             map.serialize_entry("breaches", &extras.breaches)?;
         }
+        if !self.exceeded().is_empty() {
+            map.serialize_entry("exceeded", self.exceeded())?;
+        }
         if !self.failures().is_empty() {
             let failure =
                 |failure: &HostFailure| json!({"function": &*failure.function, "message": failure.message});

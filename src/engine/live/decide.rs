@@ -63,7 +63,10 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
         let by = &snapshot.segments[number].rules;
         let outcome = chosen.and_then(|chosen| chosen.outcome(by.program()));
         let computed = outcome.and_then(|outcome| machines[number].outcome(outcome));
-        let calls = machines.iter().filter_map(|machine| Calls::of(machine.hosts())).reduce(Calls::and);
+        let calls = machines
+            .iter()
+            .filter_map(|machine| Calls::of(machine.hosts(), machine.arena()))
+            .reduce(Calls::and);
         let extras = Extras::of(computed, calls, rules.set().breaches(Input::Tree(message)));
         let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));

@@ -7,6 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::host::Host;
+use crate::limits::Limit;
 use crate::loader::{Loaded, Unit};
 use crate::sema::check::{Known, RouteUses, check_route};
 use crate::sema::hir::{Extern, Outcome, Program, TableId};
@@ -67,7 +68,13 @@ impl Declarations {
                 statements.clear();
                 Some(name.node.clone())
             }
-            StatementKind::Settings { .. } | StatementKind::Type { .. } => {
+            StatementKind::Settings { entries } => {
+                // The limits are those of the base.
+                entries.retain(|(name, _)| Limit::named(&name.node).is_none());
+                self.always.push(at);
+                None
+            }
+            StatementKind::Type { .. } => {
                 self.always.push(at);
                 None
             }
@@ -276,7 +283,8 @@ impl Checked {
     /// # Errors
     /// Its errors.
     pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
-        let Checked { program, mut diagnostics, .. } = self;
+        let Checked { mut program, mut diagnostics, .. } = self;
+        program.limits = base.program().limits;
         let link = |program: &Program, found: &mut Vec<Diagnostic>| hosts(compiler, base, program, found);
         let set = lower(program, &mut diagnostics, link);
         set.map(|set| compiler.rules(set)).ok_or(diagnostics)

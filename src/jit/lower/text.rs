@@ -154,6 +154,16 @@ impl Body<'_, '_, '_> {
                 let matcher = matcher.ok_or_else(|| malformed("no matcher"))?;
                 if let Some(on_text) = self.on_list(id, pred, slot, keywords, targets) {
                     self.go(on_text);
+                    if let Ok(most) = i64::try_from(matcher.most) {
+                        // A text that may be too long to be searched is left to the VM.
+                        let (within, much) = (self.b.create_block(), self.cold());
+                        let length = self.load(types::I64, slot, layout::LENGTH);
+                        let is_much = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, length, most);
+                        self.b.ins().brif(is_much, much, &[], within, &[]);
+                        self.go(much);
+                        self.by_vm(id, targets);
+                        self.go(within);
+                    }
                     self.search(pred, slot, keywords.search, matcher, targets);
                 }
             }

@@ -78,7 +78,7 @@ pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
 
 /// A constant of the type its value has.
 pub(super) fn constant(json: Json, span: Span) -> Expr {
-    let ty = json_ty(&json);
+    let ty = if json.is_f64() { Ty::FLOAT } else { json_ty(&json) };
     Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, optional: false, span }
 }
 
@@ -105,7 +105,10 @@ fn joined(mut types: impl Iterator<Item = Ty>) -> Ty {
 /// A list of values: a constant when all of them are.
 pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
     let ty = Ty::list(joined(elements.iter().map(|element| element.ty.clone())));
-    let constants: Option<Vec<Json>> = elements.iter().map(|element| as_json(element).cloned()).collect();
+    let is_zero = |json: &Json| json.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative());
+    // In a list of JSON `-0.0` would be read as an integer.
+    let constant = |element| as_json(element).filter(|json| !is_zero(json)).cloned();
+    let constants: Option<Vec<Json>> = elements.iter().map(constant).collect();
     let kind = match constants {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
         None => ExprKind::List(elements),

@@ -3,11 +3,12 @@
 use super::names::Path;
 use super::{Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure, Reported};
 use crate::diag::{Code, Diagnostic, nearest};
+use crate::limits::{self, Limit};
 use crate::ops::Case;
 use crate::sema::hir;
 use crate::sema::resolve::{Symbol, sorted};
 use crate::span::Span;
-use crate::syntax::ast::{self, ExprKind, StatementKind, TypeExpr, TypeKind};
+use crate::syntax::ast::{self, ExprKind, Ident, StatementKind, TypeExpr, TypeKind};
 use crate::text::Form;
 use crate::ty::{Field, Inner, Record, Ty};
 use hashbrown::HashMap;
@@ -191,7 +192,7 @@ impl<'a> Checker<'a> {
             let StatementKind::Settings { entries } = &statement.kind else { continue };
             let mut settings = self.settings_of(statement.span.file);
             for (name, value) in entries {
-                if self.analysis_setting(name, value) {
+                if self.analysis_setting(name, value) || self.limit_setting(name, value) {
                     continue;
                 }
                 let word = match &value.kind {
@@ -212,14 +213,45 @@ impl<'a> Checker<'a> {
                     }
                     (other, _) => {
                         let message = format!("there is no setting `{other}`");
-                        let help = format!("the settings are {}", SETTINGS.join(", "));
+                        let known: Vec<&str> =
+                            SETTINGS.into_iter().chain(limits::TABLE.iter().map(|row| row.name)).collect();
+                        let help = format!("the settings are {}", known.join(", "));
                         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
-                        self.diagnostics.push(diagnostic.near_or(name.span, nearest(other, SETTINGS), help));
+                        let near = nearest(other, known.iter().copied());
+                        self.diagnostics.push(diagnostic.near_or(name.span, near, help));
                     }
                 }
             }
             self.settings.insert(statement.span.file, settings);
         }
+    }
+
+    /// Reads a limit of decisions; `false` when the setting is none. Limits hold for the whole rule set, so
+    /// that what is imported cannot lower its guard.
+    fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
+        let Some(limit) = Limit::named(&name.node) else { return false };
+        if Some(name.span.file) != self.main_file() {
+            let message = format!("the limit `{}` holds for the whole rule set", name.node);
+            let help = "set it in the main file, the one that imports this";
+            self.emit(Code::UnknownSetting, name.span, message, help);
+            return true;
+        }
+        let amount = match value.kind {
+            ExprKind::Literal(ast::Literal::Int(amount)) => u64::try_from(amount).ok(),
+            ExprKind::Literal(ast::Literal::Float(amount)) if amount.fract() == 0.0 && amount >= 0.0 => {
+                Some(amount as u64)
+            }
+            _ => None,
+        };
+        match amount {
+            Some(amount) => self.program.limits = self.program.limits.with(limit, amount),
+            None => {
+                let values =
+                    format!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);
+                self.wrong_setting(value.span, &name.node, &values);
+            }
+        }
+        true
     }
 
     pub(super) fn wrong_setting(&mut self, span: Span, name: &str, values: &str) {

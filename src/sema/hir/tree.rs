@@ -146,11 +146,37 @@ pub enum Const {
 }
 
 impl Const {
+    /// The constant of a value; `None` for a list that JSON cannot say.
+    pub fn of(value: Value<'_>) -> Option<Const> {
+        match value {
+            Value::DateTime(at) => Some(Const::DateTime(at)),
+            Value::List(items) if !items.iter().all(|item| is_json(*item)) => None,
+            other => Some(Const::Json(Arc::new(other.to_json()))),
+        }
+    }
+
     pub fn value(&self) -> Value<'_> {
         match self {
-            Const::Json(json) => Value::from_json(json),
+            Const::Json(json) => match &**json {
+                // In a message `-0.0` is the integer 0; an author who writes a float means one.
+                Json::Number(number) if number.is_f64() => {
+                    number.as_f64().map_or(Value::Missing, Value::Float)
+                }
+                other => Value::from_json(other),
+            },
             Const::DateTime(at) => Value::DateTime(*at),
         }
+    }
+}
+
+/// True when a value in a list stays what it is as JSON: times have none of their own, and `-0.0` would be read
+/// as an integer there.
+fn is_json(value: Value<'_>) -> bool {
+    match value {
+        Value::DateTime(_) => false,
+        Value::Float(float) => float != 0.0 || float.is_sign_positive(),
+        Value::List(items) => items.iter().all(|item| is_json(*item)),
+        _ => true,
     }
 }
 

@@ -2,18 +2,19 @@
 //! shared, constants folded, operands ordered by cost.
 
 use super::cost::Costs;
-use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId};
+use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
+use crate::arena::Arena;
 use crate::diag::{Code, Diagnostic};
 use crate::meaning;
 use crate::ops::{Meaning, Op, Quantity, TestMode};
+use crate::predicate::{self, How};
 use crate::sema::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, Guarded, LetId, Operand, Outcome, Predicate, Program, TableKind,
-    Term, Var, VarId,
+    Cond, CondKind, Const, Expr, ExprKind, Guarded, LetId, Nests, Operand, Outcome, Part, Predicate, Program,
+    TableKind, Term, Var, VarId,
 };
 use crate::span::Span;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
-use bumpalo::Bump;
 use hashbrown::{HashSet, HashTable};
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -36,6 +37,8 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         cond_values: HashMap::default(),
         levels: HashMap::new(),
         depth: 0,
+        nests: Nests::default(),
+        around: 0,
         diagnostics: Vec::new(),
     };
     for table in &program.tables {
@@ -136,6 +139,9 @@ struct Builder<'a> {
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,
+    nests: Nests,
+    /// The quantifiers around that what is built may depend on.
+    around: u32,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -149,14 +155,15 @@ impl Builder<'_> {
             CondKind::Or(parts) => self.junction(parts, want, !want),
             CondKind::Test(test) => self.test(test, cond.span, want),
             CondKind::Quantifier { all, list, var, body } => {
+                let alone = self.nests.is_closed(Part::Cond(cond));
                 let list = self.expr(list);
-                let (level, body) = self.inside(var, |this| this.cond(body, want));
+                let (level, nest, body) = self.inside(var, alone, body, |this| this.cond(body, want));
                 let all = *all == want;
                 match (self.normal.cond(body), all) {
                     // No element does. (`all` still holds over no element, and neither holds over a
                     // missing list, so nothing else is constant.)
                     (NCond::Const(false), false) => body,
-                    _ => self.add_cond(NCond::Each { all, list, kinds: var.kinds, body, level }),
+                    _ => self.add_cond(NCond::Each { all, list, kinds: var.kinds, body, level, nest }),
                 }
             }
             CondKind::Let(id) => {
@@ -164,13 +171,13 @@ impl Builder<'_> {
                 if let Some(known) = self.conds_of_lets.get(&key) {
                     return *known;
                 }
-                let made = match self.program.let_body(*id) {
-                    Term::Cond(body) => self.cond(body, want),
+                let made = self.outside(|this| match this.program.let_body(*id) {
+                    Term::Cond(body) => this.cond(body, want),
                     Term::Expr(body) => {
-                        let left = self.expr(body);
-                        self.truth(left, want)
+                        let left = this.expr(body);
+                        this.truth(left, want)
                     }
-                };
+                });
                 self.conds_of_lets.insert(key, made);
                 made
             }
@@ -274,13 +281,15 @@ impl Builder<'_> {
             Some(Quantity::None) => (TestMode { quantity: Some(Quantity::Any), ..mode }, !want),
             _ => (mode, want),
         };
-        match (op.info().meaning, self.constant(Some(left)), self.constant(right)) {
-            (Meaning::Predicate(predicate), Some(left), Some(right)) => {
-                let tri = meaning::test(predicate, left, right, mode);
-                self.constant_cond(tri == Tri::from(want))
+        if let (Some(left), Some(right)) = (self.constant(Some(left)), self.constant(right)) {
+            let arena = Arena::new(&self.program.limits);
+            let tri = predicate::test(op, left, right, mode, How { arena: &arena, constant: true });
+            // What goes beyond a limit is left to the engines, which report it.
+            if !arena.is_exceeded() {
+                return self.constant_cond(tri == Tri::from(want));
             }
-            _ => self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want),
         }
+        self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want)
     }
 
     /// The value of a constant operand; missing where there is no operand.
@@ -300,17 +309,36 @@ impl Builder<'_> {
     }
 
     /// Builds with a quantifier's variable in scope.
-    fn inside<T>(&mut self, var: &Var, build: impl FnOnce(&mut Self) -> T) -> (u32, T) {
-        let level = self.depth;
+    fn inside<T>(
+        &mut self,
+        var: &Var,
+        alone: bool,
+        body: &Cond,
+        build: impl FnOnce(&mut Self) -> T,
+    ) -> (u32, Nest, T) {
+        let (level, around) = (self.depth, self.around);
         let outer = self.levels.insert(var.id, level);
+        if alone {
+            self.around = 0;
+        }
+        let nest = Nest { depth: self.nests.depth(self.around, body), alone };
         self.depth += 1;
+        self.around += 1;
         let made = build(self);
-        self.depth -= 1;
+        (self.depth, self.around) = (level, around);
         match outer {
             Some(outer) => self.levels.insert(var.id, outer),
             None => self.levels.remove(&var.id),
         };
-        (level, made)
+        (level, nest, made)
+    }
+
+    /// Builds what stands outside every quantifier.
+    fn outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
+        let around = std::mem::take(&mut self.around);
+        let made = build(self);
+        self.around = around;
+        made
     }
 
     fn expr(&mut self, expr: &Expr) -> ExprId {
@@ -343,9 +371,10 @@ impl Builder<'_> {
             ExprKind::Call(function, args) => NExpr::Call(*function, self.exprs(args)),
             ExprKind::Extern(id, args) => NExpr::Extern(*id, self.exprs(args)),
             ExprKind::Count { list, var, body } => {
+                let alone = self.nests.is_closed(Part::Expr(expr));
                 let list = self.expr(list);
-                let (level, body) = self.inside(var, |this| this.cond(body, true));
-                NExpr::Count { list, kinds: var.kinds, body, level }
+                let (level, nest, body) = self.inside(var, alone, body, |this| this.cond(body, true));
+                NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
             ExprKind::Cond(cond) => self.cond_value(cond),
             ExprKind::Let(id) => {
@@ -353,13 +382,13 @@ impl Builder<'_> {
                 if let Some(known) = self.exprs_of_lets.get(&key) {
                     return *known;
                 }
-                let made = match self.program.let_body(*id) {
-                    Term::Expr(body) => self.expr(body),
+                let made = self.outside(|this| match this.program.let_body(*id) {
+                    Term::Expr(body) => this.expr(body),
                     Term::Cond(body) => {
-                        let value = self.cond_value(body);
-                        self.add_expr(value)
+                        let value = this.cond_value(body);
+                        this.add_expr(value)
                     }
-                };
+                });
                 self.exprs_of_lets.insert(key, made);
                 return made;
             }
@@ -393,7 +422,7 @@ impl Builder<'_> {
 
     /// Computes what has only constant operands.
     fn folded(&self, expr: NExpr) -> NExpr {
-        let bump = Bump::new();
+        let arena = Arena::new(&self.program.limits);
         let constant = |id: ExprId| self.constant(Some(id));
         let value = match &expr {
             NExpr::Op(op, left, right) => match (op.info().meaning, constant(*left), self.constant(*right)) {
@@ -402,7 +431,7 @@ impl Builder<'_> {
             },
             NExpr::Call(function, args) => {
                 let args: Option<Vec<Value>> = args.iter().map(|arg| constant(*arg)).collect();
-                args.map(|args| (function.info().meaning)(&args, &bump))
+                args.map(|args| function.call(&args, &arena))
             }
             NExpr::Read(inner, kinds) => constant(*inner).map(|value| value.read(*kinds)),
             NExpr::Index(base, index) => match (constant(*base), constant(*index)) {
@@ -412,19 +441,13 @@ impl Builder<'_> {
             NExpr::Field(base, name) => constant(*base).map(|base| base.field(name)),
             NExpr::List(items) => {
                 let items: Option<Vec<Value>> = items.iter().map(|item| constant(*item)).collect();
-                match items {
-                    // Times have no JSON of their own, so a list with one stays a list.
-                    Some(items) if !items.iter().any(|item| matches!(item, Value::DateTime(_))) => {
-                        Some(Value::list_in(&bump, items))
-                    }
-                    _ => None,
-                }
+                items.map(|items| arena.list(items))
             }
             _ => None,
         };
-        match value {
-            Some(Value::DateTime(at)) => NExpr::Const(NConst(Const::DateTime(at))),
-            Some(value) => NExpr::Const(NConst(Const::Json(Arc::new(value.to_json())))),
+        // What goes beyond a limit is left to the engines, which report it.
+        match value.filter(|_| !arena.is_exceeded()).and_then(Const::of) {
+            Some(constant) => NExpr::Const(NConst(constant)),
             None => expr,
         }
     }

@@ -1,5 +1,6 @@
 //! The engine that judges a payload's objects, over bindings that get new values while it does.
 
+use crate::arena::Arena;
 use crate::engine::{Backend, Rules};
 use crate::eval::Evaluator;
 use crate::host::{Host, HostCalls};
@@ -8,7 +9,6 @@ use crate::jit::BoundMachine;
 use crate::sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
 use crate::value::Value;
 use crate::vm::{BoundVm, Rooted, Scratch};
-use bumpalo::Bump;
 use serde_json::Value as Json;
 
 /// An engine in the middle of judging a payload.
@@ -17,7 +17,7 @@ pub(super) struct Engine<'a> {
     program: &'a Program,
     hosts: &'a [Host],
     input: &'a Json,
-    bump: &'a Bump,
+    arena: &'a Arena,
     /// The calls of host functions that the reference has made.
     calls: Option<HostCalls<'a>>,
 }
@@ -35,7 +35,7 @@ impl<'a> Engine<'a> {
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
-        bump: &'a Bump,
+        arena: &'a Arena,
         slots: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> Engine<'a> {
@@ -48,7 +48,7 @@ impl<'a> Engine<'a> {
             }
             _ => Machine::Vm(BoundVm::new(rules.bytecode(), hosts, slots, scratch)),
         };
-        Engine { machine, program, hosts, input, bump, calls: None }
+        Engine { machine, program, hosts, input, arena, calls: None }
     }
 
     /// Gives a binding its value; what was computed with an earlier one is forgotten.
@@ -101,7 +101,7 @@ impl<'a> Engine<'a> {
             #[cfg(feature = "jit")]
             Machine::Compiled(code) => code.roots(),
         };
-        let roots = self.bump.alloc_slice_copy(roots);
-        Evaluator::new(self.program, self.input, self.bump, calls).with_roots(roots)
+        let roots = self.arena.bump().alloc_slice_copy(roots);
+        Evaluator::new(self.program, self.input, self.arena, calls).with_roots(roots)
     }
 }

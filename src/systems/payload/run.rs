@@ -4,13 +4,13 @@ use super::Judge;
 use super::engine::Engine;
 use super::judgement::Violation;
 use super::path::{self, OwnedPath, Path, Step};
+use crate::arena::Arena;
 use crate::engine::Rules;
 use crate::sema::hir::{self, BindingId, Block, Correction, Each, Place, Program, RuleId};
 use crate::source::SourceMap;
 use crate::trace::{TraceNode, Tracer};
 use crate::value::Value;
 use crate::vm::Rooted;
-use bumpalo::Bump;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
@@ -50,12 +50,13 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
         }];
     }
     Rules::with_workspace(|workspace| {
-        let (program, bump, count) = (rules.program(), Bump::new(), kind.bindings as usize);
+        let (program, count) = (rules.program(), kind.bindings as usize);
+        let arena = Arena::new(&program.limits);
         let slots = Rooted::new(&program.slots, input, count, &mut workspace.rooted);
         let mut run = Run {
             program,
             payload,
-            engine: Engine::new(rules, input, &bump, slots, &mut workspace.machine),
+            engine: Engine::new(rules, input, &arena, slots, &mut workspace.machine),
             sources: traced.then(|| rules.sources()),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),

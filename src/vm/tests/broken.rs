@@ -5,6 +5,7 @@ use super::*;
 use crate::bytecode::chunk::{Check, NONE, Operand};
 use crate::bytecode::instr::{BlockKind, On};
 use crate::bytecode::verify::{At, VerifyError, verify};
+use crate::sema::normal::Nest;
 
 /// A chunk with a bit of everything.
 fn sample() -> Chunk {
@@ -18,7 +19,14 @@ fn sample() -> Chunk {
     let name = build.test(text, Op::Eq, json!("a"), fold);
     let (element, elements) = (build.expr(NExpr::Var(0)), build.expr(NExpr::Slot(list)));
     let body = build.compare_expr(element, Op::Gt, json!(1));
-    let each = build.cond(NCond::Each { all: true, list: elements, kinds: KindSet::ALL, body, level: 0 });
+    let each = build.cond(NCond::Each {
+        all: true,
+        list: elements,
+        kinds: KindSet::ALL,
+        body,
+        level: 0,
+        nest: Nest::default(),
+    });
     let number = build.expr(NExpr::Slot(n));
     let sum = build.expr(NExpr::Op(Op::Add, number, Some(number)));
     let sum = build.compare_expr(sum, Op::Lt, json!(2.5));

@@ -1,21 +1,21 @@
 //! The normal form evaluated in the plainest way, by the operators' own functions.
 
-use crate::builtins::Function;
+use crate::arena::Arena;
 use crate::host::{Host, HostCalls};
 use crate::meaning;
 use crate::ops::{Meaning, Op};
+use crate::predicate::{self, How};
 use crate::sema::hir::Program;
 use crate::sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, Normal};
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
-use bumpalo::Bump;
 use serde_json::Value as Json;
 
 pub struct Oracle<'a> {
     pub program: &'a Program,
     pub normal: &'a Normal,
     pub message: &'a Json,
-    pub bump: &'a Bump,
+    pub arena: &'a Arena,
     pub hosts: &'a [Host],
     pub vars: Vec<Value<'a>>,
 }
@@ -26,10 +26,9 @@ impl<'a> Oracle<'a> {
         let right = pred.right.map_or(Value::Missing, |right| self.expr(right));
         match pred.ask {
             Ask::Truth => meaning::truth(left),
-            Ask::Op(op) => match op.info().meaning {
-                Meaning::Predicate(predicate) => meaning::test(predicate, left, right, pred.mode),
-                _ => unreachable!(),
-            },
+            Ask::Op(op) => {
+                predicate::test(op, left, right, pred.mode, How { arena: self.arena, constant: true })
+            }
         }
     }
 
@@ -42,16 +41,18 @@ impl<'a> Oracle<'a> {
             }
             NCond::And(parts) => parts.iter().all(|part| self.cond(*part)),
             NCond::Or(parts) => parts.iter().any(|part| self.cond(*part)),
-            NCond::Each { all, list, kinds, body, level } => match self.each(*list, *kinds, *body, *level) {
-                Some((holds, len)) => {
-                    if *all {
-                        holds == len
-                    } else {
-                        holds > 0
+            NCond::Each { all, list, kinds, body, level, .. } => {
+                match self.each(*list, *kinds, *body, *level) {
+                    Some((holds, len)) => {
+                        if *all {
+                            holds == len
+                        } else {
+                            holds > 0
+                        }
                     }
+                    None => false,
                 }
-                None => false,
-            },
+            }
         }
     }
 
@@ -79,7 +80,7 @@ impl<'a> Oracle<'a> {
             }
             NExpr::List(items) => {
                 let items: Vec<_> = items.iter().map(|item| self.expr(*item)).collect();
-                Value::list_in(self.bump, items)
+                self.arena.list(items)
             }
             NExpr::Op(Op::Coalesce, left, Some(right)) => {
                 let left = self.expr(*left);
@@ -96,13 +97,17 @@ impl<'a> Oracle<'a> {
             NExpr::Read(inner, kinds) => self.expr(*inner).read(*kinds),
             NExpr::Call(function, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
-                (Function::info(*function).meaning)(&args, self.bump)
+                function.call(&args, self.arena)
             }
             NExpr::Extern(function, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
-                HostCalls::new(self.hosts).call(*function, self.bump.alloc_slice_copy(&args), self.bump)
+                HostCalls::new(self.hosts).call(
+                    *function,
+                    self.arena.bump().alloc_slice_copy(&args),
+                    self.arena.bump(),
+                )
             }
-            NExpr::Count { list, kinds, body, level } => match self.each(*list, *kinds, *body, *level) {
+            NExpr::Count { list, kinds, body, level, .. } => match self.each(*list, *kinds, *body, *level) {
                 Some((holds, _)) => Value::Int(holds as i64),
                 None => Value::Missing,
             },

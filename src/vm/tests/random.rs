@@ -4,9 +4,10 @@ use super::build::Build;
 use super::oracle::Oracle;
 use super::values::{PATTERNS, Rng, TEXTS, mode, number, text, value};
 use super::*;
+use crate::arena::Arena;
 use crate::builtins::Function;
 use crate::sema::hir::{Const, Extern, ExternId};
-use crate::sema::normal::{Ask, ExprId, NConst};
+use crate::sema::normal::{Ask, ExprId, NConst, Nest};
 use crate::value::parse_datetime;
 use std::sync::Arc;
 
@@ -181,6 +182,7 @@ impl Gen {
                 kinds: self.rng.pick(KINDS),
                 body: self.cond(depth - 1, level + 1),
                 level,
+                nest: Nest::default(),
             },
             _ => NExpr::Cond { holds: self.cond(depth - 1, level), fails: self.cond(depth - 1, level) },
         };
@@ -207,6 +209,7 @@ impl Gen {
                 kinds: self.rng.pick(KINDS),
                 body: self.cond(depth - 1, level + 1),
                 level,
+                nest: Nest::default(),
             },
         };
         self.build.cond(cond)
@@ -296,10 +299,10 @@ fn predicates_answer_as_their_meanings_do() {
         let code = code(&g.build);
         for _ in 0..4 {
             let message = g.message();
-            let bump = Bump::new();
+            let arena = Arena::default();
             let (program, normal) = (&g.build.program, &g.build.normal);
             let mut oracle =
-                Oracle { program, normal, message: &message, bump: &bump, hosts: &hosts, vars: Vec::new() };
+                Oracle { program, normal, message: &message, arena: &arena, hosts: &hosts, vars: Vec::new() };
             let mut vm = Vm::json(&code, &hosts, &message, &mut scratch);
             for (position, (pred, want)) in conds.iter().enumerate() {
                 let expected = oracle.pred(&normal.preds[pred.index()]);
@@ -342,10 +345,10 @@ fn programs_decide_as_the_normal_form_does() {
         let code = code(&g.build);
         for _ in 0..6 {
             let message = g.message();
-            let bump = Bump::new();
+            let arena = Arena::default();
             let (program, normal) = (&g.build.program, &g.build.normal);
             let mut oracle =
-                Oracle { program, normal, message: &message, bump: &bump, hosts: &hosts, vars: Vec::new() };
+                Oracle { program, normal, message: &message, arena: &arena, hosts: &hosts, vars: Vec::new() };
             let expected: Vec<RuleId> = normal.tables[0]
                 .iter()
                 .filter(|route| oracle.cond(route.cond))

@@ -137,7 +137,7 @@ fn a_line_without_end_is_refused_without_being_kept() {
     std::io::Write::write_all(&mut file, b"\n{\"text\":\"hey!\"}\n").expect("a file can be written");
     let ran = folder.rulec(&["run", "a.rules", "m.jsonl"]).expect(1);
     let answers = ran.json();
-    assert_eq!(answers[0]["error"]["message"], "the message is longer than 64 MiB");
+    assert_eq!(answers[0]["error"]["message"], "the message is longer than 16 MiB");
     assert_eq!((&answers[1]["line"], &answers[1]["chosen"]), (&2.into(), &"shout".into()));
 }
 

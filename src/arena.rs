@@ -1,0 +1,203 @@
+//! The memory that a decision's values are built in, and the one place that holds them against the limits: every
+//! engine computes with it, so that all agree on what is too large.
+
+use crate::limits::{COUNT, Exceeded, Limit, Limits, TABLE, VALUES_IN_QUANTIFIERS};
+use crate::value::Value;
+use bumpalo::Bump;
+use bumpalo::collections::String as BumpString;
+use std::cell::Cell;
+
+/// The memory kept from one decision to the next, in bytes; what a decision took beyond it is given back.
+const KEPT: usize = 1 << 20;
+
+/// The arena of a decision.
+#[derive(Debug, Default)]
+pub struct Arena {
+    bump: Bump,
+    limits: Limits,
+    /// The number of times that the value at hand is computed anew, at most: the product of the lengths of the
+    /// lists that the quantifiers around it walk.
+    repeats: Cell<Repeats>,
+    /// True when a limit was exceeded.
+    is_exceeded: Cell<bool>,
+    /// For each limit the greatest amount beyond it, and what was allowed; 0 when none was.
+    exceeded: [Cell<(u64, u64)>; COUNT],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Repeats(u64);
+
+impl Default for Repeats {
+    fn default() -> Repeats {
+        Repeats(1)
+    }
+}
+
+impl Arena {
+    /// An empty arena under these limits.
+    pub fn new(limits: &Limits) -> Arena {
+        Arena { limits: *limits, ..Arena::default() }
+    }
+
+    /// Empties the arena for a decision under these limits.
+    #[inline]
+    pub fn begin(&mut self, limits: &Limits) {
+        empty(&mut self.bump);
+        self.limits = *limits;
+        self.repeats.set(Repeats(1));
+        if self.is_exceeded.replace(false) {
+            self.exceeded.iter().for_each(|cell| cell.set((0, 0)));
+        }
+    }
+
+    /// The memory itself, for values that no limit holds for.
+    #[inline]
+    pub fn bump(&self) -> &Bump {
+        &self.bump
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// True when a limit was exceeded.
+    #[inline]
+    pub fn is_exceeded(&self) -> bool {
+        self.is_exceeded.get()
+    }
+
+    /// The limits that were exceeded.
+    pub fn exceeded(&self) -> Vec<Exceeded> {
+        let rows = TABLE.iter().zip(&self.exceeded);
+        let all = rows.map(|(row, cell)| (row.limit, cell.get()));
+        let beyond = all.filter(|(_, (amount, _))| *amount > 0);
+        beyond.map(|(limit, (amount, most))| Exceeded { limit, amount, most }).collect()
+    }
+
+    /// Does work, and returns a limit that it exceeds.
+    pub fn listening<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
+        let before: Vec<(u64, u64)> = self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
+        let made = work();
+        let beyond = self.exceeded().into_iter().next();
+        for (cell, before) in self.exceeded.iter().zip(before) {
+            cell.set(cell.get().max(before));
+        }
+        (made, beyond)
+    }
+
+    /// True when something is computed anew for each element of a list.
+    #[inline]
+    pub fn is_repeated(&self) -> bool {
+        self.repeats.get().0 != 1
+    }
+
+    /// Goes over so many elements in a quantifier of a nest of that depth, unless they are too many. Returns
+    /// what [`Arena::leave`] wants back. A quantifier that is `alone` does not depend on those around it.
+    #[inline]
+    pub(crate) fn enter(&self, nest: u32, alone: bool, elements: usize) -> Option<Walk> {
+        let elements = elements as u64;
+        if elements
+            .checked_pow(nest)
+            .is_none_or(|product| product > self.limits.of(Limit::QuantifierElements))
+        {
+            self.exceed(Limit::QuantifierElements, elements, self.limits.elements(nest));
+            return None;
+        }
+        let outer = self.repeats.get();
+        let around = if alone { 1 } else { outer.0 };
+        self.repeats.set(Repeats(around.saturating_mul(elements)));
+        Some(Walk(outer))
+    }
+
+    /// Ends a walk over elements.
+    #[inline]
+    pub(crate) fn leave(&self, walk: Walk) {
+        self.repeats.set(walk.0);
+    }
+
+    /// Begins to compute what depends on no element, and is computed once.
+    #[inline]
+    pub(crate) fn step_out(&self) -> Walk {
+        Walk(self.repeats.replace(Repeats(1)))
+    }
+
+    /// True when an amount is within a limit; else it is reported.
+    #[inline]
+    pub fn allows(&self, limit: Limit, amount: u64) -> bool {
+        let most = self.limits.of(limit);
+        if amount > most {
+            self.exceed(limit, amount, most);
+        }
+        amount <= most
+    }
+
+    /// True when work of this size, done for each element of the quantifiers around, is within a limit.
+    #[inline]
+    pub fn affords(&self, limit: Limit, work: u64) -> bool {
+        self.allows(limit, work.saturating_mul(self.repeats.get().0))
+    }
+
+    /// The most bytes that a value which is built here may have.
+    fn most_bytes(&self) -> u64 {
+        let most = self.limits.of(Limit::ValueBytes);
+        most.min(most.saturating_mul(VALUES_IN_QUANTIFIERS) / self.repeats.get().0.max(1))
+    }
+
+    /// Builds a text of so many bytes; it is missing when they are too many.
+    pub fn text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
+        let most = self.most_bytes();
+        if bytes as u64 > most {
+            self.exceed(Limit::ValueBytes, bytes as u64, most);
+            return Value::Missing;
+        }
+        let mut made = BumpString::with_capacity_in(bytes, &self.bump);
+        build(&mut made);
+        Value::Str(made.into_bump_str())
+    }
+
+    /// Builds a list; it is missing when it is too large.
+    pub fn list<'a>(&'a self, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
+        match self.collect(items, |item| item.as_str().map_or(0, str::len)) {
+            Some(list) => Value::List(list),
+            None => Value::Missing,
+        }
+    }
+
+    /// Collects items, each of so many bytes beside the 8 for itself; `None` when they are too large.
+    pub fn collect<'a, T: Copy>(
+        &'a self,
+        items: impl IntoIterator<Item = T>,
+        bytes: impl Fn(&T) -> usize,
+    ) -> Option<&'a [T]> {
+        let most = self.most_bytes();
+        let (mut list, mut size) = (bumpalo::collections::Vec::new_in(&self.bump), 0);
+        for item in items {
+            size += 8 + bytes(&item) as u64;
+            if size > most {
+                self.exceed(Limit::ValueBytes, size, most);
+                return None;
+            }
+            list.push(item);
+        }
+        Some(list.into_bump_slice())
+    }
+
+    #[cold]
+    fn exceed(&self, limit: Limit, amount: u64, most: u64) {
+        self.is_exceeded.set(true);
+        let cell = &self.exceeded[limit as usize];
+        if amount > cell.get().0 {
+            cell.set((amount, most));
+        }
+    }
+}
+
+/// The state around a walk over elements.
+#[must_use]
+pub(crate) struct Walk(Repeats);
+
+/// Empties an arena, and gives back what is much.
+pub(crate) fn empty(bump: &mut Bump) {
+    if bump.allocated_bytes() > KEPT { *bump = Bump::new() } else { bump.reset() }
+}

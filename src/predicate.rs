@@ -1,0 +1,102 @@
+//! Predicates under their modifiers, and within the limits: what both evaluators ask of an operator of the table.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use crate::arena::Arena;
+use crate::limits::Limit;
+use crate::meaning;
+use crate::modifiers::{Quantity, TestMode};
+use crate::ops::{Meaning, Op, Search};
+use crate::value::{Tri, Value};
+
+/// The way a predicate is computed: the decision's arena, and whether its right operand is a constant.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    pub arena: &'a Arena,
+    /// A constant has been bounded when the rules were compiled.
+    pub constant: bool,
+}
+
+/// Applies a predicate of the table under its modifiers: over the right operand's elements for `any`, `all` and
+/// `none`, else to the operand itself. Unknown where that is more work than the limits allow.
+pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: How<'_>) -> Tri {
+    let Meaning::Predicate(mut predicate) = op.info().meaning else { return Tri::Unknown };
+    if !affords(op, left, right, mode, how) {
+        return Tri::Unknown;
+    }
+    if op.info().search == Some(Search::Regex) && !how.constant {
+        predicate = meaning::matches_of_message;
+    }
+    let Some(quantity) = mode.quantity else { return predicate(left, right, mode, how.arena) };
+    if left.is_missing() {
+        return Tri::Unknown;
+    }
+    let Some(elements) = right.elements() else { return Tri::Unknown };
+    let results = elements.map(|element| predicate(left, element, mode, how.arena));
+    match quantity {
+        Quantity::Any => Tri::any(results),
+        Quantity::All => Tri::all(results),
+        Quantity::None => Tri::any(results).not(),
+    }
+}
+
+/// True when searching the left operand for the right one is within the limits. A single pass over what the
+/// message holds is; passes over one of its values for each part of another need not be.
+pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: How<'_>) -> bool {
+    let (size, passes) = match (op.info().search, left) {
+        (Some(_), Value::Str(text)) if how.constant => (text.len(), 1),
+        (Some(search), Value::Str(text)) => (text.len(), passes(search, right, mode)),
+        (Some(search), list) if search.finds_elements() => (list.list_len().unwrap_or(0), 1),
+        (None, _) if op == Op::In && !how.constant => (right.list_len().unwrap_or(0), 1),
+        _ => return true,
+    };
+    if passes == 1 && !how.arena.is_repeated() {
+        return true;
+    }
+    how.arena.affords(Limit::SearchWork, (size as u64).saturating_mul(passes))
+}
+
+/// The passes over a text that a search for what the message brings may take.
+fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
+    // Where what is found may still be refused, the search begins anew behind each place.
+    let again = mode.word || search == Search::Glob;
+    let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
+    match (mode.quantity, wanted.elements()) {
+        (Some(_), Some(elements)) => elements.map(of).sum(),
+        // The glob itself knows whether it goes back.
+        _ if search == Search::Glob => 1,
+        _ => of(wanted),
+    }
+}
+
+/// True when a text of so many bytes may be searched by an expression or pattern of that weight.
+pub fn affords_pattern(search: Search, bytes: usize, weight: u64, arena: &Arena) -> bool {
+    match search {
+        Search::Regex => meaning::affords_regex(bytes, weight, arena),
+        Search::Glob => meaning::affords_glob(bytes, weight, arena),
+        Search::Literal(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn quantities_are_kleene_over_the_right_list() {
+        let mode = |quantity| TestMode { quantity: Some(quantity), ..TestMode::default() };
+        let check = |list: Json, quantity, expected| {
+            let how = How { arena: &Arena::default(), constant: false };
+            let result = test(Op::Contains, Value::Str("abc"), Value::from_json(&list), mode(quantity), how);
+            assert_eq!(result, expected, "{list}");
+        };
+        check(json!(["b", 7]), Quantity::Any, Tri::True);
+        check(json!(["x", 7]), Quantity::Any, Tri::Unknown);
+        check(json!(["x", "y"]), Quantity::None, Tri::True);
+        check(json!(["a", "c"]), Quantity::All, Tri::True);
+        check(json!([]), Quantity::Any, Tri::False);
+        check(json!([]), Quantity::All, Tri::True);
+        check(json!(null), Quantity::Any, Tri::Unknown);
+    }
+}
