@@ -165,11 +165,11 @@ impl Arena {
     }
 
     /// Collects items, each of so many bytes beside the 8 for itself; `None` when they are too large.
-    pub fn collect<'a, T: Copy>(
-        &'a self,
+    pub fn collect<T: Copy>(
+        &self,
         items: impl IntoIterator<Item = T>,
         bytes: impl Fn(&T) -> usize,
-    ) -> Option<&'a [T]> {
+    ) -> Option<&[T]> {
         let most = self.most_bytes();
         let (mut list, mut size) = (bumpalo::collections::Vec::new_in(&self.bump), 0);
         for item in items {

@@ -64,7 +64,7 @@ pub struct Index {
     pub literals: Vec<Option<Literals>>,
     /// The number of literals of all subjects.
     pub literal_count: u32,
-    /// The number of texts a decision keeps prepared: those of [`Chunk::texts`], then the index's own.
+    /// The number of texts a decision keeps prepared: those of `Chunk::texts`, then the index's own.
     pub texts: u32,
 }
 

@@ -217,7 +217,7 @@ impl Loading<'_> {
             Some(State::Done(file)) => return *file,
             Some(State::Open) => {
                 let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
-                let circle = [&self.chain[start..], &[path.clone()]].concat();
+                let circle = [&self.chain[start..], std::slice::from_ref(&path)].concat();
                 let others = if circle.len() > 2 { " by way of others" } else { "" };
                 let message = format!("`{path}` imports itself{others}");
                 let circle = circle.join(" → ");

@@ -227,96 +227,97 @@ fn codes_of_deep(source: fn(usize) -> String, depth: usize) -> Vec<Code> {
     on_a_small_stack(move || codes(&source(depth)))
 }
 
+/// A name, and a source that nests it so deep.
+type Nested = (&'static str, fn(usize) -> String);
+
+/// Everything that an author can nest or chain, each with a source that does so as deep as asked.
+const NESTED: &[Nested] = &[
+    ("includes", |n| {
+        let groups =
+            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1));
+        format!("{groups}payload p {{ include g{n} }}")
+    }),
+    ("groups alone", |n| {
+        lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1))
+    }),
+    ("group types", |n| {
+        let groups = lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: g{} }}", at - 1));
+        format!("{groups}payload p {{ f?: g{n} }}")
+    }),
+    ("lists of groups", |n| {
+        let groups =
+            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: list<g{}> }}", at - 1));
+        format!("{groups}payload p {{ f?: list<g{n}> }}")
+    }),
+    ("each", |n| {
+        let open = lines("", n, |at| format!("  each x{at} in a {{"));
+        format!("payload p {{ a: list<any>\n{open} require \"r\": true\n{} }}", "  }\n".repeat(n))
+    }),
+    ("lists", |n| {
+        let lists = lines("list l0 = [1]\n", n, |at| format!("list l{at} = [l{}]", at - 1));
+        format!("{lists}route r when ctx.x in l{n} -> h")
+    }),
+    ("records", |n| {
+        let lets = lines("let l0 = { a: 1 }\n", n, |at| format!("let l{at} = {{ a: l{} }}", at - 1));
+        format!("{lets}route r when ctx.x == l{n} -> h")
+    }),
+    ("types", |n| {
+        let types = lines("type t0 = { a: int }\n", n, |at| format!("type t{at} = {{ a: t{} }}", at - 1));
+        format!("{types}input {{ x: t{n} }}\nroute r when x.a is present -> h")
+    }),
+    ("list types", |n| {
+        let types = lines("type t0 = int\n", n, |at| format!("type t{at} = list<t{}>", at - 1));
+        format!("{types}input {{ x: t{n} }}\nroute r when len(x) > 1 -> h")
+    }),
+    ("lets", |n| {
+        let lets = lines("let l0 = ctx.n\n", n, |at| format!("let l{at} = l{} + 1", at - 1));
+        format!("{lets}route r when l{n} > 1 -> h")
+    }),
+    ("conditions", |n| {
+        let lets = lines("let l0 = text == \"a\"\n", n, |at| format!("let l{at} = not l{}", at - 1));
+        format!("{lets}route r when l{n} -> h")
+    }),
+    ("defs", |n| {
+        let defs =
+            lines("def d0(x: int) = x + 1\n", n, |at| format!("def d{at}(x: int) = d{}(x) + 1", at - 1));
+        format!("{defs}route r when d{n}(ctx.n) > 1 -> h")
+    }),
+    ("calls", |n| format!("route r when {}ctx.n{} > 1 -> h", "abs(".repeat(n), ")".repeat(n))),
+    ("gotos", |n| {
+        let tables = lines("table t0 { default -> h }\n", n, |at| {
+            format!("table t{at} {{ route r when text == \"{at}\" -> goto t{} }}", at - 1)
+        });
+        format!("{tables}route r when text == \"\" -> goto t{n}")
+    }),
+    ("parentheses", |n| format!("route r when {}text == \"a\"{} -> h", "(".repeat(n), ")".repeat(n))),
+    ("brackets", |n| format!("route r when ctx.x in {}1{} -> h", "[".repeat(n), "]".repeat(n))),
+    ("braces", |n| format!("route r when {}text == \"\"{} -> h", "all { ".repeat(n), " }".repeat(n))),
+    ("not", |n| format!("route r when {} text == \"a\" -> h", "not ".repeat(n))),
+    ("minus", |n| format!("route r when {} ctx.n > 1 -> h", "- ".repeat(n))),
+    ("??", |n| format!("route r when ({} 1) > 1 -> h", "ctx.n ?? ".repeat(n))),
+    ("+", |n| format!("route r when {} 1 > 1 -> h", "ctx.n + ".repeat(n))),
+    ("and", |n| format!("route r when {} ctx.a -> h", "ctx.a and ".repeat(n))),
+    ("or and", |n| format!("route r when {} ctx.a -> h", "ctx.a or ctx.b and ".repeat(n))),
+    ("unless", |n| format!("route r when {} ctx.a -> h", "ctx.a unless ".repeat(n))),
+    ("if", |n| format!("route r when ({} 1) > 1 -> h", "if ctx.a then 2 else ".repeat(n))),
+    ("members", |n| format!("route r when ctx{} == 1 -> h", ".a".repeat(n))),
+    ("indexes", |n| format!("route r when ctx{} == 1 -> h", "[0]".repeat(n))),
+    ("quantifiers", |n| format!("route r when {} true -> h", "any x in ctx.l: ".repeat(n))),
+    ("type brackets", |n| {
+        format!("input {{ x: {}int{} }}\nroute r when true -> h", "list<".repeat(n), ">".repeat(n))
+    }),
+    ("type braces", |n| {
+        format!("input {{ x: {}int{} }}\nroute r when true -> h", "{ a: ".repeat(n), " }".repeat(n))
+    }),
+    ("expressions", |n| format!("route r when text matches r\"{}a{}\" -> h", "(".repeat(n), ")".repeat(n))),
+    ("metadata", |n| format!("route r when true -> h {{ a: {}1{} }}", "[".repeat(n), "]".repeat(n))),
+];
+
 /// Everything that nests or chains is either read in a loop or refused well before a small stack ends: includes of
 /// groups overflowed it 500 deep, and so did lists and types that were made of the one before.
 #[test]
 fn whatever_nests_is_held_on_a_small_stack() {
-    type Nested = (&'static str, fn(usize) -> String);
-    let nested: &[Nested] = &[
-        ("includes", |n| {
-            let groups =
-                lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1));
-            format!("{groups}payload p {{ include g{n} }}")
-        }),
-        ("groups alone", |n| {
-            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1))
-        }),
-        ("group types", |n| {
-            let groups =
-                lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: g{} }}", at - 1));
-            format!("{groups}payload p {{ f?: g{n} }}")
-        }),
-        ("lists of groups", |n| {
-            let groups =
-                lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: list<g{}> }}", at - 1));
-            format!("{groups}payload p {{ f?: list<g{n}> }}")
-        }),
-        ("each", |n| {
-            let open = lines("", n, |at| format!("  each x{at} in a {{"));
-            format!("payload p {{ a: list<any>\n{open} require \"r\": true\n{} }}", "  }\n".repeat(n))
-        }),
-        ("lists", |n| {
-            let lists = lines("list l0 = [1]\n", n, |at| format!("list l{at} = [l{}]", at - 1));
-            format!("{lists}route r when ctx.x in l{n} -> h")
-        }),
-        ("records", |n| {
-            let lets = lines("let l0 = { a: 1 }\n", n, |at| format!("let l{at} = {{ a: l{} }}", at - 1));
-            format!("{lets}route r when ctx.x == l{n} -> h")
-        }),
-        ("types", |n| {
-            let types = lines("type t0 = { a: int }\n", n, |at| format!("type t{at} = {{ a: t{} }}", at - 1));
-            format!("{types}input {{ x: t{n} }}\nroute r when x.a is present -> h")
-        }),
-        ("list types", |n| {
-            let types = lines("type t0 = int\n", n, |at| format!("type t{at} = list<t{}>", at - 1));
-            format!("{types}input {{ x: t{n} }}\nroute r when len(x) > 1 -> h")
-        }),
-        ("lets", |n| {
-            let lets = lines("let l0 = ctx.n\n", n, |at| format!("let l{at} = l{} + 1", at - 1));
-            format!("{lets}route r when l{n} > 1 -> h")
-        }),
-        ("conditions", |n| {
-            let lets = lines("let l0 = text == \"a\"\n", n, |at| format!("let l{at} = not l{}", at - 1));
-            format!("{lets}route r when l{n} -> h")
-        }),
-        ("defs", |n| {
-            let defs =
-                lines("def d0(x: int) = x + 1\n", n, |at| format!("def d{at}(x: int) = d{}(x) + 1", at - 1));
-            format!("{defs}route r when d{n}(ctx.n) > 1 -> h")
-        }),
-        ("calls", |n| format!("route r when {}ctx.n{} > 1 -> h", "abs(".repeat(n), ")".repeat(n))),
-        ("gotos", |n| {
-            let tables = lines("table t0 { default -> h }\n", n, |at| {
-                format!("table t{at} {{ route r when text == \"{at}\" -> goto t{} }}", at - 1)
-            });
-            format!("{tables}route r when text == \"\" -> goto t{n}")
-        }),
-        ("parentheses", |n| format!("route r when {}text == \"a\"{} -> h", "(".repeat(n), ")".repeat(n))),
-        ("brackets", |n| format!("route r when ctx.x in {}1{} -> h", "[".repeat(n), "]".repeat(n))),
-        ("braces", |n| format!("route r when {}text == \"\"{} -> h", "all { ".repeat(n), " }".repeat(n))),
-        ("not", |n| format!("route r when {} text == \"a\" -> h", "not ".repeat(n))),
-        ("minus", |n| format!("route r when {} ctx.n > 1 -> h", "- ".repeat(n))),
-        ("??", |n| format!("route r when ({} 1) > 1 -> h", "ctx.n ?? ".repeat(n))),
-        ("+", |n| format!("route r when {} 1 > 1 -> h", "ctx.n + ".repeat(n))),
-        ("and", |n| format!("route r when {} ctx.a -> h", "ctx.a and ".repeat(n))),
-        ("or and", |n| format!("route r when {} ctx.a -> h", "ctx.a or ctx.b and ".repeat(n))),
-        ("unless", |n| format!("route r when {} ctx.a -> h", "ctx.a unless ".repeat(n))),
-        ("if", |n| format!("route r when ({} 1) > 1 -> h", "if ctx.a then 2 else ".repeat(n))),
-        ("members", |n| format!("route r when ctx{} == 1 -> h", ".a".repeat(n))),
-        ("indexes", |n| format!("route r when ctx{} == 1 -> h", "[0]".repeat(n))),
-        ("quantifiers", |n| format!("route r when {} true -> h", "any x in ctx.l: ".repeat(n))),
-        ("type brackets", |n| {
-            format!("input {{ x: {}int{} }}\nroute r when true -> h", "list<".repeat(n), ">".repeat(n))
-        }),
-        ("type braces", |n| {
-            format!("input {{ x: {}int{} }}\nroute r when true -> h", "{ a: ".repeat(n), " }".repeat(n))
-        }),
-        ("expressions", |n| {
-            format!("route r when text matches r\"{}a{}\" -> h", "(".repeat(n), ")".repeat(n))
-        }),
-        ("metadata", |n| format!("route r when true -> h {{ a: {}1{} }}", "[".repeat(n), "]".repeat(n))),
-    ];
-    for (name, source) in nested {
+    for (name, source) in NESTED {
         for depth in [40, 100, 127, 250, 500, 4_000] {
             let found = codes_of_deep(*source, depth);
             let limits = [

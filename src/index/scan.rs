@@ -56,7 +56,7 @@ const SPARSE: f32 = 0.03;
 
 impl fmt::Debug for Scanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scanner").field("literals", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Scanner").field("literals", &self.table.len()).finish_non_exhaustive()
     }
 }
 
@@ -87,11 +87,6 @@ impl Scanner {
         let bits = table.slot_count() * FILTER_BITS;
         let (filter, filter_shift) = (vec![0; bits / 64], 64 - bits.trailing_zeros());
         Scanner { pairs, filter, filter_shift, table, sparse: true, aligned: true }
-    }
-
-    /// The number of literals.
-    pub fn len(&self) -> usize {
-        self.table.len()
     }
 
     fn set_filter(&mut self, hash: u64) {

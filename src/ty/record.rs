@@ -14,7 +14,7 @@ pub struct Field {
     pub private: bool,
 }
 
-/// The fields of a record type, in the order they were declared. Names are added by [`Record::push`] alone.
+/// The fields of a record type, in the order they were declared. Names are added by `Record::push` alone.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     pub fields: Vec<Field>,

@@ -47,7 +47,7 @@ fn occurrences(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
 /// A scanner finds what a naive search finds in each text.
 fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
     let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
-    assert_eq!(scanner.len(), literals.len());
+    assert_eq!(scanner.table.len(), literals.len());
     for text in texts {
         assert_eq!(found(&scanner, text), occurrences(literals, text), "{literals:?} in {text:?}");
     }

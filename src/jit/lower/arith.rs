@@ -105,8 +105,7 @@ impl Body<'_, '_, '_> {
         self.b.append_block_param(done, types::I64);
         let slow = self.cold();
         let mut slow_used = false;
-        let mut out = Tags(0);
-        let mut registers = Registers::default();
+        let (mut out, mut registers) = (Tags(0), Registers::default());
         let mut reachable = true;
         for (pc, instr) in (start..).zip(instrs) {
             reachable = self.join(&mut registers, pc, reachable);
@@ -119,9 +118,8 @@ impl Body<'_, '_, '_> {
                     self.set(&mut registers, dst, scalar);
                 }
                 Instr::Const { dst, constant } => {
-                    let constant =
-                        self::constant(code.chunk(), constant).ok_or_else(|| malformed("no constant"))?;
-                    let scalar = self.scalar(constant);
+                    let constant = self::constant(code.chunk(), constant);
+                    let scalar = self.scalar(constant.ok_or_else(|| malformed("no constant"))?);
                     self.set(&mut registers, dst, scalar);
                 }
                 Instr::Eval { dst, block } => {
@@ -135,12 +133,11 @@ impl Body<'_, '_, '_> {
                 Instr::Binary { op, dst, left, right } => {
                     let (left, right) = (self.get(&registers, left), self.get(&registers, right));
                     // A time is shifted by seconds; they may stand before it only in a sum.
-                    let shifted = [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)];
-                    for (side, _) in
-                        shifted.into_iter().filter(|(side, may)| *may && side.tags.has(layout::DATETIME))
-                    {
-                        slow_used = true;
-                        self.leave_when(side.tag, layout::DATETIME, slow);
+                    for (side, may) in [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)] {
+                        if may && side.tags.has(layout::DATETIME) {
+                            slow_used = true;
+                            self.leave_when(side.tag, layout::DATETIME, slow);
+                        }
                     }
                     let scalar = self.binary(op, left, right);
                     self.set(&mut registers, dst, scalar);
@@ -176,7 +173,7 @@ impl Body<'_, '_, '_> {
             out = Tags::ALL;
         }
         self.go(done);
-        let [tag, bits] = [self.b.block_params(done)[0], self.b.block_params(done)[1]];
+        let (tag, bits) = (self.b.block_params(done)[0], self.b.block_params(done)[1]);
         Ok(Source { tags: out, at: At::Scalar { tag, bits } })
     }
 

@@ -31,7 +31,7 @@ impl<'a> Checker<'a> {
             let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
             let Some(first) = path.first() else { continue };
             let place = path.iter().fold(first.span, |span, part| span.to(part.span));
-            if !self.fields.inferred() && !(kind.is_some() && *names[0] == *"payload") {
+            if !(self.fields.inferred() || kind.is_some() && *names[0] == *"payload") {
                 let Ok(found) = self.fields.find(&names, place) else {
                     return self.unknown_input(&names, place);
                 };

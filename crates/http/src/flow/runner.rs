@@ -44,7 +44,7 @@ pub struct FlowRunner {
 }
 
 /// The flow that was found, by its id and name; the end where there is nothing to execute.
-type Search = Result<(String, String, FoundBy), FlowEnding>;
+type Search = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
 impl FlowRunner {
     /// A runner without a language model.
@@ -103,19 +103,19 @@ impl FlowRunner {
     /// Asks the model, where there is one and something to pick from.
     async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Search {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
-            return Err(FlowEnding::NoFlow { said: None });
+            return Err(Box::new(FlowEnding::NoFlow { said: None }));
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
             Ok(pick) => self.picked(pick.id(), pick.ignored().to_vec()),
-            Err(ModelError::NoCall { text }) => Err(FlowEnding::NoFlow { said: Some(text) }),
-            Err(ModelError::UnknownId { id }) => Err(FlowEnding::Refused { id }),
-            Err(error) => Err(FlowEnding::ModelFailed(error)),
+            Err(ModelError::NoCall { text }) => Err(Box::new(FlowEnding::NoFlow { said: Some(text) })),
+            Err(ModelError::UnknownId { id }) => Err(Box::new(FlowEnding::Refused { id })),
+            Err(error) => Err(Box::new(FlowEnding::ModelFailed(error))),
         }
     }
 
     fn picked(&self, id: &str, ignored: Vec<String>) -> Search {
-        let refused = || FlowEnding::Refused { id: id.to_owned() };
+        let refused = || Box::new(FlowEnding::Refused { id: id.to_owned() });
         let flow = self.matcher.intent(id).ok_or_else(refused)?;
         Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored }))
     }
@@ -133,7 +133,7 @@ impl FlowRunner {
                 let executed = self.executor.execute(&found.0, arguments, context).await;
                 (executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed), Some(found))
             }
-            Err(ending) => (ending, None),
+            Err(ending) => (*ending, None),
         };
         let (flow, name, found_by) =
             found.map_or((None, None, None), |(id, name, by)| (Some(id), Some(name), Some(by)));
