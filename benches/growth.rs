@@ -6,7 +6,7 @@
 #[path = "../tests/support/growth.rs"]
 mod growth;
 
-use growth::{Comes, KINDS};
+use growth::{Comes, kinds};
 use rulec::{CompileError, Compiler, Rules};
 use std::hint::black_box;
 
@@ -14,11 +14,10 @@ fn main() {
     // `cargo bench` gives an argument of its own.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let [kind, number] = arguments.as_slice() else {
-        KINDS.iter().for_each(|(name, ..)| println!("{name}"));
+        kinds().for_each(|(name, ..)| println!("{name}"));
         return;
     };
-    let (Some((name, source, comes)), Ok(number)) =
-        (KINDS.iter().find(|(name, ..)| name == kind), number.parse())
+    let (Some((name, source, comes)), Ok(number)) = (kinds().find(|(name, ..)| name == kind), number.parse())
     else {
         panic!("there is no kind `{kind}`, or `{number}` is no number");
     };

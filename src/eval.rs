@@ -242,18 +242,14 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// The result of a part that does not depend on the quantifiers around it: computed once.
     fn once(&mut self, part: Part<'a>, compute: impl FnOnce(&mut Self) -> Known<'a>) -> Known<'a> {
-        let key = match part {
-            Part::Cond(cond) => (std::ptr::from_ref(cond) as usize, true),
-            Part::Expr(expr) => (std::ptr::from_ref(expr) as usize, false),
-            Part::Let(id) => (id.index(), false),
-        };
-        if let Some(known) = self.once.get(&key)
+        let key = part.address();
+        if let Some(known) = key.and_then(|key| self.once.get(&key))
             && !self.observer.repeats_parts()
         {
             return *known;
         }
         let known = self.outside(compute);
-        self.once.insert(key, known);
+        self.once.extend(key.map(|key| (key, known)));
         known
     }
 

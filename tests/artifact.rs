@@ -262,7 +262,7 @@ fn hash_at(bytes: &[u8]) -> usize {
     21 + usize::from(bytes[20])
 }
 
-/// What an engine answers, and what it says of it.
+/// The answer of an engine with all that it says of it.
 fn answer(rules: &Rules, entry: &str, message: &Json) -> Json {
     let mut decision =
         serde_json::to_value(rules.entry(entry).ok().map(|entry| entry.decide(message))).expect("JSON");

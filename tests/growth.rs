@@ -1,6 +1,6 @@
 //! Compiling takes memory in proportion to the file, for every kind of statement and list.
 //!
-//! What is counted are the bytes that compiling asks the allocator for, with n and with 4n statements or elements:
+//! It counts the bytes that compiling asks the allocator for, with n and with 4n statements or elements:
 //! the same on every machine, however busy. It catches what is copied, collected or written anew for each element.
 //! It cannot catch a search from the front for each element, which allocates nothing: that is what
 //! `benches/growth.sh` counts instructions for.
@@ -10,7 +10,7 @@
 #[path = "support/growth.rs"]
 mod growth;
 
-use growth::{Comes, KINDS};
+use growth::{Comes, kinds};
 use rulec::Compiler;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +64,7 @@ fn compiling_takes_memory_in_proportion_to_the_file() {
     // What is made once for all compilations is made before.
     bytes("first", "route r when text matches r\"a\" -> h", Comes::Right);
     let mut wrong = Vec::new();
-    for (name, source, comes) in KINDS {
+    for (name, source, comes) in kinds() {
         let n = if *comes == Comes::Right { FEW } else { FEW_WRONG };
         let (few, many) = (bytes(name, &source(n), *comes), bytes(name, &source(4 * n), *comes));
         // Training the classifier takes the product of intents and words: see docs/limits.md.

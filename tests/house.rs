@@ -35,11 +35,11 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The `src` folders of the package at the root and of the members under `crates/`.
-fn source_folders() -> Vec<PathBuf> {
-    let mut folders = vec![root().join("src")];
+/// The folders of that name in the package at the root and in the members under `crates/`.
+fn folders(name: &str) -> Vec<PathBuf> {
+    let mut folders = vec![root().join(name)];
     if let Ok(members) = fs::read_dir(root().join("crates")) {
-        folders.extend(members.map(|member| member.expect("an entry").path().join("src")));
+        folders.extend(members.map(|member| member.expect("an entry").path().join(name)));
     }
     folders.retain(|folder| folder.is_dir());
     folders
@@ -279,7 +279,7 @@ fn bad_starts(text: &str) -> Vec<usize> {
 fn breaches() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut breach = |rule: &str, file: &str, why: String| drop(found.insert(format!("{rule} {file}"), why));
-    for folder in source_folders() {
+    for folder in folders("src").into_iter().chain(folders("tests")) {
         let mut files = Vec::new();
         rust_files(&folder, &mut files);
         assert!(!files.is_empty(), "{} holds no source", folder.display());
@@ -297,6 +297,8 @@ fn breaches() -> BTreeMap<String, String> {
                 breach("start", &name, format!("doc comments begin with a question on the lines {bad:?}"));
             }
         }
+    }
+    for folder in folders("src") {
         let package = Package::read(&folder);
         for (file, back) in package.circles() {
             breach("circle", &file, format!("it imports {}, and is imported in turn", back.join(", ")));

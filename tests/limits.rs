@@ -8,7 +8,7 @@ use rulec::Rules;
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
 
-/// What every engine answers: the chosen route, the arguments, and the limits exceeded.
+/// The answer of every engine: the chosen route, the arguments, and the limits exceeded.
 #[track_caller]
 fn decided(rules: &str, message: &Json) -> (Option<String>, Json, Vec<&'static str>) {
     let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));

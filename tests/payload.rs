@@ -1,35 +1,21 @@
 //! Payloads: the shipped rules against the cases, and the parts they are made of.
 
+#[path = "support/decisions.rs"]
+mod decisions;
 #[path = "support/engines.rs"]
 mod engines;
 #[path = "support/shared.rs"]
 mod shared;
 
+use decisions::{decisions, read_cases};
 use engines::COLUMNS;
 use rulec::Rules;
 use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, schema};
 use serde_json::{Value as Json, json};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn decisions() -> Rules {
-    match Rules::from_path(root().join("rules/decisions.rules")) {
-        Ok(rules) => {
-            let warnings: Vec<_> = rules.warnings().iter().map(|warning| &warning.message).collect();
-            assert!(warnings.is_empty(), "{warnings:?}");
-            rules
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn read_cases(path: &Path) -> Vec<Json> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// All cases there are: the shared ones, or else the own.

@@ -261,7 +261,7 @@ fn wording_of_errors_in_the_shape() {
     );
 }
 
-/// What newcomers write by the habit of another language, each with the right spelling.
+/// Habits of other languages that newcomers bring, each with the right spelling.
 #[test]
 fn wording_of_habits() {
     for name in

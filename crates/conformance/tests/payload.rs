@@ -1,12 +1,14 @@
 //! The payload cases, run by the shipped rules on every engine.
 
+#[path = "../../../tests/support/decisions.rs"]
+mod decisions;
 #[path = "../../../tests/support/engines.rs"]
 mod engines;
 #[path = "../../../tests/support/shared.rs"]
 mod shared;
 
+use decisions::{decisions, read_cases};
 use engines::COLUMNS;
-use rulec::Rules;
 use rulec_conformance::payload::run;
 use serde_json::Value as Json;
 use std::fs;
@@ -14,22 +16,6 @@ use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn decisions() -> Rules {
-    match Rules::from_path(root().join("rules/decisions.rules")) {
-        Ok(rules) => {
-            let warnings: Vec<_> = rules.warnings().iter().map(|warning| &warning.message).collect();
-            assert!(warnings.is_empty(), "{warnings:?}");
-            rules
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn read_cases(path: &Path) -> Vec<Json> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn read_context(path: &Path) -> Json {

@@ -32,12 +32,8 @@ impl Nests {
     }
 
     fn facts(&mut self, part: Part<'_>) -> Facts {
-        let key = match part {
-            Part::Cond(cond) => (std::ptr::from_ref(cond) as usize, true),
-            Part::Expr(expr) => (std::ptr::from_ref(expr) as usize, false),
-            // It stands outside every quantifier.
-            Part::Let(_) => return Facts::default(),
-        };
+        // It stands outside every quantifier.
+        let Some(key) = part.address() else { return Facts::default() };
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }

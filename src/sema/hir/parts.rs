@@ -23,6 +23,16 @@ impl<'a> Part<'a> {
             Part::Let(_) => Parts::new(),
         }
     }
+
+    /// The address of a condition or value, and which of both it is: it stands for the part as long as the program
+    /// stays where it is. A use of a `let` has none.
+    pub fn address(self) -> Option<(usize, bool)> {
+        match self {
+            Part::Cond(cond) => Some((std::ptr::from_ref(cond) as usize, true)),
+            Part::Expr(expr) => Some((std::ptr::from_ref(expr) as usize, false)),
+            Part::Let(_) => None,
+        }
+    }
 }
 
 impl Term {

@@ -126,7 +126,7 @@ fn shell(folder: &Folder, line: &str) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// What was written to a closed output went nowhere, with status 0.
+/// A closed output took everything that was written to it, with status 0.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_takes_nothing_is_said() {

@@ -1,0 +1,34 @@
+# Counting instructions by callgrind, for the scripts here that source this file: they say what is too many.
+
+if ! command -v valgrind >/dev/null; then
+  echo "valgrind is not installed (Debian: apt install valgrind); without it nothing can be counted" >&2
+  exit 1
+fi
+
+# build_bench NAME PROFILE: sets `program` to the benchmark, built.
+build_bench() {
+  local built
+  built=$(cargo bench --locked -p rulec --profile "$2" --bench "$1" --no-run 2>&1) || { echo "$built" >&2; exit 1; }
+  program=$(sed -n "s/.*(\(.*$1-[0-9a-f]*\)).*/\1/p" <<<"$built" | tail -n 1)
+  if [[ ! -x "$program" ]]; then
+    echo "cargo did not say where it put the benchmark \`$1\`:" >&2
+    echo "$built" >&2
+    exit 1
+  fi
+}
+
+# count FUNCTION ARGUMENT...: prints the instructions inside that function of `program`, those of threads that it
+# starts among them.
+count() {
+  local log collected function=$1
+  shift
+  log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="*$function*" \
+    "$program" "$@" 2>&1) || { echo "$log" >&2; exit 1; }
+  collected=$(sed -n 's/.*Collected : \([0-9]*\).*/\1/p' <<<"$log")
+  if [[ -z "$collected" || "$collected" == 0 ]]; then
+    echo "callgrind has collected nothing:" >&2
+    echo "$log" >&2
+    exit 1
+  fi
+  echo "$collected"
+}

@@ -1,0 +1,23 @@
+//! The shipped payload rules, and cases to judge by them.
+
+use rulec::{Rules, shipped};
+use serde_json::Value as Json;
+use std::fs;
+use std::path::Path;
+
+pub fn decisions() -> Rules {
+    match Rules::from_text(shipped::DECISIONS) {
+        Ok(rules) => {
+            let warnings: Vec<_> = rules.warnings().iter().map(|warning| &warning.message).collect();
+            assert!(warnings.is_empty(), "{warnings:?}");
+            rules
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The cases of a file, one a line.
+pub fn read_cases(path: &Path) -> Vec<Json> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
