@@ -258,7 +258,8 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
     let built = r#"each x in l { require "r": len(upper(x)) > 1 and len(upper(text)) > 99 }"#;
     assert_eq!(judged("value_bytes: 10", built, 64), ("reject", vec![]));
     assert_eq!(judged("value_bytes: 10", built, 65).0, "reject");
-    let after = r#"each x in l { require "r": upper(text) == "" } each x in m { require "s": upper(text) == "" }"#;
+    let after = r#"each x in l { require "r": upper(text) == "" }
+ each x in m { require "s": upper(text) == "" }"#;
     let (outcome, exceeded) = judged("value_bytes: 10", after, 100);
     assert_eq!((outcome, exceeded[0].0), ("reject", "value_bytes"));
 }
@@ -301,8 +302,8 @@ fn the_analysis_of_a_request_is_bounded() {
     check("request_work: 58", conditions[0], text, Ok(true));
     check("request_work: 57", conditions[0], text, Err("request_work"));
     // What is found is a value that is built.
-    check("value_bytes: 10", conditions[2], text, Ok(true) );
-    check("value_bytes: 9", conditions[2], text, Err("value_bytes"));
+    check("value_bytes: 12", conditions[2], text, Ok(true));
+    check("value_bytes: 11", conditions[2], text, Err("value_bytes"));
     check("value_bytes: 15", conditions[3], text, Err("value_bytes"));
     check("", conditions[4], &"a ".repeat((1 << 19) + 1), Err("request_bytes"));
 }
