@@ -101,9 +101,8 @@ fn a_message_takes_a_factor_of_its_bytes() {
         ("one text", format!("{{\"l\":\"{}\"}}", "a".repeat(bytes - 8))),
     ] {
         assert!(text.len() <= bytes);
-        let refused = |error| panic!("{name}: {error}");
-        let tree = most_held(|| json::parse_object(&text).unwrap_or_else(refused));
-        let line = most_held(|| rules.decide_line(text.as_bytes()).unwrap_or_else(refused));
+        let tree = most_held(|| json::parse_object(&text).expect("it is JSON"));
+        let line = most_held(|| rules.decide_line(text.as_bytes()).expect("it is JSON"));
         for (how, held) in [("tree", tree), ("line", line)] {
             let factor = held as f64 / text.len() as f64;
             println!("{name:14} {how} {factor:5.1}");
