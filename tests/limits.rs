@@ -159,7 +159,7 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// What is imported cannot change the limits of the whole rule set.
+/// Imported files cannot change the limits of the whole rule set.
 #[test]
 fn settings_of_limits_stand_in_the_main_file() {
     for row in rulec::internals::limits::TABLE {
@@ -244,7 +244,7 @@ fn an_each_of_a_payload_walks_over_so_many_elements() {
     assert_eq!(self::judged(&rules, &payload(9)), beyond(9, 8));
 }
 
-/// What is computed in an `each` is computed for every element; a later `each` is not held to what an earlier
+/// Everything in an `each` is computed for every element; a later `each` is not held to what an earlier
 /// one was.
 #[test]
 fn work_in_an_each_counts_as_often_as_it_is_done() {
@@ -273,7 +273,7 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
     assert_eq!((outcome, exceeded[0].0), ("reject", "value_bytes"));
 }
 
-/// What a second check, after corrections, went beyond is told as well.
+/// The limits that the second check, after corrections, went beyond were not told.
 #[test]
 fn a_judgement_tells_limits_of_both_checks() {
     let rules = "settings { value_bytes: 8 }\npayload p { a: string default \"123456789\"\n require \"r\": upper(a) != \"x\" }";

@@ -79,7 +79,7 @@ fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &
 
 #[test]
 fn a_message_takes_a_factor_of_its_bytes() {
-    /// What docs/limits.md promises.
+    /// The promise of docs/limits.md.
     const MOST: f64 = 48.0;
     let one = |element: &'static str| move |_| element.to_owned();
     let objects = json::MAX_OBJECTS - 1;
