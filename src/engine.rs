@@ -185,6 +185,11 @@ impl Rules {
         entry::targets(&self.set().program, choosing.map(|(_, id)| TableId(id)).collect())
     }
 
+    /// The permissions that a handler requires, every one of them; none when no `handler` statement says so.
+    pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
+        self.set().program.required(handler)
+    }
+
     /// The message as a log may show it: the values of `@private` fields masked.
     pub fn masked_message(&self, message: &Json) -> Json {
         trace::masked_message(&self.set().program, message)

@@ -19,8 +19,8 @@ use std::time::Duration;
 /// A decision. It holds alive what it names, whatever becomes of the rules.
 ///
 /// Serializes to the JSON object that `rulec run` prints:
-/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `path` when tables were
-/// jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
+/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `requires` when the handler requires
+/// permissions, `path` when tables were jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
 /// `chosen` to `metadata` a choice has `branch` (empty when none holds) and `default`; flows have
 /// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
 #[derive(Clone)]
@@ -158,6 +158,12 @@ impl Decision {
             Outcome::Handler { name, .. } => Some(name),
             _ => None,
         }
+    }
+
+    /// The permissions that the handler requires, every one of them: `handler run() requires permission "execute"`.
+    /// Whoever runs the handler sees to it; nothing here does.
+    pub fn required_permissions(&self) -> &[Arc<str>] {
+        self.target().map_or(&[], |handler| self.rules.program.required(handler))
     }
 
     /// The handler's arguments; empty when there are none.
