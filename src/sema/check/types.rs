@@ -194,7 +194,8 @@ impl<'a> Checker<'a> {
         for Spanned { node: permission, span } in requires {
             if permission.trim().is_empty() {
                 let message = "a permission without a name can never be granted";
-                let help = "name the permission that whoever calls must have: `requires permission \"execute\"`";
+                let help =
+                    "name the permission that whoever calls must have: `requires permission \"execute\"`";
                 self.emit(Code::BlankPermission, *span, message, help);
             } else if !permissions.iter().any(|known| **known == **permission) {
                 permissions.push(permission.as_str().into());
