@@ -50,13 +50,15 @@ async fn a_new_version_is_put_in_force_and_a_broken_one_is_not() {
     assert!(second.generation > first.generation);
 
     // Wrong in itself, and leading to no handler: the last good version stays.
-    for (text, expected) in [("default > b", "E0101"), ("default -> d", "`d`, which has no handler")] {
+    let wrong =
+        [("default > b", "E0101"), ("default -> d", "`d`, which has no handler"), ("\n", "no statement")];
+    for (text, expected) in wrong {
         fs::write(&path, text).unwrap();
         let broken = changed(&mut watch).await;
         assert_eq!((handler(&router, "x").await.as_str(), broken.generation), ("c", second.generation));
         assert!(broken.error.as_ref().is_some_and(|error| error.contains(expected)), "{broken:?}");
     }
-    assert_eq!(watch.status().refused, 2);
+    assert_eq!(watch.status().refused, 3);
     // A version that is gone is as good as a broken one.
     fs::remove_file(&path).unwrap();
     assert!(changed(&mut watch).await.error.is_some());

@@ -26,6 +26,9 @@ pub enum WatchError {
     /// They do not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),
+    /// They hold nothing, like a file that is being written.
+    #[error("the rule file `{}` holds no statement", .0.display())]
+    Empty(PathBuf),
     /// They do not fit the router.
     #[error(transparent)]
     Router(#[from] RouterError),
@@ -110,7 +113,7 @@ struct Files {
 
 /// A version of the files.
 struct Version {
-    rules: Result<LiveRules, CompileError>,
+    rules: Result<LiveRules, WatchError>,
     seen: Seen,
 }
 
@@ -121,13 +124,22 @@ impl Files {
             Ok((disk, name)) => {
                 let loader = Seeing { disk: &disk, digests: RefCell::default() };
                 let rules = LiveRules::new(self.compiler.clone(), &loader, &name);
+                let rules = rules.map_err(WatchError::from).and_then(|rules| match is_empty(&rules, &name) {
+                    true => Err(WatchError::Empty(self.path.clone())),
+                    false => Ok(rules),
+                });
                 let digests = loader.digests.into_inner();
                 Version { rules, seen: Seen { disk: Some(disk), digests } }
             }
-            Err(error) => Version { rules: Err(error), seen: Seen::default() },
+            Err(error) => Version { rules: Err(error.into()), seen: Seen::default() },
         })
         .await
     }
+}
+
+/// Rules may be empty where routes are to be inserted; those of a file that somebody writes are not.
+fn is_empty(rules: &LiveRules, main: &str) -> bool {
+    rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
 
 /// Passes files on, and keeps a digest of each: of one that is missing too, since it may come.
@@ -251,7 +263,7 @@ impl Watching {
         if let Err(error) = self.folders.watch(&self.seen.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");
         }
-        let swapped = rules.map_err(WatchError::from).and_then(|rules| Ok(self.router.swap(rules)?));
+        let swapped = rules.and_then(|rules| Ok(self.router.swap(rules)?));
         let path = self.files.path.display();
         match swapped {
             Ok(swapped) => {
