@@ -64,6 +64,9 @@ pub struct Explanation {
     pub args: Map<String, Json>,
     /// Its metadata.
     pub metadata: Map<String, Json>,
+    /// The permissions that it requires.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
     /// The tables walked through, the entry first, the one of the chosen statement last.
     pub tables: Vec<String>,
     /// The routes whose jumps were taken, outermost first.
@@ -98,6 +101,7 @@ pub fn explain(
         Some(Outcome::Handler { name, metadata, .. }) => (Some(name.to_string()), (**metadata).clone()),
         _ => (None, Map::new()),
     };
+    let required = target.as_deref().map_or(&[] as &[_], |handler| program.required(handler));
     let tables = choice.tables(program, entry);
     Explanation {
         entry: program.tables[entry.index()].name.to_string(),
@@ -105,6 +109,7 @@ pub fn explain(
         target,
         args,
         metadata,
+        requires: required.iter().map(ToString::to_string).collect(),
         tables: tables.iter().map(|id| program.tables[id.index()].name.to_string()).collect(),
         path: choice.path.iter().map(|id| program.rules[id.index()].name.to_string()).collect(),
         missing_args,

@@ -80,7 +80,7 @@ mod walk;
 
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, HostArgument,
+    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, Guard, HostArgument,
     HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
     TierUnavailable, UnknownEntry, UnknownRoute,
 };

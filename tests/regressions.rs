@@ -452,3 +452,32 @@ fn suggestions_end_where_slips_are_many() {
     let (meant, others): (Vec<_>, Vec<_>) = helps.partition(|help| help.starts_with("did you mean"));
     assert!(meant.len() > 20 && others.len() > 500, "{} and {}", meant.len(), others.len());
 }
+
+/// What a handler requires stood in a route's metadata, where another route to it could forget it.
+#[test]
+fn what_a_handler_requires_is_told_by_every_decision() {
+    let text = "handler run(a?: int) requires permission \"execute\", \"write\"\nhandler chat()\n\
+                route one when text == \"a\" -> run\ndefault -> goto t\ntable t { default -> run(a: 1) }";
+    let check = |decision: rulec::Decision, requires: &[&str]| {
+        let told: Vec<&str> = decision.required_permissions().iter().map(|one| &**one).collect();
+        assert_eq!(told, requires);
+        let json = serde_json::to_value(&decision).expect("a decision is JSON");
+        assert_eq!(json.get("requires").is_some(), !requires.is_empty(), "{json}");
+    };
+    let (a, b) = (json!({"text": "a"}), json!({"text": "b"}));
+    let rules = Rules::from_text(text).expect("it compiles");
+    let loaded = Rules::from_artifact(&rules.to_artifact(true)).expect("it loads");
+    for rules in [&rules, &loaded] {
+        check(rules.decide(&a), &["execute", "write"]);
+        check(rules.decide(&b), &["execute", "write"]);
+        assert_eq!(rules.required_permissions("chat").len(), 0);
+    }
+    assert!(rules.explain(&a).to_string().contains("\n  requires  execute, write\n"));
+    let live = LiveRules::from_text(Compiler::new(), text).expect("it compiles");
+    live.insert("route two when text == \"b\" -> run").expect("it fits");
+    live.insert("route three when text == \"c\" -> chat").expect("it fits");
+    check(live.decide(&b), &["execute", "write"]);
+    check(live.decide(&json!({"text": "c"})), &[]);
+    live.merge().expect("it compiles");
+    check(live.decide(&b), &["execute", "write"]);
+}

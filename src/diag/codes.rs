@@ -120,6 +120,7 @@ codes! {
     UnknownEntry = "E0508", "there is no such entry";
     JumpsTooDeep = "E0509", "jumps are nested too deep";
     TestInput = "E0510", "a test gives a value that does not fit the input";
+    BlankPermission = "E0511", "a permission has no name";
 
     UnknownMatching = "E0520", "an unknown way of matching a pattern";
     BlankPattern = "E0521", "a keyword pattern is empty";

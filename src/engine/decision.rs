@@ -9,6 +9,7 @@ use crate::host::HostFailure;
 use crate::limits::Exceeded;
 use crate::schema::Breach;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
+use crate::trace;
 use crate::vm::Computed;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -19,8 +20,8 @@ use std::time::Duration;
 /// A decision. It holds alive what it names, whatever becomes of the rules.
 ///
 /// Serializes to the JSON object that `rulec run` prints:
-/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `path` when tables were
-/// jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
+/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `requires` when the handler requires
+/// permissions, `path` when tables were jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
 /// `chosen` to `metadata` a choice has `branch` (empty when none holds) and `default`; flows have
 /// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
 #[derive(Clone)]
@@ -28,6 +29,8 @@ pub struct Decision {
     pub(super) rules: Arc<Handle>,
     pub(super) entry: TableId,
     pub(super) answer: Answer,
+    /// That of the rules, or of the edit of live rules that it came after.
+    pub(super) generation: u64,
     /// Most decisions have none.
     pub(super) extras: Option<Box<Extras>>,
 }
@@ -160,6 +163,17 @@ impl Decision {
         }
     }
 
+    /// The permissions that the handler requires, every one of them: `handler run() requires permission "execute"`.
+    /// Whoever runs the handler sees to it; nothing here does.
+    pub fn required_permissions(&self) -> &[Arc<str>] {
+        self.target().map_or(&[], |handler| self.permissions_required_by(handler))
+    }
+
+    /// The permissions that another handler requires, by the rules that decided.
+    pub fn permissions_required_by(&self, handler: &str) -> &[Arc<str>] {
+        self.rules.program.required(handler)
+    }
+
     /// The handler's arguments; empty when there are none.
     pub fn args(&self) -> &Map<String, Json> {
         self.extras.as_deref().map_or(&*EMPTY, |extras| &extras.computed.args)
@@ -229,12 +243,23 @@ impl Decision {
         tables.into_iter().map(|table| &*program.tables[table.index()].name).collect()
     }
 
-    /// The generation of the rules that decided; for live rules that of [`LiveRules::rules`], which the
-    /// last merge compiled: edits since then do not change it.
-    ///
-    /// [`LiveRules::rules`]: super::LiveRules::rules
+    /// The generation of the rules that decided; for live rules that of the last edit before, see
+    /// [`LiveRules::generation`](super::LiveRules::generation).
     pub fn generation(&self) -> u64 {
-        self.rules.generation
+        self.generation
+    }
+
+    /// The handler's arguments as a log may show them: what comes from `@private` fields masked.
+    pub fn masked_args(&self) -> Map<String, Json> {
+        match self.picked().and_then(|(program, chosen)| Some((program, chosen.outcome(program)?))) {
+            Some((program, outcome)) => trace::masked_args(program, outcome, self.args()),
+            None => Map::new(),
+        }
+    }
+
+    /// The message that was decided for as a log may show it: the values of `@private` fields masked.
+    pub fn masked_message(&self, message: &Json) -> Json {
+        trace::masked_message(&self.rules.program, message)
     }
 
     /// Promises of `input` that the message broke.

@@ -26,6 +26,14 @@ impl DiskLoader {
     }
 }
 
+impl DiskLoader {
+    /// The folder.
+    #[doc(hidden)]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
 impl Loader for DiskLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         let path = self.root.join(path).canonicalize().map_err(|error| refused(&error))?;

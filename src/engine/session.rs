@@ -187,7 +187,13 @@ fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, i
     let work = Decide { table: entry, program: &rules.program };
     let (choice, computed, calls) = rules.run(backends.how, backend, input, machine, work);
     let extras = Extras::of(computed, calls, breaches);
-    Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
+    Decision {
+        rules: Arc::clone(rules),
+        entry,
+        answer: Answer::Fixed(choice),
+        generation: rules.generation,
+        extras,
+    }
 }
 
 /// Decides by slots; `None` where only a tree will do: what is wrong with a message is told from the whole

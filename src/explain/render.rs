@@ -88,6 +88,10 @@ fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
     if !explanation.metadata.is_empty() {
         let _ = writeln!(out, "  metadata  {}", value(&Json::Object(explanation.metadata.clone())));
     }
+    if !explanation.requires.is_empty() {
+        let permissions: Vec<String> = explanation.requires.iter().map(|one| plain(one, 200)).collect();
+        let _ = writeln!(out, "  requires  {}", permissions.join(", "));
+    }
     for name in &explanation.missing_args {
         let text = format!("! the argument {} is missing, so it is null", on_one_line(name));
         let _ = writeln!(out, "  {}", paint.warn(&text));

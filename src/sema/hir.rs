@@ -177,6 +177,9 @@ pub struct Extern {
 pub struct Handler {
     pub name: Arc<str>,
     pub params: Arc<Record>,
+    /// The permissions that whoever sends the message must have, every one; the program that runs the handler
+    /// sees to it.
+    pub requires: Vec<Arc<str>>,
     pub span: Span,
     pub docs: Arc<str>,
 }
@@ -379,6 +382,12 @@ impl Program {
 
     pub fn payload_named(&self, name: &str) -> Option<&Payload> {
         self.payloads.iter().find(|payload| &*payload.name == name)
+    }
+
+    /// The permissions that a handler requires; none where it is not declared.
+    pub fn required(&self, handler: &str) -> &[Arc<str>] {
+        let mut requiring = self.handlers.iter().flatten().filter(|one| !one.requires.is_empty());
+        requiring.find(|one| &*one.name == handler).map_or(&[], |one| &one.requires)
     }
 
     pub fn value(&self, id: ValueId) -> &Expr {

@@ -3,7 +3,7 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::loader::Loaded;
-use crate::span::{FileId, Span};
+use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use hashbrown::{HashMap, HashSet};
 
@@ -103,14 +103,20 @@ pub struct TableDecl<'a> {
     pub docs: &'a str,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub struct HandlerDecl<'a> {
+    pub params: &'a [ast::Field],
+    pub requires: &'a [Spanned<String>],
+    pub docs: &'a str,
+}
+
 /// All names of a rule set.
 #[derive(Default)]
 pub struct Symbols<'a> {
     /// `let`, `def`, `list`, `extern fn`.
     pub definitions: Names<'a, Definition<'a>>,
     pub types: Names<'a, &'a ast::TypeExpr>,
-    /// `handler`, with its parameters and doc comment.
-    pub handlers: Names<'a, (&'a [ast::Field], &'a str)>,
+    pub handlers: Names<'a, HandlerDecl<'a>>,
     pub tables: Names<'a, TableDecl<'a>>,
     pub intents: Names<'a, &'a ast::Intent>,
     pub entities: Names<'a, &'a ast::Entity>,
@@ -166,8 +172,9 @@ impl<'a> Symbols<'a> {
                 }
                 self.types.declare("type", name, ty, diagnostics);
             }
-            Kind::Handler { name, params } => {
-                self.handlers.declare("handler", name, (params, &statement.docs), diagnostics)
+            Kind::Handler { name, params, requires } => {
+                let handler = HandlerDecl { params, requires, docs: &statement.docs };
+                self.handlers.declare("handler", name, handler, diagnostics);
             }
             Kind::Table { name, statements } => {
                 let table = TableDecl { statements, docs: &statement.docs };

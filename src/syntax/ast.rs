@@ -45,8 +45,8 @@ pub enum StatementKind {
     Import { path: Spanned<String> },
     /// `input { text: string }`
     Input { fields: Vec<Field> },
-    /// `handler file_handler(kind: string, limit?: int)`
-    Handler { name: Ident, params: Vec<Field> },
+    /// `handler file_handler(kind: string, limit?: int) requires permission "files"`
+    Handler { name: Ident, params: Vec<Field>, requires: Vec<Spanned<String>> },
     /// `list file_words = ["file", "files"]` or `list big = from "words.txt"`
     List { name: Ident, source: ListSource },
     /// `let trusted = ctx.user.role == "admin"`

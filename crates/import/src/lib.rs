@@ -21,6 +21,7 @@ mod compare;
 mod condition;
 mod document;
 mod flows;
+mod handlers;
 mod literal;
 mod located;
 

@@ -294,3 +294,40 @@ fn names_that_had_to_change_are_known_by_the_originals() {
         assert_eq!(imported.original(written), original);
     }
 }
+
+/// The permission of a route was constants beside its handler, which nobody enforced.
+#[test]
+fn permissions_of_routes_become_those_of_their_handlers() {
+    let route = |name: &str, handler: &str, metadata: Json| {
+        let condition = json!({"type": "TextCondition", "contains": [name]});
+        json!({"name": name, "condition": condition, "handler": handler, "metadata": metadata})
+    };
+    let import = |routes: &[Json]| System::Routes.import_value(&json!({"routes": routes, "default": "chat"}));
+    let requires = |permission: Json| json!({"requires_permission": permission});
+    let imported = import(&[
+        route("a", "run", requires(json!("execute"))),
+        route("b", "goto", requires(json!(["x \"y\"", "z", "z"]))),
+        route("c", "plain", json!({"type": "t"})),
+        route("d", "run", json!({})),
+    ])
+    .expect("it can be imported");
+    let handlers: String = imported.text.lines().filter(|line| line.starts_with("handler ")).collect();
+    assert_eq!(
+        handlers,
+        "handler run() requires permission \"execute\"handler `goto`() requires permission \"x \\\"y\\\"\", \"z\"\
+         handler plain()handler chat()"
+    );
+    let [note] = &imported.notes[..] else { panic!("{:?}", imported.notes) };
+    assert_eq!(note, "the routes to the handler `run` do not require the same; now each requires all of it");
+    let decision = imported.rules.decide(&json!({"text": "d"}));
+    assert_eq!(decision.required_permissions().len(), 1);
+    // The original's metadata stay, for whoever reads them.
+    assert_eq!(imported.rules.decide(&json!({"text": "a"})).metadata()["requires_permission"], "execute");
+
+    let plain = import(&[route("a", "run", json!({"type": "t"}))]).expect("it can be imported");
+    assert!(!plain.text.contains("handler "));
+    for (permission, expected) in [(json!(""), "a permission needs a name"), (json!(3), "expected a text")] {
+        let refused = import(&[route("a", "run", requires(permission))]).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(expected) && refused.contains("requires_permission"), "{refused}");
+    }
+}

@@ -16,6 +16,10 @@ impl Serialize for Decision {
                 map.serialize_entry("target", &self.target())?;
                 map.serialize_entry("args", self.args())?;
                 map.serialize_entry("metadata", self.metadata())?;
+                let requires = self.required_permissions();
+                if !requires.is_empty() {
+                    map.serialize_entry("requires", &requires.iter().map(|one| &**one).collect::<Vec<_>>())?;
+                }
             }
             TableKind::Choice => {
                 map.serialize_entry("branch", self.chosen().unwrap_or(""))?;

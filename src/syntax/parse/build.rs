@@ -26,8 +26,10 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::import_statement => StatementKind::Import { path: string(cx)? },
         Rule::input_statement => StatementKind::Input { fields: cx.one(&pair, Rule::fields, fields)? },
         Rule::handler_statement => {
+            let strings = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::string, Cx::spanned_string);
             let (name, params) = (name(cx), params(cx));
-            StatementKind::Handler { name: name?, params: params? }
+            let requires = cx.optional(&pair, Rule::needed, strings)?.unwrap_or_default();
+            StatementKind::Handler { name: name?, params: params?, requires }
         }
         Rule::list_statement => {
             let name = name(cx);

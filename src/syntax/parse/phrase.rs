@@ -55,6 +55,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::type_expr | R::list_type | R::dict_type | R::record_type => "a type",
         R::fields | R::field => "a field",
         R::params => "`(`",
+        R::needed => "`requires permission`",
         R::list_file => "`from`",
         R::setting => "a setting",
         R::setting_value => "a value",

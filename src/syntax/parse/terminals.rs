@@ -138,6 +138,8 @@ terminals! {
     kw_table "table" Statement DECLARES;
     kw_test "test" Statement;
     kw_when "when" Clause WANTS_NAME BARE => "`when` and a condition";
+    kw_requires "requires" Contextual CONTINUES => "`requires permission`";
+    kw_permission "permission" Contextual CONTINUES;
     kw_priority "priority" Contextual WANTS_NAME CONTINUES;
     kw_disabled "disabled" Contextual CONTINUES;
     kw_goto "goto" Contextual WANTS_NAME CONTINUES BARE;

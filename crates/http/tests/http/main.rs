@@ -2,4 +2,5 @@
 
 mod calls;
 mod flows;
+mod policies;
 mod server;
