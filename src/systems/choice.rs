@@ -30,6 +30,8 @@
 //! ```
 
 mod reason;
+#[cfg(test)]
+mod tests;
 mod tool;
 
 pub use reason::reasons;

@@ -1,7 +1,7 @@
 //! `rulec run`: a decision for every message of a stream of JSON lines.
 
 use super::files::RulesArgs;
-use super::judge::{self, JudgeArgs};
+use super::judge::{self, JudgeArgs, Judges};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
@@ -25,6 +25,7 @@ use std::io::Write;
   rulec run support.rules messages.jsonl --all | jq -c .matched
   rulec run support.rules messages.jsonl --entry billing
   rulec run decisions.rules payloads.jsonl --decision create_node --context context.json
+  rulec run decisions.rules payloads.jsonl --decision-by action_type
 
 A message is an object whose keys are the inputs: {\"text\": \"…\", \"ctx\": {…}}. Each gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
@@ -42,8 +43,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Judge each line as a payload of this kind instead of deciding
-    #[arg(long, value_name = "KIND", conflicts_with_all = ["entry", "all", "explain"])]
+    #[arg(long, value_name = "KIND", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision: Option<String>,
+    /// The same where payloads of several kinds come: the field that names the kind of each
+    #[arg(long, value_name = "FIELD", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
+    decision_by: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
     /// Also list every route that holds, in order, as `matched`
@@ -87,8 +91,13 @@ struct Decided<'a> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
     let rules = args.rules.load(term)?.with_tier(args.engine).with_index(indexing);
+    if let Some(field) = &args.decision_by {
+        let judges = Judges::by_field(field, &rules, &args.judge)?;
+        return judge::run(&judges, &args.stream, term, out);
+    }
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
-        return judge::run(&args.judge.judge(&rules, kind)?, &args.stream, term, out);
+        let judges = Judges::One(args.judge.judge(&rules, kind)?);
+        return judge::run(&judges, &args.stream, term, out);
     }
     let entry = entry(&rules, args.entry.as_deref())?;
     let matcher = meaning::matcher(&rules, entry, term);

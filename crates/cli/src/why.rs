@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Say why the input is no good payload of this kind
-    #[arg(long, value_name = "KIND", requires = "input", conflicts_with = "entry")]
+    #[arg(long, value_name = "KIND", group = "judged", requires = "input", conflicts_with = "entry")]
     decision: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,

@@ -85,7 +85,7 @@ impl HttpClient {
     /// # Errors
     /// Every [`HttpFailure`] but [`HttpFailure::NotJson`].
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
-        self.send_to(request, &mut |_| {}).await
+        self.send_to(request, None).await
     }
 
     /// The same, while `sink` is told the pieces of a success's body as they arrive. When it has been told any, the
@@ -93,12 +93,14 @@ impl HttpClient {
     pub(super) async fn send_to(
         &self,
         request: &Request,
-        sink: &mut Sink<'_>,
+        mut sink: Option<&mut Sink<'_>>,
     ) -> Result<Response, HttpError> {
         let told = AtomicBool::new(false);
         let mut sink = |piece: &[u8]| {
-            told.store(true, Ordering::Relaxed);
-            sink(piece);
+            if let Some(sink) = &mut sink {
+                told.store(true, Ordering::Relaxed);
+                sink(piece);
+            }
         };
         let url = self.admit(request)?;
         let started = Instant::now();

@@ -158,7 +158,7 @@ impl ChatModel {
         question["stream"] = true.into();
         let request = self.request(question)?;
         let mut streamed = stream::Streamed::default();
-        let response = self.client.send_to(&request, &mut |piece| streamed.add(piece, told)).await?;
+        let response = self.client.send_to(&request, Some(&mut |piece| streamed.add(piece, told))).await?;
         let (attempts, elapsed) = (response.attempts(), response.elapsed());
         let answer = match streamed.answer() {
             Some(answer) => answer,

@@ -189,10 +189,19 @@ impl<'a> Checker<'a> {
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
             None => {
-                let message = format!("there is no route `{}`", name.node);
-                let help = "a test expects the name of a route, `default` or `none`";
+                let kind = table.map_or(TableKind::Routes, |table| self.program.tables[table.index()].kind);
+                let (what, help) = match kind {
+                    TableKind::Choice => {
+                        ("branch", "a test of a choice expects the id of a branch, or `none`")
+                    }
+                    TableKind::Flows => ("flow", "a test of flows expects the name of a flow, or `none`"),
+                    _ => ("route", "a test expects the name of a route, `default` or `none`"),
+                };
+                let message = format!("there is no {what} `{}`", name.node);
                 let routes = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
-                let near = self.nearest(&name.node, routes.map(|rule| &*rule.name));
+                let flows = self.program.flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
+                let names = routes.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
+                let near = self.nearest(&name.node, names);
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
                     .near_or(name.span, near, help);
                 self.report_unknown(&name.node, diagnostic)

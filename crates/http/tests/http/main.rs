@@ -3,3 +3,4 @@
 mod calls;
 mod flows;
 mod server;
+mod streams;
