@@ -45,6 +45,9 @@ use std::fmt;
 /// }
 /// ```
 ///
+/// Where intent flows were asked, `intents` has `threshold`, `margin` and the `ranked` flows, each with `name`, `id`,
+/// `score` and `chosen`.
+///
 /// `chosen` is a route's name, `"default"`, or null. `result` is `true`, `false`, `unknown` or
 /// `skipped`; a skipped node of a condition has `"note": "decided"`. A node's `kind` is `constant`,
 /// `not`, `and`, `or`, `test`, `any`, `all`, `let`, `call`, or for the conditions of a choice's branch
@@ -82,6 +85,33 @@ pub struct Explanation {
     pub host_failures: Vec<HostFailed>,
     /// The search, step by step.
     pub trace: TableTrace,
+    /// The intent flows that were asked, where no pattern of a keyword flow was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intents: Option<IntentTrace>,
+}
+
+/// The answer of the built-in classifier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IntentTrace {
+    /// The least score of an intent that is chosen.
+    pub threshold: f64,
+    /// The least lead over the second.
+    pub margin: f64,
+    /// The intent flows that came nearest, best first.
+    pub ranked: Vec<RankedIntent>,
+}
+
+/// An intent flow with its score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankedIntent {
+    /// Its name in the rules.
+    pub name: String,
+    /// The id that it answers with.
+    pub id: String,
+    /// From 0 to 1.
+    pub score: f64,
+    /// True when it was chosen.
+    pub chosen: bool,
 }
 
 /// Explains the decision that a table comes to on the evaluator's message. Values of `@private`
@@ -116,6 +146,7 @@ pub fn explain(
         message: tracer.message(),
         host_failures: tracer.host_failures(),
         trace,
+        intents: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bugs that were found once, each as a named test with a line on its cause.
 
 use rulec::payload::Judge;
-use rulec::{Code, Compiler, LiveRules, Rules, Tier};
+use rulec::{Code, Compiler, Indexing, LiveRules, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -480,4 +480,42 @@ fn what_a_handler_requires_is_told_by_every_decision() {
     check(live.decide(&json!({"text": "c"})), &[]);
     live.merge().expect("it compiles");
     check(live.decide(&b), &["execute", "write"]);
+    }
+}
+
+/// A choice that a model makes was no entry: nothing decided by it, explained or tested it. Now its answer stands in the
+/// message, and every engine compares it alike, in live rules and after loading, with and without a declared input.
+#[test]
+fn asked_choices_are_decided_by_every_engine() {
+    let choice = "choice mood ask \"how?\" { default branch calm  branch angry \"x\"  branch \"so so\" }\n";
+    let declared = format!("input {{ text: string }}\n{choice}default -> h\n");
+    for text in [choice, declared.as_str()] {
+        let rules = Rules::from_text(text).expect("it compiles");
+        let loaded = Rules::from_artifact(&rules.to_artifact(false)).expect("it loads");
+        for (answer, expected) in [
+            (json!({"mood": "angry"}), "angry"),
+            (json!({"mood": "so so"}), "so so"),
+            (json!({"mood": "calm"}), "calm"),
+            (json!({"mood": "Angry"}), "calm"),
+            (json!({"mood": ["angry"]}), "calm"),
+            (json!({"mood": null}), "calm"),
+            (json!("angry"), "calm"),
+        ] {
+            let message = json!({"text": "x", "answers": answer});
+            for (tier, rules) in Tier::ALL.iter().flat_map(|tier| [(tier, &rules), (tier, &loaded)]) {
+                for indexing in [Indexing::Never, Indexing::Always] {
+                    let rules = rules.with_tier(*tier).with_index(indexing);
+                    let entry = rules.entry("mood").expect("it is an entry");
+                    let line = entry.decide_line(message.to_string().as_bytes()).expect("it is JSON");
+                    for decision in [entry.decide(&message), line] {
+                        assert_eq!(decision.branch(), Some(expected), "{tier:?} {message}");
+                        assert_eq!(decision.is_default(), expected == "calm", "{tier:?} {message}");
+                    }
+                }
+            }
+            let live = LiveRules::from_text(Compiler::new(), text).expect("it compiles");
+            let decision = live.decide_in("mood", &message).expect("it is an entry");
+            assert_eq!(decision.branch(), Some(expected), "{message}");
+        }
+    }
 }

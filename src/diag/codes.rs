@@ -126,6 +126,7 @@ codes! {
     BlankPattern = "E0521", "a keyword pattern is empty";
     BadDestination = "E0522", "a router leads to no next node";
     BranchForm = "E0523", "a branch says too much or too little";
+    FlowTool = "E0524", "a flow tool says too much or too little";
     MessageSyntax = "E0601", "a message is not JSON";
     MessageNotObject = "E0602", "a message is not an object";
     MessageTooDeep = "E0603", "a message is nested too deep";

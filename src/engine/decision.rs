@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Serializes to the JSON object that `rulec run` prints:
 /// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `requires` when the handler requires
 /// permissions, `path` when tables were jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
-/// `chosen` to `metadata` a choice has `branch` (empty when none holds) and `default`; flows have
+/// `chosen` to `metadata` a choice has `branch` (empty when none holds), `default`, and `to_user` where the rules say so; flows have
 /// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
 #[derive(Clone)]
 pub struct Decision {
@@ -215,6 +215,11 @@ impl Decision {
     /// The chosen branch of a choice.
     pub fn branch(&self) -> Option<&str> {
         self.chosen().filter(|_| matches!(self.outcome(), Some(Outcome::Branch { .. })))
+    }
+
+    /// True when the rules say that the user is to see what a choice came to, and why.
+    pub fn to_user(&self) -> bool {
+        self.rules.program.tables[self.entry.index()].to_user
     }
 
     /// The flow whose pattern was found.

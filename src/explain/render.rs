@@ -2,8 +2,8 @@
 //! the order tried; under a route what was asked, and beside each question the values it was asked
 //! of, in one column.
 
-use super::Explanation;
 use super::show::{operand, plain, thousands, value};
+use super::{Explanation, IntentTrace};
 use crate::sema::hir::TableKind;
 use crate::text::{on_one_line, width};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
@@ -55,6 +55,9 @@ pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> Stri
     headline(explanation, paint, &mut out);
     let mut tree = Tree { lines: Vec::new(), max_routes: options.max_routes };
     tree.table(&explanation.trace, 0);
+    if let Some(intents) = &explanation.intents {
+        tree.intents(intents);
+    }
     lay_out(&tree.lines, options, &mut out);
     for failure in &explanation.host_failures {
         let text = format!("! {} failed: {}", on_one_line(&failure.function), plain(&failure.message, 200));
@@ -178,6 +181,22 @@ impl Tree {
             let more =
                 if rest.len() > 4 { format!(", … {} in all", table.disabled.len()) } else { String::new() };
             self.line(depth, Mark::Skipped, format!("disabled: {names}{more}"));
+        }
+    }
+
+    /// The intent flows, asked behind the patterns.
+    fn intents(&mut self, asked: &IntentTrace) {
+        let IntentTrace { threshold, margin, ranked } = asked;
+        let text = format!("intent flows, by their scores (threshold {threshold}, margin {margin})");
+        self.push(0, None, text);
+        if ranked.is_empty() {
+            self.line(1, Mark::False, "none has anything in common with the text");
+        }
+        for intent in ranked {
+            let mark = if intent.chosen { Mark::True } else { Mark::False };
+            let line = self.line(1, mark, intent.name.clone());
+            line.strong = intent.chosen;
+            line.notes.push(format!("{:.4}", intent.score));
         }
     }
 

@@ -337,6 +337,7 @@ impl<'a> Checker<'a> {
         self.tables();
         self.choices_and_routers();
         self.flows();
+        self.flow_tool();
         self.payloads();
         self.program.order_rules();
         self.tests();

@@ -74,6 +74,8 @@ pub enum StatementKind {
     Choice(Choice),
     /// `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`
     Flow(Flow),
+    /// `flow tool NAME "what it does" { endpoint: { url: "https://…" } }`
+    FlowTool(FlowTool),
     /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
     Router(Router),
     /// `intent refund { keywords ["refund"] examples ["I want my money back"] }`
@@ -93,6 +95,8 @@ pub struct Choice {
     pub name: Ident,
     /// The question to a language model, in place of conditions.
     pub question: Option<Spanned<String>>,
+    /// True when the user is to see what is chosen, and why.
+    pub to_user: bool,
     pub branches: Vec<Branch>,
 }
 
@@ -118,6 +122,16 @@ pub struct Flow {
     pub trigger: Trigger,
     /// The id that the decision answers with.
     pub id: Ident,
+}
+
+/// The tool by which all flows are executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowTool {
+    pub name: Ident,
+    /// Its description, for a language model.
+    pub description: Option<Spanned<String>>,
+    /// Constants: where it calls, and what its parameter means.
+    pub entries: Vec<(Ident, Expr)>,
 }
 
 /// The way messages find a flow.

@@ -37,6 +37,7 @@ mod why;
 pub use arbitrate::{Arbitration, arbitrate};
 pub use judgement::{Applied, Judgement, Outcome, Violation};
 pub use schema::schema;
+pub(in crate::systems) use schema::type_schema;
 pub use test::run_tests;
 pub use why::Why;
 

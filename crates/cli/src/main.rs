@@ -10,6 +10,7 @@
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
 //! | `judge` | `run --decision`: payloads |
+//! | `meaning` | intent flows, and choices that a language model makes |
 
 mod build;
 mod check;
@@ -20,6 +21,7 @@ mod files;
 mod import;
 mod judge;
 mod lines;
+mod meaning;
 mod mistake;
 mod plan;
 mod progress;

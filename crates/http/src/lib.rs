@@ -35,11 +35,11 @@ mod request;
 mod secret;
 mod template;
 
-pub use choice::{AskedChoice, ChoiceAnswer, UnknownChoice};
+pub use choice::{AskedChoice, ChoiceAnswer};
 pub use client::{HttpClient, SetupError};
 pub use endpoint::CallError;
 pub use error::{HttpError, HttpFailure};
-pub use flow::{FlowEnding, FlowError, FlowExecutor, FlowOutcome, FlowRunner, FoundBy};
+pub use flow::{ExecutorError, FlowEnding, FlowError, FlowExecutor, FlowOutcome, FlowRunner, FoundBy};
 pub use handler::{HandlerReply, handler};
 pub use hosts::{AllowedHosts, HostError};
 pub use limits::Limits;

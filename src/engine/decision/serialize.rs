@@ -25,6 +25,9 @@ impl Serialize for Decision {
                 map.serialize_entry("branch", self.chosen().unwrap_or(""))?;
                 let default = matches!(self.outcome(), Some(Outcome::Branch { default: true }));
                 map.serialize_entry("default", &default)?;
+                if self.to_user() {
+                    map.serialize_entry("to_user", &true)?;
+                }
             }
             TableKind::Flows => {
                 let hit = self.flow();

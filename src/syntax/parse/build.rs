@@ -5,7 +5,9 @@ use super::types::{fields, type_expr};
 use super::{Pair, Rule, decide, expr, operand, request};
 use crate::diag::{Code, Diagnostic};
 use crate::span::Spanned;
-use crate::syntax::ast::{Expr, ExprKind, Ident, ListSource, Literal, Route, StatementKind, Target, Test};
+use crate::syntax::ast::{
+    Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind, Target, Test,
+};
 
 /// Reads a statement. All parts are read before the first that fails ends it, so that each part's errors are reported.
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
@@ -79,6 +81,11 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         }
         Rule::choice_statement => StatementKind::Choice(decide::choice(cx, pair)?),
         Rule::flow_statement => StatementKind::Flow(decide::flow(cx, pair)?),
+        Rule::flow_tool_statement => {
+            let (name, description) = (name(cx), cx.optional(&pair, Rule::string, Cx::spanned_string));
+            let entries = cx.one(&pair, Rule::metadata, metadata);
+            StatementKind::FlowTool(FlowTool { name: name?, description: description?, entries: entries? })
+        }
         Rule::router_statement => StatementKind::Router(decide::router(cx, pair)?),
         Rule::intent_statement => StatementKind::Intent(request::intent(cx, pair)?),
         Rule::entity_statement => StatementKind::Entity(request::entity(cx, pair)?),
@@ -130,6 +137,11 @@ pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
     }
 }
 
+/// Constants in braces.
+fn metadata(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
+    cx.all(&pair, Rule::entry, operand::entry)
+}
+
 fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);
@@ -138,8 +150,7 @@ fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
     }
     let name = cx.one(&inner, Rule::name, Cx::declared)?;
     let arguments = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::argument, operand::entry);
-    let entries = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::entry, operand::entry);
     let args = cx.optional(&inner, Rule::arguments, arguments)?.unwrap_or_default();
-    let metadata = cx.optional(&inner, Rule::metadata, entries)?.unwrap_or_default();
+    let metadata = cx.optional(&inner, Rule::metadata, metadata)?.unwrap_or_default();
     Ok(Target::Handler { name, args, metadata, span })
 }

@@ -9,6 +9,7 @@ pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Choice> {
     Ok(Choice {
         name: cx.one(&pair, Rule::name, Cx::declared)?,
         question: cx.optional(&pair, Rule::question, string)?,
+        to_user: has(&pair, Rule::kw_to_user),
         branches: cx.all(&pair, Rule::choice_branch, branch)?,
     })
 }

@@ -150,10 +150,12 @@ terminals! {
     kw_as "as" Cast;
     kw_choice "choice" Statement DECLARES;
     kw_ask "ask" Contextual CONTINUES;
+    kw_to_user "to_user" Contextual CONTINUES;
     kw_branch "branch" Clause WANTS_NAME;
     kw_all "all" Quantity;
     kw_any "any" Quantity;
     kw_flow "flow" Statement DECLARES;
+    kw_tool "tool" Contextual BARE;
     kw_keyword "keyword" Contextual CONTINUES;
     kw_intent "intent" InnerStatement DECLARES;
     kw_examples "examples" Contextual;

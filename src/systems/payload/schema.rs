@@ -44,7 +44,7 @@ fn object(object: &Object) -> Json {
 
 fn field(field: &PayloadField) -> Json {
     let mut schema = match &field.shape {
-        Shape::Plain(ty) => plain(ty),
+        Shape::Plain(ty) => type_schema(ty),
         Shape::Object(inner) => object(inner),
         Shape::Objects(inner) => json!({"type": "array", "items": object(inner)}),
     };
@@ -78,7 +78,8 @@ fn field(field: &PayloadField) -> Json {
     schema
 }
 
-fn plain(ty: &Ty) -> Json {
+/// The JSON Schema of a value of a type.
+pub(in crate::systems) fn type_schema(ty: &Ty) -> Json {
     if ty.kinds == KindSet::ALL {
         return json!({});
     }
@@ -107,7 +108,7 @@ fn plain(ty: &Ty) -> Json {
         && element.kinds != KindSet::ALL
     {
         let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };
-        schema[key] = plain(element);
+        schema[key] = type_schema(element);
     }
     schema
 }

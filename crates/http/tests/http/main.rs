@@ -4,3 +4,4 @@ mod calls;
 mod flows;
 mod policies;
 mod server;
+mod streams;
