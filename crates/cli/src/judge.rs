@@ -19,6 +19,9 @@ pub struct JudgeArgs {
     /// With --decision: the rules' `options`, a file with a JSON object
     #[arg(long, value_name = "FILE", requires = "decision")]
     options: Option<PathBuf>,
+    /// With --decision: what else only warns is a violation
+    #[arg(long, requires = "decision")]
+    strict: bool,
 }
 
 impl JudgeArgs {
@@ -31,7 +34,7 @@ impl JudgeArgs {
         if let Some(path) = &self.options {
             judge = judge.options(read(path)?).map_err(CliError::usage)?;
         }
-        Ok(judge)
+        Ok(if self.strict { judge.strict() } else { judge })
     }
 }
 
