@@ -33,7 +33,7 @@ pub struct Condition {
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ConditionError {
-    /// What is wrong.
+    /// The mistake, in words.
     pub message: String,
     /// The remedy, where one is known.
     pub help: Option<String>,
@@ -44,7 +44,7 @@ impl ConditionError {
         ConditionError { message: message.into(), help: Some(help.into()) }
     }
 
-    /// What was found first.
+    /// The first mistake that was found.
     fn of(error: &CompileError) -> ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(

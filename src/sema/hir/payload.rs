@@ -78,7 +78,7 @@ pub struct Each {
     pub place: Option<Place>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// Whether anything is asked of an element: not where it is false.
+    /// The condition under which anything is asked of an element: nothing where it is false.
     pub when: Option<ValueId>,
     pub block: Block,
 }

@@ -100,7 +100,7 @@ pub struct RuleItem {
     pub notice: Notice,
 }
 
-/// What a rule asks.
+/// The question that a rule asks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleTest {
     /// The condition must hold.

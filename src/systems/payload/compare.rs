@@ -1,4 +1,4 @@
-//! What a new version of payload rules breaks: changes after which a payload that was fine may be refused.
+//! Breaking changes between versions of payload rules: those after which a payload that was fine may be refused.
 
 use super::{kinds, schema};
 use crate::engine::Rules;
@@ -16,7 +16,7 @@ pub struct Change {
     pub kind: String,
     /// The place in a payload, such as `$.nodes[].config`.
     pub path: String,
-    /// What is different, in words.
+    /// The difference, in words.
     pub message: String,
 }
 
@@ -79,7 +79,7 @@ impl Changes<'_> {
         self.found.push(Change { kind, path, message: message.into() });
     }
 
-    /// What of the old schema's values the new one may refuse.
+    /// Notes the values of the old schema that the new one may refuse.
     fn schema(&mut self, path: &str, old: &Json, new: &Json) {
         let lost: Vec<String> = types(old).difference(&types(new)).cloned().collect();
         if !lost.is_empty() {

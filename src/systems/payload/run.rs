@@ -33,7 +33,7 @@ pub(super) struct Found {
     pub warning: bool,
 }
 
-/// What one pass over a payload finds, in the order of the rules.
+/// The findings of one pass over a payload, in the order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub found: Vec<Found>,

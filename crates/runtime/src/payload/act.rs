@@ -1,7 +1,7 @@
-//! What is built in for the kinds of decisions that concern plans: they become workflows, run, change and go on.
+//! The built-in ways to carry out the kinds of decisions that concern plans: they become workflows, run, change and go on.
 
 use super::coordinator::Coordinator;
-use super::execute::{Ask, Judged, Run, RunReport, check_kinds};
+use super::execute::{Ask, Judged, Run, RunReport, RunStatus, check_kinds};
 use super::plan::{Plan, PlanError, Progress, REPLAN, Recovery};
 use super::{DecisionEvent, Handled, Judges, Made, NodeFailure, Validated};
 use crate::task::{self, Broken};
@@ -86,10 +86,8 @@ impl Coordinator {
         let mut plan = run.state().plan.clone();
         let updates = payload["updates"].as_object().cloned().unwrap_or_default();
         plan.change(id, &updates).map_err(|error| error.to_string())?;
-        let plan = judged(&self.judges(), &plan)?;
-        let mut state = run.state();
-        self.know(&run.id, plan.described("READY"));
-        state.plan = plan;
+        run.state().plan = judged(&self.judges(), &plan)?;
+        self.tell(&run, "READY");
         Ok(None)
     }
 
@@ -97,6 +95,11 @@ impl Coordinator {
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.named(payload)?;
         let recovery = Recovery::read(kind, payload).ok_or("the payload says no recovery")?;
+        if recovery == Recovery::Abort {
+            self.tell(&run, RunStatus::Aborted.name());
+            let why = payload["failure_reason"].as_str().unwrap_or("it was aborted").to_owned();
+            return Ok(Some(run.report(RunStatus::Aborted, Some(why))));
+        }
         let failed = {
             let state = run.state();
             let open = |id: &&String| !state.progress.outputs.contains_key(*id);
@@ -121,8 +124,9 @@ impl Coordinator {
 
     /// Runs a workflow from where it was left, telling judges what becomes of it.
     async fn run(&self, run: &Arc<Run>) -> RunReport {
-        let described = run.state().plan.described("RUNNING");
-        self.know(&run.id, described);
+        self.tell(run, "RUNNING");
+        // Told when the run is dropped, and overwritten when it is not.
+        let mut ending = Ending { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let judged: Judged = Arc::new(move |plan: &Plan| {
             let plan = judged(&coordinator.judges(), plan)?;
@@ -130,8 +134,7 @@ impl Coordinator {
             Ok(plan)
         });
         let report = run.run(&self.inner.crew, &self.asking(), &judged).await;
-        let described = run.state().plan.described(report.status.name());
-        self.know(&run.id, described);
+        ending.status = report.status.name();
         report
     }
 
@@ -150,9 +153,25 @@ impl Coordinator {
         )
     }
 
+    /// Tells judges of a workflow and its state.
+    fn tell(&self, run: &Run, status: &'static str) {
+        run.is_now(status);
+        let described = run.state().plan.described(status);
+        self.know(&run.id, described);
+    }
+
     /// Puts a workflow into the context of the judges.
     fn know(&self, id: &str, described: Json) {
-        self.replace(self.judges().knowing(id, described));
+        self.inner.judges.rcu(|judges| judges.knowing(id, described.clone()));
+    }
+
+    /// Judges with the workflows that were made here in their context.
+    pub(super) fn knowing_all(&self, judges: Judges) -> Judges {
+        let workflows = self.workflows();
+        workflows.values().fold(judges, |judges, run| {
+            let described = run.state().plan.described(run.status());
+            judges.knowing(&run.id, described)
+        })
     }
 
     pub(super) fn workflows(&self) -> MutexGuard<'_, HashMap<String, Arc<Run>>> {
@@ -175,8 +194,9 @@ impl Coordinator {
         let plan = judged(&self.judges(), &Plan::read(&saved["plan"])?).map_err(PlanError)?;
         let progress: Progress = serde_json::from_value(saved["progress"].clone())
             .map_err(|error| PlanError(format!("the progress cannot be read: {error}")))?;
-        self.know(id, plan.described("READY"));
-        self.workflows().insert(id.to_owned(), Run::new(id.to_owned(), plan, progress));
+        let run = Run::new(id.to_owned(), plan, progress);
+        self.tell(&run, "READY");
+        self.workflows().insert(id.to_owned(), run);
         Ok(id.to_owned())
     }
 
@@ -189,6 +209,19 @@ impl Coordinator {
         let run = self.workflows().get(workflow).cloned();
         let run = run.ok_or_else(|| UnknownWorkflow(workflow.to_owned()))?;
         Ok(self.run(&run).await)
+    }
+}
+
+/// Tells judges how a run ended, also when it is dropped.
+struct Ending<'r> {
+    coordinator: &'r Coordinator,
+    run: &'r Run,
+    status: &'static str,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.coordinator.tell(self.run, self.status);
     }
 }
 
@@ -205,7 +238,8 @@ fn judged(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
     match judges.judge(Made::new(PLAN, plan.payload())) {
         DecisionEvent::Validated(accepted) => {
-            Plan::read(accepted.payload()).map_err(|error| error.to_string())
+            let accepted = Plan::read(accepted.payload()).map_err(|error| error.to_string())?;
+            Ok(accepted.with_retries_of(plan))
         }
         DecisionEvent::Rejected(rejected) => Err(rejected.feedback),
         _ => Err("the plan was not judged".to_owned()),

@@ -29,7 +29,7 @@ pub struct Coordinator {
 
 pub(super) struct Inner {
     bus: Bus<DecisionEvent>,
-    judges: ArcSwap<Judges>,
+    pub(super) judges: ArcSwap<Judges>,
     recovery: Option<Recovery>,
     limit: Option<Duration>,
     fallback: Option<Fallback>,
@@ -228,9 +228,10 @@ impl Coordinator {
         self.inner.judges.load_full()
     }
 
-    /// Puts other judges to work, such as after the context has changed.
+    /// Puts other judges to work, such as after the context has changed. The workflows that were made here are added
+    /// to their context.
     pub fn replace(&self, judges: Judges) {
-        self.inner.judges.store(Arc::new(judges));
+        self.inner.judges.store(Arc::new(self.knowing_all(judges)));
     }
 
     /// Sends an event through the middleware, judges it when it is a decision, publishes the answer,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// The values that placeholders stand for, those that are looked up first standing first.
 pub(super) struct Scope<'s> {
-    /// What each earlier node has put out.
+    /// The output of each earlier node.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// The ids of all nodes.
     pub ids: Vec<&'s str>,

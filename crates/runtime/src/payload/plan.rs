@@ -123,10 +123,21 @@ impl Plan {
         let mut node = json!({
             "node_id": name, "name": name, "type": payload["node_type"], "config": payload["config"],
         });
-        if payload["retry_config"].is_object() {
-            node["retry_config"] = payload["retry_config"].clone();
+        if payload[RETRY].is_object() {
+            node[RETRY] = payload[RETRY].clone();
         }
         Plan::read(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
+    }
+
+    /// The same, its nodes tried again as often as those of another: no rule for plans knows of that.
+    #[must_use]
+    pub fn with_retries_of(mut self, other: &Plan) -> Plan {
+        for node in &mut self.nodes {
+            if let Some(retry) = other.node(&node.id).and_then(|node| node.others.get(RETRY)) {
+                node.others.insert(RETRY.to_owned(), retry.clone());
+            }
+        }
+        self
     }
 
     /// The payload that the plan was read from, with its changes.
@@ -141,7 +152,29 @@ impl Plan {
             .iter()
             .map(|node| (node.id.clone(), json!({"type": node.kind, "config": node.config})))
             .collect();
-        json!({"status": status, "inputs": {}, "nodes": nodes})
+        json!({"status": status, "inputs": self.inputs(), "nodes": nodes})
+    }
+
+    /// The values that a run may be given: those that placeholders name and the plan itself does not have.
+    fn inputs(&self) -> Map<String, Json> {
+        let mut inputs = Map::new();
+        for node in &self.nodes {
+            let mapping = node.input_mapping.as_ref();
+            let texts =
+                [Some(&node.config), mapping].into_iter().flatten().map(|fields| json!(fields).to_string());
+            for text in texts {
+                let names = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.trim()));
+                for name in names.map(|path| path.split('.').next().unwrap_or(path)) {
+                    let known = self.node(name).is_some()
+                        || mapping.is_some_and(|mapping| mapping.contains_key(name))
+                        || self.values().is_some_and(|values| values.contains_key(name));
+                    if !known {
+                        inputs.insert(name.to_owned(), json!({"type": "any", "required": false}));
+                    }
+                }
+            }
+        }
+        inputs
     }
 
     pub fn node(&self, id: &str) -> Option<&PlanNode> {
@@ -214,14 +247,16 @@ impl PlanNode {
         seconds(self.config.get("timeout")?)
     }
 
-    /// How often it is tried again before anybody is asked, and the pause between.
+    /// The times it is tried again before anybody is asked, and the pause between.
     pub fn retries(&self) -> (u64, Duration) {
-        let retry = self.others.get("retry_config").unwrap_or(&Json::Null);
+        let retry = self.others.get(RETRY).unwrap_or(&Json::Null);
         let times = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
         (times, seconds(&retry["retry_delay"]).unwrap_or_default())
     }
 }
 
+/// The field that says how often a node is tried again.
+const RETRY: &str = "retry_config";
 /// The most attempts that a plan or a recovery can ask for at once.
 const MAX_ATTEMPTS: u64 = 100;
 /// The longest time that a plan can ask for.
@@ -233,7 +268,7 @@ fn seconds(value: &Json) -> Option<Duration> {
     Some(Duration::from_secs_f64(seconds.min(LONGEST)))
 }
 
-/// What is to be done about a node that failed.
+/// The thing to be done about a node that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Recovery {
     /// Try again so often, changed, after a pause; another node's work may take its place.
@@ -279,7 +314,7 @@ pub(super) struct Progress {
     pub outputs: BTreeMap<String, Json>,
     /// The nodes that no taken edge leads to.
     pub unreached: Vec<String>,
-    /// How often each node has failed, and what it said last.
+    /// The times that each node has failed, and what it said last.
     pub failures: BTreeMap<String, (u64, String)>,
     /// The nodes that were skipped because they failed.
     pub skipped: Vec<String>,

@@ -1,5 +1,5 @@
-//! What depends on the value of another field, such as the config of a node on the node's type: `if` and `then`
-//! of a schema.
+//! Requirements that depend on the value of another field, such as those of a node's config on the node's type: `if`
+//! and `then` of a schema.
 //!
 //! The rules themselves are asked. For each value that a field may have, an object with that value and empty
 //! dicts is judged. A rule that is broken there, and reads nothing but that field and what is missing, is broken
@@ -86,7 +86,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What each value of a field asks for.
+    /// The requirements under each value of a field.
     fn variants(&self, object: &Object, field: &PayloadField, site: &Site<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
