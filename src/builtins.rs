@@ -192,6 +192,13 @@ functions! {
         "Whether the edges between the nodes lead nowhere in a circle.",
         r#"not acyclic(ctx.nodes, "id", ctx.edges, "from", "to")"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
+    Ancestors "ancestors" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING, "of": K::STRING) false -> Strings, Loop, graph::ancestors,
+        "The names of the nodes from which the edges lead to the node of that name, in the order of the list.",
+        r#""a" in ancestors(ctx.nodes, "id", ctx.edges, "from", "to", "b")"# on
+        r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"}],"edges":[{"from":"a","to":"b"}]}}"#;
+    Placeholders "placeholders" ("value": K::ALL) false -> Strings, Scan, words::placeholders,
+        "What stands between `${` and `}` in the texts of a value, at any depth, each once.",
+        r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
 
 /// The function that a name of another language means.

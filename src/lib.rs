@@ -93,7 +93,7 @@ pub use schema::Breach;
 pub use sema::hir::TableKind;
 pub use source::{Position, SourceFile, SourceMap};
 pub use span::{FileId, Span};
-pub use systems::{choice, flow, payload, prompt, run_tests, shipped};
+pub use systems::{choice, condition, flow, payload, prompt, run_tests, shipped};
 pub use trace::SkippedCondition;
 
 /// The compiler's own modules, for the tools, tests and benchmarks of this repository. Everything in here may

@@ -6,12 +6,14 @@
 //! | [`payload`] | judging payloads: violations with places, corrections, arbitration, JSON Schema |
 //! | [`flow`] | which flow a message wants: patterns, classifier |
 //! | [`choice`] | choices beside their conditions: questions to a language model, tools, reasons in words |
+//! | [`condition`] | conditions that come as texts while the program runs |
 //! | [`prompt`] | what a language model is told of the flows, and the tool it answers by |
 //! | [`shipped`] | the rule files that come with the project |
 //!
 //! The systems that need an async runtime or an HTTP client are packages of their own: `rulec-runtime`, `rulec-http`.
 
 pub mod choice;
+pub mod condition;
 pub mod flow;
 pub mod payload;
 pub mod prompt;

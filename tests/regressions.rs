@@ -480,7 +480,6 @@ fn what_a_handler_requires_is_told_by_every_decision() {
     check(live.decide(&json!({"text": "c"})), &[]);
     live.merge().expect("it compiles");
     check(live.decide(&b), &["execute", "write"]);
-    }
 }
 
 /// A choice that a model makes was no entry: nothing decided by it, explained or tested it. Now its answer stands in the

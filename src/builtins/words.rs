@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::value::Value;
+use std::collections::HashSet;
 
 pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
@@ -17,6 +18,28 @@ pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         [Value::Str(text)] if !text.trim().is_empty() => Value::Str(text),
         _ => Value::Missing,
     }
+}
+
+pub(super) fn placeholders<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [value] = args else { return Value::Missing };
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    let mut waiting = vec![*value];
+    while let Some(value) = waiting.pop() {
+        if let Value::Str(text) = value {
+            let inside = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.trim()));
+            found.extend(inside.filter(|name| seen.insert(*name)).map(Value::Str));
+        } else if let Some(entries) = value.entries() {
+            let first = waiting.len();
+            waiting.extend(entries.map(|(_, inner)| inner));
+            waiting[first..].reverse();
+        } else if let Some(elements) = value.elements() {
+            let first = waiting.len();
+            waiting.extend(elements);
+            waiting[first..].reverse();
+        }
+    }
+    arena.list(found)
 }
 
 /// Schemes in whose addresses browsers read `\` as `/` and take any number of them.

@@ -158,6 +158,8 @@ struct Checker<'a> {
     fields: Fields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, Settings>,
+    /// The version that each file gives itself.
+    versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<Declared>>,
     used: HashSet<&'a str>,
     /// Names bound around the expression at hand, innermost last.
@@ -198,6 +200,7 @@ impl<'a> Checker<'a> {
             fields: Fields::default(),
             types: HashMap::new(),
             settings: HashMap::new(),
+            versions: HashMap::new(),
             definitions: HashMap::new(),
             used: HashSet::new(),
             scope: Scope::default(),

@@ -7,7 +7,7 @@ mod request;
 
 pub use payload::{
     Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice, Payload,
-    Place, RuleItem,
+    Place, RuleItem, RuleTest,
 };
 pub use request::{Entity, Intent, Lexicon, Weight};
 

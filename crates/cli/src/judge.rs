@@ -20,6 +20,9 @@ pub struct JudgeArgs {
     /// With --decision or --decision-by: the rules' `options`, a file with a JSON object
     #[arg(long, value_name = "FILE", requires = "judged")]
     options: Option<PathBuf>,
+    /// With --decision: what else only warns is a violation
+    #[arg(long, requires = "decision")]
+    strict: bool,
 }
 
 impl JudgeArgs {
@@ -32,7 +35,7 @@ impl JudgeArgs {
         if let Some(path) = &self.options {
             judge = judge.options(read(path)?).map_err(CliError::usage)?;
         }
-        Ok(judge)
+        Ok(if self.strict { judge.strict() } else { judge })
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Meant<'a> {
     #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
     breaches: &'a [Breach],
     #[serde(skip_serializing_if = "<[Exceeded]>::is_empty")]
-    exceeded: &'a [Exceeded],
+    exceeded: Vec<Exceeded>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,14 +55,17 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
 /// Finds the intent flow of a message that no pattern fits.
 pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a Decision) -> Meant<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
-    let (hit, nearest) = match matcher.search_intent(text).0 {
+    let (found, beyond) = matcher.search_intent(text);
+    // Patterns and intents go beyond different limits.
+    let mut exceeded = decision.exceeded().to_vec();
+    exceeded.extend(beyond);
+    let (hit, nearest) = match found {
         Found::Intent(hit) => (Some(hit), Vec::new()),
         Found::Nothing { nearest } => (None, nearest),
         Found::Keyword(_) => (None, Vec::new()),
     };
     let score = hit.as_ref().map(|hit| hit.score);
     let (flow, name) = hit.map(|hit| (hit.id, hit.name)).unzip();
-    let (breaches, exceeded) = (decision.breaches(), decision.exceeded());
     Meant {
         line,
         entry: decision.entry(),
@@ -71,7 +74,7 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
         pattern: None,
         score,
         nearest,
-        breaches,
+        breaches: decision.breaches(),
         exceeded,
         matched: None,
         explanation: None,

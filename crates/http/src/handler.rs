@@ -52,7 +52,7 @@ pub fn handler(
     })
 }
 
-fn reply(response: Response) -> Value {
+pub(super) fn reply(response: Response) -> Value {
     match response.body {
         Body::Json(value) => value,
         Body::Text(text) if text.is_empty() => Value::Null,

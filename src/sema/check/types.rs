@@ -224,6 +224,12 @@ impl<'a> Checker<'a> {
                     ("normalize", "nfkc") => settings.form = Form::Nfkc,
                     ("normalize", "nfc") => settings.form = Form::Nfc,
                     ("normalize", "none") => settings.form = Form::None,
+                    ("version", version) if !version.is_empty() => {
+                        self.versions.insert(statement.span.file, version.into());
+                    }
+                    ("version", _) => {
+                        self.wrong_setting(value.span, "version", "a text, such as `\"1.2\"`");
+                    }
                     ("case", _) => self.wrong_setting(value.span, "case", "`insensitive` or `sensitive`"),
                     ("normalize", _) => {
                         self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`")
@@ -277,8 +283,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-const SETTINGS: [&str; 6] =
-    ["case", "normalize", "intent_threshold", "intent_margin", "stop_words", "regex_memory"];
+const SETTINGS: [&str; 7] =
+    ["case", "normalize", "intent_threshold", "intent_margin", "stop_words", "regex_memory", "version"];
 
 /// Collects the names in a type, and measures it without what they stand for.
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {

@@ -114,6 +114,7 @@ impl<'p> Verifier<'p> {
         }
         for each in &block.each {
             limit(&mut self.values, each.list, bindings);
+            each.when.iter().for_each(|when| limit(&mut self.values, *when, bindings));
             each.place.iter().for_each(|place| self.place(place, bindings));
             defined = defined.saturating_add(2).saturating_add(self.block(&each.block, bindings)?);
         }

@@ -454,6 +454,7 @@ pub(super) fn is_item(rule: Rule) -> bool {
         R::field_item
             | R::require_item
             | R::forbid_item
+            | R::compiles_item
             | R::closed_item
             | R::let_item
             | R::include_item

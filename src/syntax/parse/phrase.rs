@@ -40,6 +40,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::nullable => "`| null`",
         R::not_blank => "`not blank`",
         R::one_of => "`in`",
+        R::exactly => "`=`",
         R::fallback_value | R::field_default => "`default`",
         R::guard => "`when` and a condition",
         R::renamed => "`as` and a rule's name",
@@ -67,7 +68,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::given => "`given`",
         R::expect => "`expect`",
         R::path => "a name",
-        R::field_item | R::require_item | R::forbid_item | R::closed_item => "a rule",
+        R::field_item | R::require_item | R::forbid_item | R::compiles_item | R::closed_item => "a rule",
         R::let_item | R::include_item | R::each_item => "a rule",
         _ => {
             let name = format!("{rule:?}");

@@ -209,6 +209,8 @@ terminals! {
     kw_remove "remove" Contextual;
     kw_else "else" Clause => "`else` and a message";
     kw_repair "repair" Contextual;
+    kw_warning "warning" Contextual;
+    kw_compiles "compiles" Contextual;
     kw_null "null" Contextual => "`| null`";
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;

@@ -255,6 +255,9 @@ impl Writer<'_> {
             };
             self.out.push_str(self.random.pick(mend));
         }
+        if self.random.chance(15) {
+            self.out.push_str(" warning");
+        }
         self.out.push('\n');
     }
 
