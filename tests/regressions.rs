@@ -453,7 +453,7 @@ fn suggestions_end_where_slips_are_many() {
     assert!(meant.len() > 20 && others.len() > 500, "{} and {}", meant.len(), others.len());
 }
 
-/// What a handler requires stood in a route's metadata, where another route to it could forget it.
+/// The permissions that a handler requires stood in a route's metadata, where another route could forget them.
 #[test]
 fn what_a_handler_requires_is_told_by_every_decision() {
     let text = "handler run(a?: int) requires permission \"execute\", \"write\"\nhandler chat()\n\

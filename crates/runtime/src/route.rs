@@ -140,7 +140,7 @@ impl Router {
         let rules = self.shared.active.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decision = match self.shared.decide(&rules, &message) {
-            Ok(decision) => decision,
+            Ok(decision) => Arc::new(decision),
             Err(gone) => return undecided(&gone, &rules),
         };
         let request = decision.target().map(|handler| Request {
@@ -234,8 +234,9 @@ impl Sender<'_> {
     /// None, when nobody says or saying it fails.
     fn ask(&self) -> Permissions {
         let Some(grants) = &self.shared.grants else { return Permissions::none() };
-        task::caught(|| grants(self.message)).unwrap_or_else(|panic| {
-            tracing::warn!(target: "rulec::router", panic, "the permissions of a sender cannot be told");
+        task::caught(|| grants(self.message)).unwrap_or_else(|_| {
+            // Without the panic's text, which may hold what is private.
+            tracing::warn!(target: "rulec::router", "the function that tells the permissions of a sender panicked");
             Permissions::none()
         })
     }
@@ -268,14 +269,15 @@ impl Pending<'_> {
         outcome.elapsed = self.start.elapsed();
         let (route, handler) = (outcome.route.as_deref(), outcome.handler.as_deref());
         let (generation, entry) = (outcome.generation, &*outcome.entry);
+        let fallback = outcome.fallback.as_deref();
         let elapsed_us = outcome.elapsed_us();
         // Neither arguments nor the texts of errors: both may hold what is private.
         match result {
             "handled" | "no_route" => {
-                tracing::info!(target: "rulec::decision", entry, route, handler, generation, result, elapsed_us);
+                tracing::info!(target: "rulec::decision", entry, route, handler, fallback, generation, result, elapsed_us);
             }
             _ => {
-                tracing::warn!(target: "rulec::decision", entry, route, handler, generation, result, elapsed_us);
+                tracing::warn!(target: "rulec::decision", entry, route, handler, fallback, generation, result, elapsed_us);
             }
         }
         let table = outcome.path.last().map_or(entry, String::as_str);

@@ -116,7 +116,7 @@ async fn a_fallback_that_the_sender_may_not_use_is_left_out() {
     assert_eq!((outcome.fallback, outcome.tried.len()), (None, 2));
 }
 
-/// What is refused is a line of the log like any other.
+/// A refusal is a line of the log like any other.
 #[tokio::test]
 async fn a_refusal_is_logged() {
     let file = tempfile::NamedTempFile::new().unwrap();

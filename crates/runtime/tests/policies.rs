@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a handler does when it is called.
+/// An act of a handler that is called.
 #[derive(Clone, Copy)]
 enum Act {
     Reply,

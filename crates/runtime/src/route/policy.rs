@@ -14,7 +14,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// As good as for ever, and small enough to be added to any point in time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What is done about a handler that is slow or fails; without one it is called once, for as long as it takes.
+/// The policy of a handler, which says what is done when it is slow or fails. Without one it is called once, for as
+/// long as it takes.
 ///
 /// ```
 /// use rulec_runtime::route::Policy;

@@ -102,7 +102,7 @@ pub struct RouteStats {
     pub table: String,
     /// Its name, or `default`; `None` for messages without a route.
     pub route: Option<String>,
-    /// How they ended.
+    /// The ways in which they ended.
     pub counts: Counts,
 }
 
@@ -111,7 +111,7 @@ pub struct RouteStats {
 pub struct HandlerStats {
     /// Its name.
     pub handler: String,
-    /// How they ended.
+    /// The ways in which they ended.
     pub counts: Counts,
     /// The state of its circuit, when it has one.
     pub circuit: Option<CircuitState>,

@@ -104,7 +104,7 @@ impl Router {
     }
 }
 
-/// What is watched.
+/// The files to watch.
 #[derive(Clone)]
 struct Files {
     compiler: Compiler,

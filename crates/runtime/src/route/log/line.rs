@@ -25,7 +25,7 @@ pub(super) struct Options {
 pub(in crate::route) struct Record {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
-    pub decision: Decision,
+    pub decision: Arc<Decision>,
     pub message: Arc<Json>,
 }
 
