@@ -46,7 +46,7 @@ struct Judged<'a> {
     judgement: &'a Judgement,
 }
 
-/// Who judges a payload.
+/// The judges of a stream of payloads.
 pub enum Judges {
     /// One judge, whatever it is.
     One(Judge),

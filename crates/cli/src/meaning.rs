@@ -1,4 +1,4 @@
-//! What is decided by meaning: intent flows, which the built-in classifier finds, and choices that a language model
+//! Decisions by meaning: intent flows, which the built-in classifier finds, and choices that a language model
 //! makes, whose answer stands in the message.
 
 use super::term::Term;

@@ -41,7 +41,7 @@ enum Format {
     Json,
 }
 
-/// What a model is told of one thing.
+/// The words for a model about one thing.
 #[derive(Serialize)]
 struct Told {
     /// The name of a choice; the intent flows have none.

@@ -127,9 +127,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 struct Decider<'a> {
     rules: &'a Rules,
     entry: Entry<'a>,
-    /// Where intent flows are asked behind the patterns.
+    /// Finds intent flows behind the patterns, when there are any.
     matcher: Option<&'a FlowMatcher>,
-    /// Where a language model is asked.
+    /// The question, when a language model is asked.
     question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,

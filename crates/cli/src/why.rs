@@ -63,7 +63,7 @@ struct Explained<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
     breaches: &'a [Breach],
-    /// What a language model is asked.
+    /// The question to a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
     /// Why no answer of it is of use.

@@ -22,7 +22,7 @@ use url::Url;
 /// and can be masked.
 const ERROR_BYTES: usize = 16 << 10;
 
-/// What is told the pieces of an answer as they arrive.
+/// Something that is told the pieces of an answer as they arrive.
 pub(super) type Sink<'s> = dyn FnMut(&[u8]) + Send + 's;
 
 /// Makes calls within [`Limits`] to [`AllowedHosts`]. Cloning is cheap and shares the connections.

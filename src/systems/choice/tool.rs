@@ -42,7 +42,7 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     Ok(function(name, &description, Json::Object(properties(program, table)), &[]))
 }
 
-/// What a table reads of a message, as the properties of an object.
+/// The fields of a message that a table reads, as the properties of an object.
 fn properties(program: &Program, table: &Table) -> Map<String, Json> {
     let mut tree = Field::default();
     let mut lets = HashSet::new();

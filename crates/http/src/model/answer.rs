@@ -100,7 +100,7 @@ pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<Strin
     Ok((id, others.iter().map(show).collect()))
 }
 
-/// What the first call says of its reason.
+/// The reason that the first call gives.
 pub(super) fn reason(answer: &Value) -> Option<String> {
     argument(answer.pointer("/choices/0/message/tool_calls/0")?, REASON).filter(|reason| !reason.is_empty())
 }
