@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Adds them to a kind's schema, objects inside it included.
 pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
     let Ok(judge) = Judge::new(rules, &payload.name) else { return };
-    let reads = Reads::new(rules.program(), payload);
+    let reads = Reads::of_objects(rules.program(), payload);
     let site = Site { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
     Walk { judge: &judge, reads: &reads }.object(schema, &payload.object, &site);
 }
