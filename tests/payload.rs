@@ -322,7 +322,7 @@ fn what_could_not_be_checked_is_noted() {
 
 #[test]
 fn a_field_may_have_one_value_alone() {
-    let rules = "payload p { kind: any = decision default decision\n n?: number = 3 }";
+    let rules = "payload p { kind: any const decision default decision\n n?: number const 3 }";
     check(rules, json!({"kind": "p", "n": 3.0}), &[], Outcome::Accept);
     check(rules, json!({"kind": "q"}), &["p.kind.match $.kind"], Outcome::Reject);
     check(rules, json!({"kind": 7}), &["p.kind.match $.kind"], Outcome::Reject);
@@ -330,7 +330,7 @@ fn a_field_may_have_one_value_alone() {
     check(rules, json!({"kind": "p", "n": "3"}), &["p.n.type $.n"], Outcome::Reject);
     let judgement = check(rules, json!({}), &["p.kind.required $.kind"], Outcome::AcceptCorrected);
     assert_eq!(judgement.corrected(), Some(&json!({"kind": "p"})));
-    assert!(Rules::from_text("payload p { n: int = \"x\" }").is_err());
+    assert!(Rules::from_text("payload p { n: int const \"x\" }").is_err());
 }
 
 /// `from os import environ` was not seen, nor were programs, texts run as code and connections.

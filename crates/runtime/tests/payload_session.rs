@@ -278,7 +278,9 @@ async fn what_cannot_be_run_is_told() {
         ),
     ] {
         let turn = coordinator.session().offer([made]).await;
-        let told = turn.done[0].result.as_ref().unwrap_err();
+        // What nobody can run is rejected, so that the agent hears of it; the last is found out on the way.
+        let rejected = turn.rejected.first().map(|rejected| rejected.feedback.clone());
+        let told = rejected.unwrap_or_else(|| turn.done[0].result.clone().unwrap_err());
         assert!(told.contains(why), "{told}");
     }
     // A strict judge refuses what else only warns.

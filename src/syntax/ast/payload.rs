@@ -75,7 +75,7 @@ pub struct FieldItem {
     pub not_blank: Option<Span>,
     /// `in [ … ]` or `in a..=b clamp`
     pub limits: Option<Limits>,
-    /// `= VALUE`: the one value it may have.
+    /// `const VALUE`: the one value it may have.
     pub exactly: Option<Expr>,
     /// The consequence of a broken rule of the field.
     pub notice: Notice,

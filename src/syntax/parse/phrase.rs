@@ -40,7 +40,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::nullable => "`| null`",
         R::not_blank => "`not blank`",
         R::one_of => "`in`",
-        R::exactly => "`=`",
+        R::exactly => "`const`",
         R::fallback_value | R::field_default => "`default`",
         R::guard => "`when` and a condition",
         R::renamed => "`as` and a rule's name",

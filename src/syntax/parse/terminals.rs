@@ -211,6 +211,7 @@ terminals! {
     kw_repair "repair" Contextual;
     kw_warning "warning" Contextual;
     kw_compiles "compiles" Contextual;
+    kw_const "const" Contextual;
     kw_null "null" Contextual => "`| null`";
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;

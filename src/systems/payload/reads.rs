@@ -27,9 +27,17 @@ pub(super) struct Reads<'p> {
 }
 
 impl<'p> Reads<'p> {
+    /// Follows what `let`s name, and elements to the lists that they stand in.
     pub fn new(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
         let mut named = HashMap::new();
-        name(&payload.block, &mut named);
+        name(&payload.block, &mut named, true);
+        Reads { program, named }
+    }
+
+    /// Takes each element for an object of its own.
+    pub fn of_objects(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
+        let mut named = HashMap::new();
+        name(&payload.block, &mut named, false);
         Reads { program, named }
     }
 
@@ -93,11 +101,13 @@ impl<'p> Reads<'p> {
     }
 }
 
-fn name(block: &Block, named: &mut HashMap<BindingId, ValueId>) {
+fn name(block: &Block, named: &mut HashMap<BindingId, ValueId>, elements: bool) {
     named.extend(block.lets.iter().copied());
     for each in &block.each {
-        named.insert(each.element, each.list);
-        named.extend(each.key.map(|key| (key, each.list)));
-        name(&each.block, named);
+        if elements {
+            named.insert(each.element, each.list);
+            named.extend(each.key.map(|key| (key, each.list)));
+        }
+        name(&each.block, named, elements);
     }
 }

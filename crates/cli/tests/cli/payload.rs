@@ -208,7 +208,7 @@ test "other outcome" { given payload = { name: "ann", count: 1 }  expect create.
     }
 }
 
-/// What no page of the requirements names is told beside the verdict, and refused by `--strict`.
+/// A rule that warns is told beside the verdict, and refused by `--strict`.
 #[test]
 fn warnings_and_what_was_not_checked_stand_beside_the_verdict() {
     let rules = "input { context?: { names?: list<string> } }

@@ -12,6 +12,8 @@ use thiserror::Error;
 
 /// The kind of payload that a whole plan is.
 const PLAN: &str = "create_workflow_plan";
+/// The kind of payload that is a plan of one node.
+const NODE: &str = "create_node";
 
 /// There is no workflow of that id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -41,7 +43,7 @@ impl Coordinator {
         let payload = decision.payload();
         let ran = match &*kind {
             PLAN => self.plan(Plan::read(payload)).await,
-            "create_node" => self.plan(Plan::of_node(payload)).await,
+            NODE => self.plan(Plan::of_node(payload)).await,
             "execute_workflow" => match self.named(payload) {
                 Ok(run) => {
                     run.restart(payload["input_params"].clone());
@@ -59,10 +61,20 @@ impl Coordinator {
         }
     }
 
+    /// An error when a plan is accepted that cannot be run: nobody works on one of its nodes, a condition is none.
+    pub(super) fn can_run(&self, decision: &Validated) -> Result<(), PlanError> {
+        let plan = match &*decision.decision.kind {
+            kind if self.inner.handlers.contains_key(kind) => return Ok(()),
+            PLAN => Plan::read(decision.payload()),
+            NODE => Plan::of_node(decision.payload()),
+            _ => return Ok(()),
+        };
+        check_kinds(&plan?, &self.inner.crew)
+    }
+
     /// Keeps a plan as a workflow and runs it.
     async fn plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
         let plan = plan.map_err(|error| error.to_string())?;
-        check_kinds(&plan, &self.inner.crew).map_err(|error| error.to_string())?;
         let run = {
             let mut workflows = self.workflows();
             let mut number = workflows.len() + 1;

@@ -4,6 +4,7 @@
 use super::act::Acted;
 use super::coordinator::{Again, Coordinator};
 use super::execute::RunReport;
+use super::plan::PlanError;
 use super::{DecisionEvent, Made, Rejected, Validated};
 use crate::task;
 use futures_util::future::{Either, select};
@@ -120,21 +121,40 @@ impl Session {
         let mut open = VecDeque::from([(decision, 0)]);
         while let Some((decision, asked)) = open.pop_front() {
             let handled = self.coordinator.publish(decision).await;
-            let accepted = handled.iter().any(|one| matches!(one.event, Some(DecisionEvent::Validated(_))));
-            for event in handled.into_iter().filter_map(|one| one.event) {
-                match event {
-                    DecisionEvent::Validated(validated) => self.waiting.push(validated),
-                    DecisionEvent::Rejected(rejected) => {
-                        if let (false, true, Some(agent)) = (accepted, asked < inner.tries, &inner.agent) {
-                            let again = Again { rejected: rejected.clone(), attempt: asked + 1 };
-                            let made = task::call(None, agent, again).await.unwrap_or_default();
-                            open.extend(made.into_iter().map(|made| (made, asked + 1)));
-                        }
-                        turn.rejected.push(rejected);
+            let answers: Vec<Result<Validated, Rejected>> =
+                handled.into_iter().filter_map(|one| self.answer_of(one.event?)).collect();
+            let accepted = answers.iter().any(Result::is_ok);
+            for answer in answers {
+                let rejected = match answer {
+                    Ok(validated) => {
+                        self.waiting.push(validated);
+                        continue;
                     }
-                    _ => {}
+                    Err(rejected) => rejected,
+                };
+                if let (false, true, Some(agent)) = (accepted, asked < inner.tries, &inner.agent) {
+                    let again = Again { rejected: rejected.clone(), attempt: asked + 1 };
+                    let made = task::call(None, agent, again).await.unwrap_or_default();
+                    open.extend(made.into_iter().map(|made| (made, asked + 1)));
                 }
+                turn.rejected.push(rejected);
             }
+        }
+    }
+
+    /// The answer to a decision that an event tells. A plan that keeps all rules and still cannot be run is rejected
+    /// too, so that the agent hears of it.
+    fn answer_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
+        match event {
+            DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
+                Ok(()) => Ok(validated),
+                Err(PlanError(feedback)) => {
+                    let Validated { decision, judgement } = validated;
+                    Err(Rejected { decision, judgement: Some(judgement), feedback, fallback: None })
+                }
+            }),
+            DecisionEvent::Rejected(rejected) => Some(Err(rejected)),
+            _ => None,
         }
     }
 

@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
         self.require(&declared.id("empty"), parts, violation, declared.site)
     }
 
-    /// The rule of `= VALUE`.
+    /// The rule of `const VALUE`.
     fn exactly(&mut self, declared: &Declared<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
         let value = self.value(written)?;
         let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);

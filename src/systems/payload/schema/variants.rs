@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Adds them to a kind's schema, objects inside it included.
 pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
     let Ok(judge) = Judge::new(rules, &payload.name) else { return };
-    let reads = Reads::new(rules.program(), payload);
+    let reads = Reads::of_objects(rules.program(), payload);
     let site = Site { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
     Walk { judge: &judge, reads: &reads }.object(schema, &payload.object, &site);
 }
@@ -93,12 +93,15 @@ impl Walk<'_, '_> {
             |field: &&PayloadField| matches!(&field.shape, Shape::Plain(ty) if ty.kinds == KindSet::DICT);
         let dicts: Vec<&PayloadField> = object.fields.iter().filter(is_dict).collect();
         let variant = |value: &Json| {
-            let mut probe: Map<String, Json> =
-                dicts.iter().map(|dict| (dict.name.to_string(), json!({}))).collect();
-            probe.insert(field.name.to_string(), value.clone());
-            let found = run::run(self.judge, &site.holding(probe), false).found;
-            let wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)> =
-                found.iter().filter_map(|found| self.wanted(found, field, &dicts, site)).collect();
+            let mut wanted = BTreeSet::new();
+            // Once without the dicts, and once with empty ones.
+            for dicts in [&[][..], dicts.as_slice()] {
+                let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
+                let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
+                probe.insert(field.name.to_string(), value.clone());
+                let found = run::run(self.judge, &site.holding(probe), false).found;
+                wanted.extend(found.iter().filter_map(|found| self.wanted(found, field, dicts, site)));
+            }
             let then = then(wanted);
             (!then.is_empty()).then(|| {
                 json!({
@@ -110,7 +113,8 @@ impl Walk<'_, '_> {
         values.iter().filter_map(variant).collect()
     }
 
-    /// The fields of which a broken rule wants one, and the dict they are in unless it is the object itself.
+    /// The fields of which a broken rule wants one, and the dict they are in unless it is the object itself. `dicts` are
+    /// those that were there.
     fn wanted(
         &self,
         found: &Found,
