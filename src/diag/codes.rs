@@ -107,9 +107,13 @@ codes! {
     KeywordNeverMatches = "E0404", "a keyword that can never match";
     BadDatetime = "E0405", "not a date and time";
     ListFile = "E0406", "a list file cannot be used";
+    UnknownZone = "E0407", "an unknown time zone";
+    BadVersion = "E0408", "not a version";
+    BadNetwork = "E0409", "not a network";
+    UnknownHash = "E0410", "an unknown hash";
 
     SecondDefault = "E0501", "a table has two defaults";
-    UnknownArgument = "E0502", "a handler has no such argument";
+    UnknownArgument = "E0502", "there is no such argument";
     MissingArgument = "E0503", "a handler's required argument is not given";
     ReservedTableName = "E0504", "a table cannot have this name";
     UnknownExpectation = "E0505", "a test expects a route that does not exist";

@@ -207,6 +207,10 @@ impl<'a> Checker<'a> {
                     ("normalize", "nfkc") => settings.form = Form::Nfkc,
                     ("normalize", "nfc") => settings.form = Form::Nfc,
                     ("normalize", "none") => settings.form = Form::None,
+                    ("zone", zone) => match self.zone_exists(zone, value.span) {
+                        Ok(()) => settings.zone = Some(zone.into()),
+                        Err(Reported) => {}
+                    },
                     ("case", _) => self.wrong_setting(value.span, "case", "`insensitive` or `sensitive`"),
                     ("normalize", _) => {
                         self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`")
@@ -260,8 +264,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-const SETTINGS: [&str; 6] =
-    ["case", "normalize", "intent_threshold", "intent_margin", "stop_words", "regex_memory"];
+const SETTINGS: [&str; 7] =
+    ["case", "normalize", "zone", "intent_threshold", "intent_margin", "stop_words", "regex_memory"];
 
 /// Collects the names in a type, and measures it without what they stand for.
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {

@@ -88,7 +88,7 @@ fn plain(ty: &Ty) -> Json {
             Kind::Bool => "boolean",
             Kind::Int => "integer",
             Kind::Float => "number",
-            Kind::String | Kind::DateTime => "string",
+            Kind::String | Kind::DateTime | Kind::Version => "string",
             Kind::List => "array",
             Kind::Dict => "object",
         };
