@@ -26,7 +26,7 @@ pub struct FnInfo {
     pub name: &'static str,
     /// Each parameter's name and the kinds it takes.
     pub params: &'static [(&'static str, KindSet)],
-    /// How many parameters at the end may be left out.
+    /// The number of parameters at the end that may be left out.
     pub optional: usize,
     /// True when the last parameter may be repeated.
     pub variadic: bool,
@@ -199,7 +199,7 @@ functions! {
         "The hour, 0 to 23, at the offset the time is written with, or in a time zone.",
         r#"hour(ctx.now) == 9 and hour(ctx.now, "Europe/Berlin") == 2"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Minute "minute" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.minute().into()),
-        "The minute, 0 to 59; the same of it.",
+        "The minute, 0 to 59.",
         r#"minute(ctx.now) == 30 and minute(ctx.now, "Asia/Kolkata") == 0"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Weekday "weekday" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.weekday().number_from_monday().into()),
         "The day of the week, 1 for Monday to 7 for Sunday.",

@@ -49,9 +49,9 @@ pub struct KindSet(u8);
 impl KindSet {
     /// No kind: two uses that contradict each other.
     pub const EMPTY: KindSet = KindSet(0);
-    /// What a value of a message may be.
+    /// The kinds of the values of messages.
     pub const ALL: KindSet = KindSet(0x7f);
-    /// What a value may be that is computed.
+    /// The same, and those that are only computed.
     pub const EVERY: KindSet = KindSet(0xff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);

@@ -149,7 +149,7 @@ const MAX_LISTED: usize = 20;
 struct Settings {
     case: Case,
     form: Form,
-    /// Where the clock is read when no zone stands beside a time.
+    /// The zone in which the clock is read when none stands beside a time.
     zone: Option<Arc<str>>,
 }
 

@@ -32,7 +32,7 @@ pub enum Hash {
     GrowthBook2,
 }
 
-/// Which bucket it is, by its number or by the part of all keys that come before it.
+/// A bucket: its number, or the part of all keys that lie before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bucket {
     Number(i64),

@@ -132,7 +132,7 @@ impl Generator<'_> {
 
     fn version(&mut self) -> String {
         match self.random.below(3) {
-            0 => format!("version({})", self.value(Kind::Text, 1)),
+            0 => "version(ctx.s)".to_owned(),
             1 => format!(
                 "version(join([\"1\", {}], \".\"))",
                 quoted(self.random.pick(&["2", "2.3-rc", "x", "10"]))
