@@ -452,7 +452,7 @@ fn a_replacement_beyond_the_limit_is_missing() {
         Rules::from_text("route a when replace(text, \"a\", c.s) is missing -> h").expect("it compiles");
     for tier in Tier::ALL {
         let message = json!({ "text": "a".repeat(2_000), "c": { "s": "b".repeat(1_000) } });
-        let decision = rules.with_tier(*tier).decide(&message);
+        let decision = rules.with_tier(tier).decide(&message);
         let limits: Vec<&str> = decision.exceeded().iter().map(|one| one.limit()).collect();
         assert_eq!((decision.chosen(), &*limits), (Some("a"), &["value_bytes"][..]), "{tier:?}");
     }
