@@ -427,7 +427,7 @@ fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
     }
 }
 
-/// What a function leaves out though its arguments are there may be missing where an argument is required.
+/// A function that may find nothing passed for a value that is always there.
 #[test]
 fn what_a_function_may_not_find_needs_a_default() {
     let check = |value: &str, optional: bool| {
