@@ -48,6 +48,7 @@ pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: H
         (Some(search), Value::Str(text)) => (text.len(), passes(search, right, mode)),
         (Some(search), list) if search.finds_elements() => (list.list_len().unwrap_or(0), 1),
         (None, _) if op == Op::In && !how.constant => (right.list_len().unwrap_or(0), 1),
+        (None, _) if op == Op::InNetwork => (right.list_len().unwrap_or(1), 1),
         _ => return true,
     };
     if passes == 1 && !how.arena.is_repeated() {

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+use crate::text::version;
 use crate::ty::{Kind, KindSet};
 use bumpalo::Bump;
 use serde_json::{Map, Value as Json};
@@ -71,6 +72,8 @@ pub enum Value<'a> {
     Str(&'a str),
     /// A point in time with the offset it was written with.
     DateTime(OffsetDateTime),
+    /// A version as [`version::version`] writes it: equal ones are the same text.
+    Version(&'a str),
     /// A list of the message or a constant.
     JsonList(&'a [Json]),
     /// A list computed during the decision; a missing element counts as null.
@@ -113,6 +116,7 @@ impl<'a> Value<'a> {
             Value::Float(_) => Kind::Float,
             Value::Str(_) => Kind::String,
             Value::DateTime(_) => Kind::DateTime,
+            Value::Version(_) => Kind::Version,
             Value::JsonList(_) | Value::List(_) => Kind::List,
             Value::Dict(_) | Value::Entries(_) => Kind::Dict,
         })
@@ -233,14 +237,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as JSON; missing is null, a time its RFC 3339 text.
+    /// The value as JSON; missing is null, a time its RFC 3339 text, a version its text.
     pub fn to_json(self) -> Json {
         match self {
             Value::Missing => Json::Null,
             Value::Bool(value) => Json::Bool(value),
             Value::Int(value) => Json::from(value),
             Value::Float(value) => Json::from(value),
-            Value::Str(text) => Json::from(text),
+            Value::Str(text) | Value::Version(text) => Json::from(text),
             Value::DateTime(at) => Json::from(format_datetime(at)),
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => Json::Array(items.iter().map(|item| item.to_json()).collect()),
@@ -304,7 +308,7 @@ pub fn compare_int_float(int: i64, float: f64) -> Ordering {
     int.cmp(&(whole as i64)).then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
 }
 
-/// The order of two numbers or two times; `None` when they are of different kinds or have none.
+/// The order of two numbers, times or versions; `None` when they are of different kinds or have none.
 #[inline]
 pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {
@@ -313,6 +317,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
+        (Value::Version(a), Value::Version(b)) => version::compare(a, b),
         _ => None,
     }
 }

@@ -518,3 +518,72 @@ fn asked_choices_are_decided_by_every_engine() {
         }
     }
 }
+
+/// Data of other time zones may say another hour: who loads such rules is told. Others do not depend on them.
+#[test]
+fn artifacts_with_zones_are_refused_under_other_data() {
+    use rulec::internals::artifact;
+    let check = |condition: &str, zoned: bool| {
+        let text = format!("input {{ at: datetime, z: string }}\nroute a when {condition} -> h");
+        let bytes = Rules::from_text(&text).expect("it compiles").to_artifact(false);
+        assert!(Rules::from_artifact(&bytes).is_ok(), "{condition}");
+        let mut contents = artifact::read(&bytes).expect("it can be read");
+        contents.program.zones = contents.program.zones.map(|_| "1999a".into());
+        let other = artifact::write(&contents.program, &contents.sources, &contents.warnings, false);
+        match Rules::from_artifact(&other) {
+            Ok(_) => assert!(!zoned, "{condition}"),
+            Err(error) => {
+                assert!(
+                    zoned && error.diagnostics()[0].code == Code::ArtifactVersion,
+                    "{condition}: {error}"
+                );
+            }
+        }
+    };
+    check("hour(at) == 3", false);
+    check("hour(at, \"UTC\") == 3", true);
+    check("date(at, z) == \"2026-01-01\"", true);
+}
+
+/// A route that came later did not know the zone of its file.
+#[test]
+fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
+    let text = "settings { zone: \"Asia/Shanghai\" }\ninput { at: datetime }\ndefault -> no";
+    let rules = LiveRules::from_text(Compiler::new(), text).expect("it compiles");
+    rules.insert("route a when hour(at) == 9 -> h").expect("it fits");
+    for _ in 0..2 {
+        assert_eq!(rules.decide(&json!({ "at": "2026-01-05T01:30:00Z" })).target(), Some("h"));
+        rules.merge().expect("it compiles");
+    }
+}
+
+/// A function that may find nothing passed for a value that is always there.
+#[test]
+fn what_a_function_may_not_find_needs_a_default() {
+    let check = |value: &str, optional: bool| {
+        let input = "input { text: string, at: datetime, z: string, l: list<int> }\nhandler h(v: int)";
+        let text = format!("{input}\nroute a when text == \"x\" -> h(v: {value})");
+        let expected = if optional { vec![Code::MaybeMissing] } else { vec![] };
+        assert_eq!(codes(&text), expected, "{value}");
+    };
+    check("index_of(text, \"a\")", true);
+    check("first(l)", true);
+    check("sum(l)", true);
+    check("hour(at, z)", true);
+    check("hour(at, \"UTC\")", false);
+    check("first(l) ?? 0", false);
+    check("bucket(text, \"seed\")", false);
+}
+
+/// A text that a message makes long times the number of places it is put in was built in full.
+#[test]
+fn a_replacement_beyond_the_limit_is_missing() {
+    let rules =
+        Rules::from_text("route a when replace(text, \"a\", c.s) is missing -> h").expect("it compiles");
+    for tier in Tier::ALL {
+        let message = json!({ "text": "a".repeat(2_000), "c": { "s": "b".repeat(1_000) } });
+        let decision = rules.with_tier(tier).decide(&message);
+        let limits: Vec<&str> = decision.exceeded().iter().map(|one| one.limit()).collect();
+        assert_eq!((decision.chosen(), &*limits), (Some("a"), &["value_bytes"][..]), "{tier:?}");
+    }
+}

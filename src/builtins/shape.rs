@@ -2,6 +2,7 @@
 //! since that may come from a stranger.
 
 use crate::arena::Arena;
+use crate::meaning::add;
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
@@ -48,6 +49,26 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
     let found = elements.map(|element| keys.iter().fold(element, |value, key| value.index(*key)));
     arena.list(found.filter(|value| !value.is_missing()))
+}
+
+/// The sum of the numbers of a list; missing when an element is none.
+pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let [list] = args else { return Value::Missing };
+    list.elements().map_or(Value::Missing, |mut elements| {
+        let numbers = elements.try_fold(Value::Int(0), |sum, element| match element {
+            Value::Int(_) | Value::Float(_) => Some(add(sum, element)).filter(|sum| !sum.is_missing()),
+            _ => None,
+        });
+        numbers.unwrap_or(Value::Missing)
+    })
+}
+
+/// An end of a list.
+pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
+    let [list] = args else { return Value::Missing };
+    let Some(length) = list.list_len() else { return Value::Missing };
+    let at = if last { length.saturating_sub(1) } else { 0 };
+    list.index(Value::Int(at as i64))
 }
 
 /// The number of bytes that a value has as JSON, without white space.

@@ -109,9 +109,13 @@ codes! {
     BadDatetime = "E0405", "not a date and time";
     ListFile = "E0406", "a list file cannot be used";
     RegexNotConstant = "E0407", "a regular expression is not constant";
+    BadVersion = "E0408", "not a version";
+    BadNetwork = "E0409", "not a network";
+    UnknownHash = "E0410", "an unknown hash";
+    UnknownZone = "E0411", "an unknown time zone";
 
     SecondDefault = "E0501", "a table has two defaults";
-    UnknownArgument = "E0502", "a handler has no such argument";
+    UnknownArgument = "E0502", "there is no such argument";
     MissingArgument = "E0503", "a handler's required argument is not given";
     ReservedTableName = "E0504", "a table cannot have this name";
     UnknownExpectation = "E0505", "a test expects a route that does not exist";

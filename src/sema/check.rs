@@ -9,6 +9,7 @@ mod decide;
 mod expr;
 mod fields;
 mod flow;
+mod known;
 mod mismatch;
 mod names;
 mod narrowed;
@@ -144,10 +145,12 @@ const MAX_COMPARISONS: usize = 1 << 16;
 /// The most names that a help lists.
 const MAX_LISTED: usize = 20;
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Settings {
     case: Case,
     form: Form,
+    /// The zone in which the clock is read when none stands beside a time.
+    zone: Option<Arc<str>>,
 }
 
 struct Checker<'a> {
@@ -359,7 +362,8 @@ impl<'a> Checker<'a> {
     }
 
     fn settings_of(&self, file: FileId) -> Settings {
-        self.settings.get(&file).copied().unwrap_or(Settings { case: Case::Match, form: Form::None })
+        let none = || Settings { case: Case::Match, form: Form::None, zone: None };
+        self.settings.get(&file).cloned().unwrap_or_else(none)
     }
 
     fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Declared> {

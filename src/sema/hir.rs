@@ -104,6 +104,8 @@ pub struct Program {
     pub analysis: Analysis,
     /// The limits of its decisions.
     pub limits: crate::limits::Limits,
+    /// The version of the time zones' data, where a zone is asked for.
+    pub zones: Option<Arc<str>>,
 }
 
 /// The name of the entry that holds the routes outside any table.

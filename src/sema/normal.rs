@@ -141,6 +141,7 @@ impl PartialEq for NConst {
             (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || same(a, b),
             // Times that are equal may differ in their offsets, which `hour` and `date` show.
             (Const::DateTime(a), Const::DateTime(b)) => a == b && a.offset() == b.offset(),
+            (Const::Version(a), Const::Version(b)) => a == b,
             _ => false,
         }
     }
@@ -153,6 +154,7 @@ impl Hash for NConst {
         match &self.0 {
             Const::Json(json) => hash(json, state),
             Const::DateTime(at) => at.hash(state),
+            Const::Version(version) => version.hash(state),
         }
     }
 }

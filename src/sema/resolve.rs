@@ -260,7 +260,7 @@ pub(crate) fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
         ExprKind::Record(entries) => entries.iter().for_each(|(_, value)| names_in(value, names)),
         ExprKind::Call(name, args) => {
             names.push(&name.node);
-            args.iter().for_each(|arg| names_in(arg, names));
+            args.iter().for_each(|arg| names_in(&arg.value, names));
         }
         ExprKind::Binary(binary) => {
             names_in(&binary.left, names);

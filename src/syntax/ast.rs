@@ -263,8 +263,8 @@ pub enum ExprKind {
     List(Vec<Expr>),
     /// `{ key: value }`, in tests and metadata.
     Record(Vec<(Ident, Expr)>),
-    /// `name(a, b)`
-    Call(Ident, Vec<Expr>),
+    /// `name(a, size: b)`
+    Call(Ident, Vec<Arg>),
     /// `not x` or `-x`
     Unary(Spanned<Op>, Box<Expr>),
     /// `a and b and c`, `a or b or c`: [`Op::And`] or [`Op::Or`] over two or more operands, flat, so
@@ -297,6 +297,14 @@ pub enum ExprKind {
         list: Box<Expr>,
         body: Box<Expr>,
     },
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arg {
+    /// The parameter it is for, where that is said; else the place says it.
+    pub name: Option<Ident>,
+    pub value: Expr,
 }
 
 /// An operator between two operands.

@@ -347,7 +347,7 @@ impl<'r> Generator<'r> {
 
     fn computed(&mut self, kind: Kind, depth: usize) -> String {
         match kind {
-            Kind::Int => match self.random.below(9) {
+            Kind::Int => match self.random.below(13) {
                 0 => format!("len({})", self.value(Kind::Text, depth)),
                 1 => format!("len({})", self.list().0),
                 2 => format!(
@@ -357,15 +357,27 @@ impl<'r> Generator<'r> {
                 ),
                 3 => format!("(ctx.n ?? {})", self.value(Kind::Int, depth)),
                 4 => format!("abs({})", self.value(Kind::Int, depth)),
-                5 => format!("{}({})", self.random.pick(&["hour", "weekday"]), self.value(Kind::Time, depth)),
-                6 => format!("bucket({})", self.value(Kind::Text, depth)),
+                5 => {
+                    let name = self.random.pick(&["hour", "minute", "weekday", "day", "month", "year"]);
+                    format!("{name}({}{})", self.value(Kind::Time, depth), self.zone())
+                }
+                6 => {
+                    let hash = self.random.pick(&["", ", \"s\"", ", hash: \"unleash\"", ", seed: ctx.s"]);
+                    format!("bucket({}{hash})", self.value(Kind::Text, depth))
+                }
                 7 => format!("ctx.nums[{}]", self.random.below(3)),
+                8 => {
+                    format!("index_of({}, {})", self.value(Kind::Text, depth), self.value(Kind::Text, depth))
+                }
+                9 => format!("{}(ctx.nums)", self.random.pick(&["first", "last"])),
+                10 => "sum(ctx.nums)".to_owned(),
+                11 => format!("(number({}) as int)", self.value(Kind::Text, depth)),
                 _ => {
                     let op = self.random.pick(&["+", "-", "*", "%"]);
                     format!("({} {op} {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth))
                 }
             },
-            Kind::Float => match self.random.below(6) {
+            Kind::Float => match self.random.below(7) {
                 0 => format!("({} / {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth)),
                 1 => format!("(-{})", self.value(Kind::Float, depth)),
                 2 => {
@@ -377,6 +389,10 @@ impl<'r> Generator<'r> {
                     self.value(Kind::Text, depth),
                     quoted(self.random.pick(WORDS))
                 ),
+                5 => {
+                    let hash = self.random.pick(&["growthbook_1", "growthbook_2"]);
+                    format!("bucket({}, \"s\", \"{hash}\")", self.value(Kind::Text, depth))
+                }
                 4 if self.hosts => {
                     format!("score({}, {})", self.value(Kind::Text, depth), self.value(Kind::Int, depth))
                 }
@@ -385,13 +401,23 @@ impl<'r> Generator<'r> {
                     format!("({} {op} {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
                 }
             },
-            Kind::Text => match self.random.below(7) {
+            Kind::Text => match self.random.below(10) {
                 0 => format!("lower({})", self.value(Kind::Text, depth)),
                 1 => format!("upper({})", self.value(Kind::Text, depth)),
                 2 => format!("trim({})", self.value(Kind::Text, depth)),
                 3 => format!("(ctx.s ?? {})", quoted(self.random.pick(WORDS))),
                 4 => format!("split({}, \" \")[{}]", self.value(Kind::Text, depth), self.random.below(2)),
                 5 => format!("join([{}, ctx.s], \"-\")", self.value(Kind::Text, depth)),
+                6 => {
+                    let [text, old, new] = [(); 3].map(|()| self.value(Kind::Text, depth));
+                    format!("replace({text}, {old}, {new})")
+                }
+                7 => {
+                    let length = self.random.pick(&["", ", 2", ", length: 0", ", ctx.n"]);
+                    let from = self.random.pick(&["0", "1", "-2", "ctx.n"]);
+                    format!("substring({}, {from}{length})", self.value(Kind::Text, depth))
+                }
+                8 => format!("date({}{})", self.value(Kind::Time, depth), self.zone()),
                 _ => format!("ctx.tags[{}]", self.random.below(2)),
             },
             Kind::Time => format!("({} + {}h)", self.value(Kind::Time, depth), self.random.below(5)),
@@ -399,6 +425,11 @@ impl<'r> Generator<'r> {
             Kind::Bool => "(ctx.b ?? false)".to_owned(),
             Kind::Item | Kind::Cond => self.constant(kind),
         }
+    }
+
+    /// Nothing, or the time zone as a second argument.
+    fn zone(&mut self) -> &'static str {
+        self.random.pick(&["", "", ", \"Asia/Kolkata\"", ", zone: \"America/New_York\"", ", ctx.s"])
     }
 
     fn constant(&mut self, kind: Kind) -> String {

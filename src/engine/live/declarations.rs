@@ -189,7 +189,8 @@ impl Declarations {
             return None;
         }
         // Those of the analysis hold for all files.
-        let own = |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize");
+        let own =
+            |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize" | "zone");
         let mut settings = Statement {
             kind: StatementKind::Settings { entries: entries.iter().filter(own).cloned().collect() },
             docs: String::new(),

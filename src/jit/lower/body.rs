@@ -52,6 +52,7 @@ impl Tags {
             Kind::Float => Tags::of(layout::FLOAT),
             Kind::String => Tags::of(layout::STR),
             Kind::DateTime => Tags::of(layout::DATETIME),
+            Kind::Version => Tags::of(layout::VERSION),
             Kind::List => Tags::of(layout::JSON_LIST).or(Tags::of(layout::LIST)),
             Kind::Dict => Tags::of(layout::ENTRIES - 1).or(Tags::of(layout::ENTRIES)),
         };

@@ -134,6 +134,17 @@ fn pair_help(left: &Expr, right: &Expr) -> Option<&'static str> {
             "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday",
         );
     }
+    let versions = [left, right].iter().any(|side| side.ty.kinds == KindSet::VERSION);
+    if versions && right.ty.kinds == KindSet::LIST {
+        return Some(
+            "a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`",
+        );
+    }
+    if versions {
+        return Some(
+            "both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side",
+        );
+    }
     if calls(Function::Hour) {
         return Some("`hour` gives a number from 0 to 23: write `hour(x) >= 9`");
     }

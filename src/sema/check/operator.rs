@@ -142,6 +142,8 @@ impl<'a> Checker<'a> {
     fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
         let lefts = union(row.forms.iter().map(|form| form.left));
+        let (lefts_kinds, rights_kinds) = (left.ty.kinds, right.ty.kinds);
+        let (left, right) = (self.as_version(left, rights_kinds)?, self.as_version(right, lefts_kinds)?);
         let among_elements =
             row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
         // A constant text beside a time is a time.
@@ -287,7 +289,7 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
             let shared = left.kinds.families().intersect(right.kinds.families()).intersect(form.left);
             pair(shared, shared)
         }
-        Right::Text | Right::Pattern => match quantity {
+        Right::Text | Right::Pattern | Right::Network => match quantity {
             None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
             Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(KindSet::STRING))
                 .then_some((form.left, KindSet::LIST)),

@@ -36,6 +36,9 @@ impl<'a> Checker<'a> {
                 let help = "write the word to look for, or leave `word` out";
                 return self.fail(Code::KeywordNeverMatches, right.span, message, help);
             }
+            if op == Op::InNetwork {
+                self.network_exists(keyword, right.span)?;
+            }
             if op.info().search == Some(Search::Regex) {
                 self.pattern_fits(keyword, mode.text.fold, right.span)?;
             }

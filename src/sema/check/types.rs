@@ -230,6 +230,10 @@ impl<'a> Checker<'a> {
                     ("version", _) => {
                         self.wrong_setting(value.span, "version", "a text, such as `\"1.2\"`");
                     }
+                    ("zone", zone) => match self.zone_exists(zone, value.span) {
+                        Ok(()) => settings.zone = Some(zone.into()),
+                        Err(Reported) => {}
+                    },
                     ("case", _) => self.wrong_setting(value.span, "case", "`insensitive` or `sensitive`"),
                     ("normalize", _) => {
                         self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`")
@@ -283,8 +287,16 @@ impl<'a> Checker<'a> {
     }
 }
 
-const SETTINGS: [&str; 7] =
-    ["case", "normalize", "intent_threshold", "intent_margin", "stop_words", "regex_memory", "version"];
+const SETTINGS: [&str; 8] = [
+    "case",
+    "normalize",
+    "zone",
+    "intent_threshold",
+    "intent_margin",
+    "stop_words",
+    "regex_memory",
+    "version",
+];
 
 /// Collects the names in a type, and measures it without what they stand for.
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {

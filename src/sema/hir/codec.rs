@@ -47,7 +47,7 @@ macro_rules! program {
         }
     };
 }
-program!(slots lets externs tables rules values flows flow_tool questions handlers input inferred tests payloads requirements analysis limits);
+program!(slots lets externs tables rules values flows flow_tool questions handlers input inferred tests payloads requirements analysis limits zones);
 
 /// It may use earlier ones only, so it counts when it has been read: whoever followed a circle would never
 /// come back.
@@ -145,4 +145,4 @@ impl_codec!(enum ExprKind {
     12 Cond(cond),
     13 Let(number),
 });
-impl_codec!(enum Const { 0 Json(json), 1 DateTime(at) });
+impl_codec!(enum Const { 0 Json(json), 1 DateTime(at), 2 Version(version) });

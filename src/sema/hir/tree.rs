@@ -143,6 +143,7 @@ pub enum Const {
     /// Anything JSON can say.
     Json(Arc<Json>),
     DateTime(OffsetDateTime),
+    Version(Arc<str>),
 }
 
 impl Const {
@@ -150,6 +151,7 @@ impl Const {
     pub fn of(value: Value<'_>) -> Option<Const> {
         match value {
             Value::DateTime(at) => Some(Const::DateTime(at)),
+            Value::Version(version) => Some(Const::Version(version.into())),
             Value::List(items) if !items.iter().all(|item| is_json(*item)) => None,
             other => Some(Const::Json(Arc::new(other.to_json()))),
         }
@@ -165,15 +167,16 @@ impl Const {
                 other => Value::from_json(other),
             },
             Const::DateTime(at) => Value::DateTime(*at),
+            Const::Version(version) => Value::Version(version),
         }
     }
 }
 
-/// True when a value in a list stays what it is as JSON: times have none of their own, and `-0.0` would be read
+/// True when a value in a list stays what it is as JSON: times and versions have none of their own, and `-0.0` would be read
 /// as an integer there.
 fn is_json(value: Value<'_>) -> bool {
     match value {
-        Value::DateTime(_) => false,
+        Value::DateTime(_) | Value::Version(_) => false,
         Value::Float(float) => float != 0.0 || float.is_sign_positive(),
         Value::List(items) => items.iter().all(|item| is_json(*item)),
         _ => true,

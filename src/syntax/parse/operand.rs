@@ -9,7 +9,7 @@ use crate::builtins;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Op};
 use crate::span::{Span, Spanned};
-use crate::syntax::ast::{BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
+use crate::syntax::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
 
 impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// An operand with the prefixes before it.
@@ -100,7 +100,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             PieceKind::Group => {
                 self.at += 1;
                 let (mut inner, height) = self.elements(piece)?;
-                if inner.len() != 1 {
+                if inner.len() != 1 || self.inside(piece).any(|part| part.as_rule() == Rule::argument) {
                     let message = "parentheses hold one expression";
                     return Err(self.report(unexpected(span, message, "a list is written `[a, b]`")));
                 }
@@ -151,7 +151,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         if let Some(group) = self.peek().filter(|piece| piece.kind == PieceKind::Group) {
             self.at += 1;
             let whole = span.to(group.span);
-            let (args, height) = self.elements(group)?;
+            let (args, height) = self.arguments(group)?;
             return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height + 1);
         }
         self.node(ExprKind::Name(name), span, 1)
@@ -285,6 +285,24 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             elements.push(element.expr);
         }
         Ok((elements, height))
+    }
+
+    /// The arguments of a call, and the height of the highest.
+    fn arguments(&mut self, group: Piece) -> Built<(Vec<Arg>, usize)> {
+        let (mut args, mut most) = (Vec::new(), 0);
+        for pair in self.inside(group) {
+            let (name, Node { expr: value, height, .. }) = match pair.as_rule() {
+                Rule::expression => (None, node(self.cx, pair)?),
+                Rule::argument => {
+                    let (name, value) = entry_node(self.cx, pair)?;
+                    (Some(name), value)
+                }
+                _ => continue,
+            };
+            most = most.max(height);
+            args.push(Arg { name, value });
+        }
+        Ok((args, most))
     }
 
     /// `{ key: value }` and the height of its tree.

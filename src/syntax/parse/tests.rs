@@ -56,7 +56,13 @@ fn shape(text: &str) -> String {
                     entries.iter().map(|(key, v)| format!("{}:{}", key.node, show(v))).collect();
                 format!("{{{}}}", entries.join(" "))
             }
-            ExprKind::Call(name, args) => format!("{}({})", name.node, list(args)),
+            ExprKind::Call(name, args) => {
+                let named = |name: &Option<Ident>| {
+                    name.as_ref().map_or(String::new(), |name| format!("{}:", name.node))
+                };
+                let args: Vec<_> = args.iter().map(|arg| named(&arg.name) + &show(&arg.value)).collect();
+                format!("{}({})", name.node, args.join(" "))
+            }
             ExprKind::Unary(op, operand) => format!("({} {})", op.node.info().spelling, show(operand)),
             ExprKind::Logic(op, operands) => format!("({} {})", op.info().spelling, list(operands)),
             ExprKind::Binary(binary) => {
@@ -139,6 +145,8 @@ fn more_shapes() {
     check("count > 3", "(> count 3)");
     check("`when` == `a b`", "(== when a b)");
     check("bucket(ctx.id) in 0..10", "(in bucket(ctx.id) 0..10)");
+    check("f(a, any: b + 1, c: (d),)", "f(a any:(+ b 1) c:d)");
+    check("f(any x in l: c)", "f((Any x l: c))");
     check("{a: 1, \"b c\": [true], when: {}}", "{a:1 b c:[true] when:{}}");
     check("a == -1", "(== a -1)");
     check("a-1", "(- a 1)");

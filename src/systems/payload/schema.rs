@@ -99,7 +99,7 @@ pub(in crate::systems) fn type_schema(ty: &Ty) -> Json {
             Kind::Bool => "boolean",
             Kind::Int => "integer",
             Kind::Float => "number",
-            Kind::String | Kind::DateTime => "string",
+            Kind::String | Kind::DateTime | Kind::Version => "string",
             Kind::List => "array",
             Kind::Dict => "object",
         };

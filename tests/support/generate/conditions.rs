@@ -55,7 +55,7 @@ impl Generator<'_> {
 
     /// One predicate.
     fn test(&mut self) -> String {
-        match self.random.below(22) {
+        match self.random.below(24) {
             0..=6 => self.text_test(),
             7..=10 => {
                 let kind = if self.random.chance(60) { Kind::Int } else { Kind::Float };
@@ -103,10 +103,41 @@ impl Generator<'_> {
                 let op = self.random.pick(&["==", "!="]);
                 format!("{left} {op} {right}{}", self.case())
             }
+            21 => {
+                let (version, other) = (self.version(), self.version());
+                let other = if self.random.chance(70) { "\"1.2.3\"".to_owned() } else { other };
+                format!("{version} {} {other}", self.comparison())
+            }
+            22 => {
+                let address = if self.random.chance(30) {
+                    self.value(Kind::Text, 1)
+                } else {
+                    quoted(self.random.pick(&["10.1.2.3", "::ffff:10.0.0.1", "2001:db8::1", "10.1.2"]))
+                };
+                let networks = self.random.pick(&[
+                    "\"10.0.0.0/8\"",
+                    "any [\"10.1.0.0/16\", \"2001:db8::/32\"]",
+                    "all [\"10.0.0.0/8\", \"10.1.2.3\"]",
+                    "none ctx.tags",
+                    "ctx.s",
+                ]);
+                format!("{address}{} {networks}", self.maybe_not(" in_network"))
+            }
             _ => {
                 let key = self.random.pick(&["a", "b", "zz"]);
                 format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
             }
+        }
+    }
+
+    fn version(&mut self) -> String {
+        match self.random.below(3) {
+            0 => "version(ctx.s)".to_owned(),
+            1 => format!(
+                "version(join([\"1\", {}], \".\"))",
+                quoted(self.random.pick(&["2", "2.3-rc", "x", "10"]))
+            ),
+            _ => "version(\"v1.2.3-rc.1\")".to_owned(),
         }
     }
 
