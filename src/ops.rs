@@ -205,6 +205,10 @@ use KindSet as K;
 use Meaning::{Predicate, Structure};
 
 operators! {
+    Unless "unless" Infix 5, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure, foreign ["except"],
+        "The left condition holds and the right one does not: it is false, or unknown since something is missing.",
+        r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
     Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure,
         "At least one of the conditions holds.",
@@ -364,7 +368,7 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
         .iter()
         .filter(|row| row.op.is_word())
         .flat_map(|row| row.spelling.split(' '))
-        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
+        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching", "if", "then", "else"])
 }
 
 pub fn is_reserved_word(word: &str) -> bool {

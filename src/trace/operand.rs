@@ -217,6 +217,10 @@ impl<'a> Traced<'a, '_> {
                 Term::Cond(_) => format!("{} is unknown", self.text(expr.span)),
             },
             ExprKind::Cond(_) => format!("{} is unknown", self.text(expr.span)),
+            ExprKind::If { cond, then, other } => {
+                let taken = if self.aside(|eval| eval.cond(cond)).holds() { then } else { other };
+                self.why_missing(taken)
+            }
             ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::List(_) => {
                 format!("{} is missing", self.text(expr.span))
             }

@@ -310,6 +310,7 @@ fn hosts(
 /// The names that a route mentions, of whatever kind.
 fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     names_in(&route.condition, names);
+    route.locals.iter().for_each(|(_, value)| names_in(value, names));
     match &route.target {
         Target::Goto { table, .. } => names.push(&table.node),
         Target::Handler { name, args, metadata, .. } => {

@@ -264,7 +264,7 @@ impl Substitution<'_> {
         match &mut cond.kind {
             // A choice's branch stands in no `def`.
             CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
-            CondKind::Not(inner) | CondKind::Call(_, inner) => self.cond(inner),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
             CondKind::Test(test) => {
                 self.expr(&mut test.left);
@@ -325,6 +325,11 @@ impl Substitution<'_> {
                 self.cond(body);
             }
             ExprKind::Cond(cond) => self.cond(cond),
+            ExprKind::If { cond, then, other } => {
+                self.cond(cond);
+                self.expr(then);
+                self.expr(other);
+            }
         }
     }
 }

@@ -153,6 +153,10 @@ impl Builder<'_> {
             CondKind::Not(inner) => self.cond(inner, !want),
             CondKind::And(parts) => self.junction(parts, want, want),
             CondKind::Or(parts) => self.junction(parts, want, !want),
+            CondKind::NotTrue(inner) => {
+                let holds = self.cond(inner, true);
+                if want { self.complement(holds) } else { holds }
+            }
             CondKind::Test(test) => self.test(test, cond.span, want),
             CondKind::Quantifier { all, list, var, body } => {
                 let alone = self.nests.is_closed(Part::Cond(cond));
@@ -233,6 +237,15 @@ impl Builder<'_> {
         }
     }
 
+    /// The condition that holds where another does not.
+    fn complement(&mut self, id: CondId) -> CondId {
+        match *self.normal.cond(id) {
+            NCond::Const(value) => self.constant_cond(!value),
+            NCond::Not(inner) => inner,
+            _ => self.add_cond(NCond::Not(id)),
+        }
+    }
+
     fn test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
         let want = want != test.negated;
         let left = self.expr(&test.left);
@@ -300,6 +313,13 @@ impl Builder<'_> {
     fn truth(&mut self, left: ExprId, want: bool) -> CondId {
         if let NExpr::Cond { holds, fails } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
+        }
+        // Each way is a condition of its own, by which rules are found.
+        if let NExpr::If { cond, then, other } = *self.normal.expr(left) {
+            let (then, other) = (self.truth(then, want), self.truth(other, want));
+            let fails = self.complement(cond);
+            let (then, other) = (self.join([cond, then], true), self.join([fails, other], true));
+            return self.join([then, other], false);
         }
         if let Some(constant) = self.constant(Some(left)) {
             let tri = meaning::truth(constant);
@@ -377,6 +397,9 @@ impl Builder<'_> {
                 NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
             ExprKind::Cond(cond) => self.cond_value(cond),
+            ExprKind::If { cond, then, other } => {
+                NExpr::If { cond: self.cond(cond, true), then: self.expr(then), other: self.expr(other) }
+            }
             ExprKind::Let(id) => {
                 let key = (*id, self.depth);
                 if let Some(known) = self.exprs_of_lets.get(&key) {

@@ -204,6 +204,9 @@ terminals! {
     kw_clamp "clamp" Contextual;
     kw_remove "remove" Contextual;
     kw_else "else" Clause => "`else` and a message";
+    kw_if "if" Clause BARE => "a value";
+    kw_then "then" Clause;
+    kw_where "where" Clause;
     kw_repair "repair" Contextual;
     kw_null "null" Contextual => "`| null`";
     kw_not "not" Contextual;

@@ -8,7 +8,7 @@ impl Generator<'_> {
         if depth == 0 {
             return self.test();
         }
-        match self.random.below(20) {
+        match self.random.below(23) {
             0..=3 => self.joined(depth, " and "),
             4..=7 => self.joined(depth, " or "),
             8 | 9 => format!("not ({})", self.cond(depth - 1)),
@@ -24,6 +24,11 @@ impl Generator<'_> {
                 let (name, kinds) = self.defs[self.random.below(self.defs.len())].clone();
                 let args: Vec<String> = kinds.iter().map(|kind| self.value(*kind, 1)).collect();
                 format!("{name}({})", args.join(", "))
+            }
+            15 | 16 => self.joined(depth, " unless "),
+            17 => {
+                let (cond, then, other) = (self.cond(depth - 1), self.cond(depth - 1), self.cond(depth - 1));
+                format!("(if {cond} then {then} else {other})")
             }
             _ => self.test(),
         }
