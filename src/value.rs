@@ -313,6 +313,8 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
+        // UTF-8 keeps the order of code points.
+        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@
 
 mod build;
 mod cost;
+mod intern;
 
 pub use build::build;
 

@@ -151,7 +151,7 @@ impl<'a> Traced<'a, '_> {
         let form = forms.iter().find(|form| left.kind().is_some_and(|kind| form.left.has(kind)))?;
         let wanted = match form.right {
             Right::Kinds(kinds) => kinds,
-            Right::Text | Right::Pattern => KindSet::STRING,
+            Right::Text | Right::Pattern | Right::SomeText => KindSet::STRING,
             Right::Members => KindSet::LIST,
             Right::Same => family(left),
             _ => KindSet::ALL,

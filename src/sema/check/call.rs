@@ -213,9 +213,7 @@ fn operator_help(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let help = match lower.as_str() {
         "not" => "`not` stands before a condition: `not (x > 3)`",
-        "if" | "iif" | "ifelse" | "case" | "switch" => {
-            "a condition has no two ways: write one route for each, and `default -> HANDLER` for what is left"
-        }
+        "if" | "iif" | "ifelse" | "case" | "switch" => "one of two values is written `if C then a else b`",
         "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
             "write `x is missing`; a text that is empty is `x == \"\"`"
         }

@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Literal(Literal::Null) => {
                 self.fail(Code::OperatorType, span, "null is no value to work with", NULL_HELP)
             }
-            ast::ExprKind::Literal(literal) => Ok(Term::Expr(constant(literal_json(literal), span))),
+            ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.literal(literal, span))),
             ast::ExprKind::Name(name) => self.name(name, span),
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.path(expr).map(Term::Expr),
             ast::ExprKind::List(items) => {
@@ -45,11 +45,7 @@ impl<'a> Checker<'a> {
             }
             ast::ExprKind::Unary(op, operand) => self.arithmetic(op, operand, None, span).map(Term::Expr),
             ast::ExprKind::Logic(op, parts) => {
-                let mut parts = self.conds(parts)?;
-                if *op == Op::Unless {
-                    parts.iter_mut().skip(1).for_each(exception);
-                }
-                let kind = if *op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) };
+                let kind = self.logic(*op, parts)?;
                 Ok(Term::Cond(Cond { kind, span }))
             }
             ast::ExprKind::If(parts) => self.conditional(parts, span).map(Term::Expr),
@@ -76,6 +72,21 @@ impl<'a> Checker<'a> {
                 self.quantifier(*kind, var, list, body, span)
             }
         }
+    }
+
+    fn literal(&mut self, literal: &Literal, span: Span) -> Expr {
+        if let Literal::String(text) = literal {
+            self.no_template(text, span);
+        }
+        constant(literal_json(literal), span)
+    }
+
+    fn logic(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<CondKind> {
+        let mut parts = self.conds(parts)?;
+        if op == Op::Unless {
+            parts.iter_mut().skip(1).for_each(exception);
+        }
+        Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
 
     /// `if C then a else b`: of the types of both.

@@ -2,6 +2,7 @@
 //! shared, constants folded, operands ordered by cost.
 
 use super::cost::Costs;
+use super::intern::Ids;
 use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
 use crate::arena::Arena;
 use crate::diag::{Code, Diagnostic};
@@ -15,10 +16,9 @@ use crate::sema::hir::{
 use crate::span::Span;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
-use hashbrown::{HashSet, HashTable};
+use hashbrown::HashSet;
 use serde_json::Value as Json;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 /// Brings a checked program into normal form. The diagnostics are warnings about what turned out
@@ -97,30 +97,6 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
     builder.normal.values = program.values.iter().map(|value| builder.expr(value)).collect();
     builder.diagnostics.truncate(found);
     (builder.normal, builder.diagnostics)
-}
-
-/// Numbers for distinct values: their places in the vector that holds them.
-#[derive(Default)]
-struct Ids {
-    /// The hash of each value, which may be a long list, and its number.
-    table: HashTable<(u64, u32)>,
-    hasher: foldhash::fast::RandomState,
-}
-
-impl Ids {
-    /// The place of a value, and whether it is new there.
-    fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
-        let Ids { table, hasher } = self;
-        let hash = hasher.hash_one(&value);
-        let same = |(known, id): &(u64, u32)| *known == hash && values.get(*id as usize) == Some(&value);
-        if let Some((_, id)) = table.find(hash, same) {
-            return (*id, false);
-        }
-        let id = values.len() as u32;
-        table.insert_unique(hash, (hash, id), |(hash, _)| *hash);
-        values.push(value);
-        (id, true)
-    }
 }
 
 struct Builder<'a> {
