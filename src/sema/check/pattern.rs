@@ -104,6 +104,9 @@ impl<'a> Checker<'a> {
 
     /// Warns of a text that looks as if values of the message were to be put into it.
     pub(super) fn no_template(&mut self, text: &str, span: Span) {
+        if !text.contains("${") {
+            return;
+        }
         // A route that is compiled alone brings no text along.
         let Some(file) = self.loaded.sources.get(span.file) else { return };
         let written = file.text.get(span.range()).unwrap_or_default();
