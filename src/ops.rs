@@ -40,6 +40,8 @@ pub enum Right {
     Kinds(KindSet),
     /// A value of the left operand's family (numbers compare with numbers).
     Same,
+    /// A text, where one of both sides is surely one: what may be a number or a time is compared as such.
+    SomeText,
     /// An element of the left operand, a list.
     Element,
     /// A string, or with `any`, `all` or `none` a list of strings.
@@ -211,6 +213,10 @@ use Meaning::{Predicate, Structure};
 const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 
 operators! {
+    Unless "unless" Infix 5, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure, foreign ["except"],
+        "The left condition holds and the right one does not: it is false, or unknown since something is missing.",
+        r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
     Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure,
         "At least one of the conditions holds.",
@@ -233,20 +239,20 @@ operators! {
         "Both values are of one kind and differ.",
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition)], Predicate(meaning::less), foreign ["lt"],
-        "The left number or version is smaller, or the left time earlier.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::less), foreign ["lt"],
+        "The left number or version is smaller, the left time earlier, or the left text before the other by the code points of their characters.",
         r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
     Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition)], Predicate(meaning::less_equal), foreign ["le", "lte"],
-        "The left number or version is not greater, or the left time not later.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::less_equal), foreign ["le", "lte"],
+        "The left number or version is not greater, the left time not later, or the left text not behind the other by code points.",
         r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
     Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition)], Predicate(meaning::greater), foreign ["gt"],
-        "The left number or version is greater, or the left time later.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::greater), foreign ["gt"],
+        "The left number or version is greater, the left time later, or the left text behind the other by code points.",
         r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
     Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
-        [(ORDERED, Right::Same, Condition)], Predicate(meaning::greater_equal), foreign ["ge", "gte"],
-        "The left number or version is not smaller, or the left time not earlier.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::greater_equal), foreign ["ge", "gte"],
+        "The left number or version is not smaller, the left time not earlier, or the left text not before the other by code points.",
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
         [(K::EVERY, Right::Members, Condition)], Predicate(meaning::is_in), foreign ["one_of", "oneof"],
@@ -374,7 +380,7 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
         .iter()
         .filter(|row| row.op.is_word())
         .flat_map(|row| row.spelling.split(' '))
-        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
+        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching", "if", "then", "else"])
 }
 
 pub fn is_reserved_word(word: &str) -> bool {

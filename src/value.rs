@@ -318,6 +318,8 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
         (Value::Version(a), Value::Version(b)) => version::compare(a, b),
+        // UTF-8 keeps the order of code points.
+        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
         _ => None,
     }
 }

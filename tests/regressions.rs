@@ -364,6 +364,10 @@ const NESTED: &[Nested] = &[
     ("or and", |n| format!("route r when {} ctx.a -> h", "ctx.a or ctx.b and ".repeat(n))),
     ("unless", |n| format!("route r when {} ctx.a -> h", "ctx.a unless ".repeat(n))),
     ("if", |n| format!("route r when ({} 1) > 1 -> h", "if ctx.a then 2 else ".repeat(n))),
+    ("names of a route", |n| {
+        let names = lines("n0 = ctx.n", n, |at| format!(", n{at} = n{} + 1", at - 1));
+        format!("route r when n{n} > 1 where {names} -> h")
+    }),
     ("members", |n| format!("route r when ctx{} == 1 -> h", ".a".repeat(n))),
     ("indexes", |n| format!("route r when ctx{} == 1 -> h", "[0]".repeat(n))),
     ("quantifiers", |n| format!("route r when {} true -> h", "any x in ctx.l: ".repeat(n))),

@@ -81,6 +81,7 @@ fn page() -> String {
                 Right::Nothing => form.left.to_string(),
                 Right::Kinds(kinds) => format!("{}, {kinds}", form.left),
                 Right::Same => format!("{}, the same", form.left),
+                Right::SomeText => format!("{}, string", form.left),
                 Right::Element => format!("{}, an element", form.left),
                 Right::Text => format!("{}, string", form.left),
                 Right::Pattern => format!("{}, constant regex", form.left),

@@ -179,6 +179,7 @@ impl Listing<'_> {
             Instr::Cond { dst, holds, fails } => {
                 write!(out, "r{dst} = condition {holds}, else not condition {fails}")
             }
+            Instr::IfNot { block, to } => write!(out, "unless block {block} -> {to}"),
             Instr::IfPresent { src, to } => write!(out, "if r{src} is present -> {to}"),
             Instr::Yield { src } => write!(out, "yield r{src}"),
         }

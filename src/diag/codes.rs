@@ -172,6 +172,8 @@ codes! {
     EmptyText = "W0204", "an empty text is in every text";
     SqlPattern = "W0205", "a pattern of `like` has the wildcards of SQL";
     NullInList = "W0206", "null in a list is never found";
+    NumberInQuotes = "W0207", "a number in quotes is ordered as a text";
+    TemplateText = "W0208", "a text with a place to be filled in, which nobody fills";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     DefaultHides = "W0401", "a default branch hides branches";

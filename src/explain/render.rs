@@ -275,13 +275,19 @@ impl Tree {
                     self.node(child, depth + 1);
                 }
             }
-            NodeKind::Not => {
+            NodeKind::Not | NodeKind::Unless => {
                 let simple = match node.children.as_slice() {
                     [child] if child.kind == NodeKind::Test => Some(child),
                     _ => None,
                 };
-                let line =
-                    self.line(depth, node.result, if simple.is_some() { text } else { "not".to_owned() });
+                // The text of an exception is that of its condition.
+                let title = match (node.kind, simple) {
+                    (NodeKind::Unless, None) => "unless".to_owned(),
+                    (NodeKind::Unless, Some(_)) => format!("unless {text}"),
+                    (_, None) => "not".to_owned(),
+                    (_, Some(_)) => text,
+                };
+                let line = self.line(depth, node.result, title);
                 match simple {
                     Some(child) => {
                         annotate(line, child, None);

@@ -110,8 +110,8 @@ impl<'n> Builder<'n> {
                 way.dedup();
                 into.push(way);
             }
-            // What is definitely false has no key, nor has a walk over elements.
-            NCond::Test { want: false, .. } | NCond::Each { .. } | NCond::Const(_) => {}
+            // What must not hold has no key, nor has a walk over elements.
+            NCond::Test { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
         }
     }
 

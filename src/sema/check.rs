@@ -10,6 +10,7 @@ mod expr;
 mod fields;
 mod flow;
 mod known;
+mod locals;
 mod mismatch;
 mod names;
 mod narrowed;
@@ -371,16 +372,21 @@ impl<'a> Checker<'a> {
         match *definition {
             Definition::Let { value } => {
                 let body = self.term(value)?;
-                let measure = self.measured(body.part(), value.span)?;
-                let id = hir::LetId(self.program.lets.len() as u32);
-                self.let_measures.push(measure);
-                self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
-                Ok(Declared::Let(id))
+                self.add_let(name, body, value.span).map(Declared::Let)
             }
             Definition::Def { params, body } => self.def(params, body),
             Definition::List { source } => self.list_definition(name, source).map(Declared::List),
             Definition::Extern { params, result } => self.extern_fn(name, params, result),
         }
+    }
+
+    /// Adds a `let` to the program.
+    fn add_let(&mut self, name: &ast::Ident, body: Term, place: Span) -> Checked<hir::LetId> {
+        let measure = self.measured(body.part(), place)?;
+        let id = hir::LetId(self.program.lets.len() as u32);
+        self.let_measures.push(measure);
+        self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
+        Ok(id)
     }
 
     fn list_definition(&mut self, name: &'a ast::Ident, source: &'a ast::ListSource) -> Checked<hir::Expr> {

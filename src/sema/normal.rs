@@ -7,6 +7,7 @@
 
 mod build;
 mod cost;
+mod intern;
 
 pub use build::build;
 
@@ -59,6 +60,10 @@ pub enum NCond {
     And(Box<[CondId]>),
     /// One holds; at least two, cheapest first, none of them an `Or`.
     Or(Box<[CondId]>),
+    /// The condition, neither constant nor another `Not`, does not hold. That is no negation of what the
+    /// author wrote, where unknown answers neither: it is the other answer of a part of the normal form,
+    /// which holds or does not.
+    Not(CondId),
     /// Over a list's elements; does not hold when the list is missing.
     Each {
         /// True when every element must do, or one.
@@ -127,6 +132,12 @@ pub enum NExpr {
     Cond {
         holds: CondId,
         fails: CondId,
+    },
+    /// One value when the condition holds, the other when not.
+    If {
+        cond: CondId,
+        then: ExprId,
+        other: ExprId,
     },
 }
 

@@ -111,6 +111,7 @@ pub struct Branch {
     pub any: bool,
     /// Its conditions; `None` without braces.
     pub conditions: Option<Vec<Expr>>,
+    pub locals: Locals,
     pub span: Span,
 }
 
@@ -160,6 +161,7 @@ pub struct Router {
 pub struct RouterCase {
     /// After `when`; `None` for `otherwise`.
     pub condition: Option<Expr>,
+    pub locals: Locals,
     /// `next`, `next[0]`, node names and ids, fields of the output that hold them.
     pub destinations: Vec<Expr>,
     pub loopback: Option<Span>,
@@ -181,9 +183,13 @@ pub struct Route {
     pub disabled: Option<Span>,
     /// After `when`.
     pub condition: Expr,
+    pub locals: Locals,
     /// After `->`.
     pub target: Target,
 }
+
+/// The names that one rule gives to conditions and values: `where a = x > 3, b = y`.
+pub type Locals = Vec<(Ident, Expr)>;
 
 /// The end that a decision leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -267,10 +273,12 @@ pub enum ExprKind {
     Call(Ident, Vec<Arg>),
     /// `not x` or `-x`
     Unary(Spanned<Op>, Box<Expr>),
-    /// `a and b and c`, `a or b or c`: [`Op::And`] or [`Op::Or`] over two or more operands, flat, so
-    /// that a long chain is no deep tree.
+    /// `a and b and c`, `a or b or c`, `a unless b unless c`: the operator over two or more operands, flat,
+    /// so that a long chain is no deep tree.
     Logic(Op, Vec<Expr>),
-    /// `a OP b`, never `and` or `or`
+    /// `if C then a else b`: the condition, then the two values.
+    If(Box<[Expr; 3]>),
+    /// `a OP b`, where the operator is none of logic
     Binary(Box<Binary>),
     /// `x is missing`, `x is present`
     Presence {

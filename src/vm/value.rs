@@ -126,6 +126,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     }
                     continue;
                 }
+                Instr::IfNot { block, to } => {
+                    if !self.condition(block) {
+                        pc = to as usize;
+                    }
+                    continue;
+                }
+                Instr::Jump { to } => {
+                    pc = to as usize;
+                    continue;
+                }
                 Instr::Yield { src } => return self.get(base, src),
                 _ => return Value::Missing,
             };

@@ -241,13 +241,29 @@ impl<'r> Generator<'r> {
             String::new()
         };
         let disabled = if self.random.chance(5) { " disabled" } else { "" };
+        let locals = self.locals(depth);
         let cond = self.cond(depth);
         let target = if first_target <= tables && self.random.chance(25) {
             format!("goto t{}", first_target + self.random.below(tables + 1 - first_target))
         } else {
             self.target(at)
         };
-        format!("route {name}{priority}{disabled} when {cond} -> {target}")
+        self.lets.truncate(self.lets.len() - locals.len());
+        let names = if locals.is_empty() { String::new() } else { format!(" where {}", locals.join(", ")) };
+        format!("route {name}{priority}{disabled} when {cond}{names} -> {target}")
+    }
+
+    /// Names of one rule, which its condition may use from now on.
+    fn locals(&mut self, depth: usize) -> Vec<String> {
+        let count = if self.random.chance(20) { 1 + self.random.below(3) } else { 0 };
+        let mut locals = Vec::new();
+        for at in 0..count {
+            let kind = [Kind::Cond, Kind::Cond, Kind::Int, Kind::Text][self.random.below(4)];
+            let body = if kind == Kind::Cond { self.cond(depth.min(2)) } else { self.value(kind, 2) };
+            locals.push(format!("w{at} = {body}"));
+            self.lets.push((format!("w{at}"), kind));
+        }
+        locals
     }
 
     fn target(&mut self, at: usize) -> String {
@@ -303,6 +319,11 @@ impl<'r> Generator<'r> {
             return analysed.to_owned();
         }
         if depth > 0 && self.random.chance(35) {
+            if self.random.chance(15) {
+                let (cond, then, other) =
+                    (self.cond(1), self.value(kind, depth - 1), self.value(kind, depth - 1));
+                return format!("(if {cond} then {then} else {other})");
+            }
             return self.computed(kind, depth - 1);
         }
         if self.random.chance(if kind == Kind::Bool { 5 } else { 30 }) {

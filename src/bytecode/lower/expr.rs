@@ -25,6 +25,9 @@ impl Lowering<'_> {
                 self.cond_block(holds)?;
                 self.cond_block(fails)?;
             }
+            NExpr::If { cond, .. } => {
+                self.cond_block(cond)?;
+            }
             _ => {}
         }
         if self.uses.is_own(Part::Expr(expr)) {
@@ -125,6 +128,16 @@ impl Lowering<'_> {
             NExpr::Cond { holds, fails } => {
                 let (holds, fails) = (self.cond_block(holds)?, self.cond_block(fails)?);
                 self.emit(Instr::Cond { dst, holds, fails })
+            }
+            NExpr::If { cond, then, other } => {
+                let (mut fails, mut end) = (Label::default(), Label::default());
+                let block = self.cond_block(cond)?;
+                self.emit_jump(Instr::IfNot { block, to: 0 }, &mut fails)?;
+                self.emit_expr(then, dst, registers, false)?;
+                self.emit_jump(Instr::Jump { to: 0 }, &mut end)?;
+                self.bind(fails)?;
+                self.emit_expr(other, dst, registers, false)?;
+                self.bind(end)
             }
         }
     }

@@ -305,6 +305,10 @@ fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Resul
                     visit(Part::Cond(holds.0));
                     visit(Part::Cond(fails.0));
                 }
+                NExpr::If { cond, then, other } => {
+                    exprs(&[*then, *other]);
+                    visit(Part::Cond(cond.0));
+                }
             }
         }
         Part::Pred(id) => {
@@ -317,6 +321,7 @@ fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Resul
             match cond {
                 NCond::Const(_) => {}
                 NCond::Test { pred, .. } => visit(Part::Pred(pred.0)),
+                NCond::Not(inner) => visit(Part::Cond(inner.0)),
                 NCond::And(parts) | NCond::Or(parts) => {
                     parts.iter().for_each(|part: &CondId| visit(Part::Cond(part.0)));
                 }

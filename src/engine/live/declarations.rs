@@ -311,6 +311,11 @@ fn hosts(
 /// The names that a route mentions, of whatever kind.
 fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     names_in(&route.condition, names);
+    for (name, value) in &route.locals {
+        // A name that hides a declaration is an error, used or not.
+        names.push(&name.node);
+        names_in(value, names);
+    }
     match &route.target {
         Target::Goto { table, .. } => names.push(&table.node),
         Target::Handler { name, args, metadata, .. } => {

@@ -269,9 +269,7 @@ fn operator_help(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let help = match lower.as_str() {
         "not" => "`not` stands before a condition: `not (x > 3)`",
-        "if" | "iif" | "ifelse" | "case" | "switch" => {
-            "a condition has no two ways: write one route for each, and `default -> HANDLER` for what is left"
-        }
+        "if" | "iif" | "ifelse" | "case" | "switch" => "one of two values is written `if C then a else b`",
         "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
             "write `x is missing`; a text that is empty is `x == \"\"`"
         }
@@ -322,7 +320,7 @@ impl Substitution<'_> {
         match &mut cond.kind {
             // A choice's branch stands in no `def`.
             CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
-            CondKind::Not(inner) | CondKind::Call(_, inner) => self.cond(inner),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
             CondKind::Test(test) => {
                 self.expr(&mut test.left);
@@ -383,6 +381,11 @@ impl Substitution<'_> {
                 self.cond(body);
             }
             ExprKind::Cond(cond) => self.cond(cond),
+            ExprKind::If { cond, then, other } => {
+                self.cond(cond);
+                self.expr(then);
+                self.expr(other);
+            }
         }
     }
 }

@@ -57,6 +57,12 @@ impl<'a> Checker<'a> {
         if !wanted.has(Kind::DateTime) || wanted.has(Kind::String) {
             return Ok(expr);
         }
+        if let ExprKind::If { cond, then, other } = expr.kind {
+            let (then, other) = (self.as_datetime(*then, wanted)?, self.as_datetime(*other, wanted)?);
+            let ty = then.ty.join(&other.ty);
+            let kind = ExprKind::If { cond, then: Box::new(then), other: Box::new(other) };
+            return Ok(Expr { kind, ty, ..expr });
+        }
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if let Some(at) = parse_datetime(text) {
             let kind = ExprKind::Const(Const::DateTime(at));

@@ -137,7 +137,7 @@ impl<'a> Checker<'a> {
             self.emit(Code::BranchNeverChosen, branch.span, message, help);
             return Ok(None);
         }
-        let conditions = self.conds(conditions)?.into_iter();
+        let conditions = self.with_locals(&branch.locals, |this| this.conds(conditions))?.into_iter();
         let conditions = conditions.map(|cond| Guarded { usable: usable(&cond), cond }).collect();
         let kind = CondKind::Branch { all: !branch.any, conditions };
         let condition = Cond { kind, span: branch.span };
@@ -225,16 +225,19 @@ impl<'a> Checker<'a> {
         let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
         let next = self.computed(Expr { kind, ty, optional: true, span: name.span });
         for (at, case) in router.cases.iter().enumerate() {
-            let condition = match &case.condition {
-                Some(condition) => self.whole_cond(condition),
-                None => Ok(always(case.span)),
-            };
-            let destinations: Checked<Vec<Destination>> = case
-                .destinations
-                .iter()
-                .map(|destination| self.destination(destination, &router.param))
-                .collect();
-            if let (Ok(condition), Ok(destinations)) = (condition, destinations) {
+            let checked = self.with_locals(&case.locals, |this| {
+                let condition = match &case.condition {
+                    Some(condition) => this.whole_cond(condition),
+                    None => Ok(always(case.span)),
+                };
+                let destinations: Checked<Vec<Destination>> = case
+                    .destinations
+                    .iter()
+                    .map(|destination| this.destination(destination, &router.param))
+                    .collect();
+                Ok((condition?, destinations?))
+            });
+            if let Ok((condition, destinations)) = checked {
                 let rule = match case.condition {
                     Some(_) => format!("when {}", at + 1),
                     None => "otherwise".to_owned(),
@@ -309,6 +312,8 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
     match part {
         Part::Cond(Cond { kind, span }) => match kind {
             CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
+            // An exception may miss what it reads: then it is none.
+            CondKind::NotTrue(_) => return,
             CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
             // A named condition is used as a whole.
             CondKind::Let(id) => {
@@ -318,7 +323,7 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
             _ => {}
         },
         Part::Expr(expr) => match &expr.kind {
-            ExprKind::Op(Op::Coalesce, ..) => return reads.push(expr.clone()),
+            ExprKind::Op(Op::Coalesce, ..) | ExprKind::If { .. } => return reads.push(expr.clone()),
             ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Op(..) => {}
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Extern(..) | ExprKind::Cond(_) => {}
             ExprKind::Count { list, .. } => return values_read(Part::Expr(list), reads),

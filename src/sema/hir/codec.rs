@@ -123,6 +123,7 @@ impl_codec!(enum CondKind {
     6 Let(number),
     7 Call(name, cond),
     8 Branch { all, conditions },
+    9 NotTrue(cond),
 });
 impl_codec!(struct Guarded { usable, cond });
 impl_codec!(struct Predicate { op, negated, mode, left, right });
@@ -144,5 +145,6 @@ impl_codec!(enum ExprKind {
     11 Count { list, var, body },
     12 Cond(cond),
     13 Let(number),
+    14 If { cond, then, other },
 });
 impl_codec!(enum Const { 0 Json(json), 1 DateTime(at), 2 Version(version) });

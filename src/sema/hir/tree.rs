@@ -34,6 +34,8 @@ pub enum CondKind {
     And(Vec<Cond>),
     /// One holds.
     Or(Vec<Cond>),
+    /// The condition is not true: false, or unknown. It is never unknown itself.
+    NotTrue(Box<Cond>),
     Test(Box<Predicate>),
     /// `any x in L: C` and `all x in L: C`
     Quantifier {
@@ -135,6 +137,12 @@ pub enum ExprKind {
     },
     /// A condition as a value: true, false or missing.
     Cond(Box<Cond>),
+    /// `if C then a else b`; only the value that is wanted is computed.
+    If {
+        cond: Box<Cond>,
+        then: Box<Expr>,
+        other: Box<Expr>,
+    },
     Let(LetId),
 }
 

@@ -64,9 +64,16 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::route_statement => {
             let (name, priority) = (name(cx), only_priority(cx, &pair));
             let disabled = children(&pair, Rule::kw_disabled).last().map(|word| cx.span(&word));
-            let (condition, target) = (expression(cx), target(cx));
-            let (condition, target) = (condition?, target?);
-            StatementKind::Route(Route { name: name?, priority: priority?, disabled, condition, target })
+            let (condition, locals, target) = (expression(cx), decide::locals(cx, &pair), target(cx));
+            let (condition, locals, target) = (condition?, locals?, target?);
+            StatementKind::Route(Route {
+                name: name?,
+                priority: priority?,
+                disabled,
+                condition,
+                locals,
+                target,
+            })
         }
         Rule::default_statement => StatementKind::Default { target: target(cx)? },
         Rule::table_statement => StatementKind::Table { name: name(cx)?, statements: Vec::new() },

@@ -115,6 +115,10 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 self.at += 1;
                 self.quantified(piece)
             }
+            PieceKind::Conditional => {
+                self.at += 1;
+                self.conditional(piece)
+            }
             _ => Err(self.value_wanted()),
         }
     }
@@ -269,6 +273,15 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let height = list.height.max(body.height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
         self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
+    }
+
+    fn conditional(&mut self, piece: Piece) -> Built<Node> {
+        let pair = self.pairs[piece.at].clone();
+        let parts = self.cx.all(&pair, Rule::expression, node)?;
+        let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
+        let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
+        let parts = <[Expr; 3]>::try_from(parts).map_err(|_| Failed)?;
+        self.node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
     /// The expressions of a list, an index, parentheses or arguments, and the height of the highest.

@@ -23,6 +23,8 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::otherwise => "`otherwise`",
         R::choice_branch => "`branch`",
         R::branch_id => "a branch id",
+        R::locals => "`where`",
+        R::local => "a name",
         R::meaning => "what the branch means",
         R::branch_body => "conditions in braces",
         R::words | R::list_in_place => "a list",
@@ -49,7 +51,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::field_clause | R::outcome_clause => "`else` and a message",
         R::include_args | R::include_arg => "an argument",
         R::private => "`@private`",
-        R::expression | R::piece | R::quantified | R::run | R::atom | R::member => "a value",
+        R::expression | R::piece | R::quantified | R::conditional | R::run | R::atom | R::member => "a value",
         R::group | R::brackets | R::braces | R::quantifier | R::cast => "a value",
         R::entries | R::entry | R::entry_start => "a key",
         R::conditions => "a condition",
@@ -96,6 +98,7 @@ pub(super) fn is_piece(rule: Rule) -> bool {
             | R::open_brace
             | R::quantifier
             | R::quantified
+            | R::conditional
             | R::kw_as
             | R::group
             | R::brackets

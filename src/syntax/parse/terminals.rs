@@ -207,7 +207,10 @@ terminals! {
     kw_closed "closed" Contextual;
     kw_clamp "clamp" Contextual;
     kw_remove "remove" Contextual;
-    kw_else "else" Clause => "`else` and a message";
+    kw_else "else" Clause;
+    kw_if "if" Clause BARE => "a value";
+    kw_then "then" Clause;
+    kw_where "where" Clause;
     kw_repair "repair" Contextual;
     kw_warning "warning" Contextual;
     kw_compiles "compiles" Contextual;

@@ -65,6 +65,7 @@ fn shape(text: &str) -> String {
             }
             ExprKind::Unary(op, operand) => format!("({} {})", op.node.info().spelling, show(operand)),
             ExprKind::Logic(op, operands) => format!("({} {})", op.info().spelling, list(operands)),
+            ExprKind::If(parts) => format!("(if {})", list(&**parts)),
             ExprKind::Binary(binary) => {
                 let m = binary.modifiers;
                 let not = if binary.negated { "not " } else { "" };

@@ -8,7 +8,7 @@ impl Generator<'_> {
         if depth == 0 {
             return self.test();
         }
-        match self.random.below(20) {
+        match self.random.below(23) {
             0..=3 => self.joined(depth, " and "),
             4..=7 => self.joined(depth, " or "),
             8 | 9 => format!("not ({})", self.cond(depth - 1)),
@@ -24,6 +24,11 @@ impl Generator<'_> {
                 let (name, kinds) = self.defs[self.random.below(self.defs.len())].clone();
                 let args: Vec<String> = kinds.iter().map(|kind| self.value(*kind, 1)).collect();
                 format!("{name}({})", args.join(", "))
+            }
+            15 | 16 => self.joined(depth, " unless "),
+            17 => {
+                let (cond, then, other) = (self.cond(depth - 1), self.cond(depth - 1), self.cond(depth - 1));
+                format!("(if {cond} then {then} else {other})")
             }
             _ => self.test(),
         }
@@ -55,7 +60,24 @@ impl Generator<'_> {
 
     /// One predicate.
     fn test(&mut self) -> String {
-        match self.random.below(24) {
+        match self.random.below(25) {
+            22 => format!(
+                "{} {} {}",
+                self.value(Kind::Text, 1),
+                self.comparison(),
+                quoted(self.random.pick(WORDS))
+            ),
+            23 => {
+                let (value, kind) = match self.random.below(4) {
+                    0 => ("ctx.tags".to_owned(), Kind::Text),
+                    1 => ("ctx.nums".to_owned(), Kind::Int),
+                    2 => (format!("[{}]", self.value(Kind::Text, 1)), Kind::Text),
+                    _ => (format!("[{}, {}]", self.value(Kind::Int, 1), self.int()), Kind::Int),
+                };
+                let lists: Vec<String> =
+                    (0..1 + self.random.below(3)).map(|_| self.constant_list(kind)).collect();
+                format!("{value}{} [{}]", self.maybe_not(" in"), lists.join(", "))
+            }
             0..=6 => self.text_test(),
             7..=10 => {
                 let kind = if self.random.chance(60) { Kind::Int } else { Kind::Float };
@@ -108,7 +130,7 @@ impl Generator<'_> {
                 let other = if self.random.chance(70) { "\"1.2.3\"".to_owned() } else { other };
                 format!("{version} {} {other}", self.comparison())
             }
-            22 => {
+            24 => {
                 let address = if self.random.chance(30) {
                     self.value(Kind::Text, 1)
                 } else {
@@ -162,9 +184,11 @@ impl Generator<'_> {
                 format!("{left}{op}{modifier} {right}{}", self.case())
             }
             5 => {
-                let right = if self.random.chance(30) {
-                    let pick = |this: &mut Self| quoted(this.random.pick(GLOBS));
-                    format!("any [{}, {}]", pick(self), pick(self))
+                let right = if self.random.chance(40) {
+                    let quantity = self.random.pick(&["any", "any", "all", "none"]);
+                    let count = 1 + self.random.below(8);
+                    let patterns: Vec<String> = (0..count).map(|_| self.glob()).collect();
+                    format!("{quantity} [{}]", patterns.join(", "))
                 } else {
                     quoted(self.random.pick(GLOBS))
                 };
@@ -181,6 +205,12 @@ impl Generator<'_> {
                 format!("{left}{} {right}{}", self.maybe_not(" matches"), self.case())
             }
         }
+    }
+
+    /// A pattern, or a text without wildcards.
+    fn glob(&mut self) -> String {
+        let pool = if self.random.chance(60) { GLOBS } else { WORDS };
+        quoted(self.random.pick(pool))
     }
 
     fn maybe_not(&mut self, op: &str) -> String {
