@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported, listed};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Expect, FLOWS, FlowId, RuleId, TableId, TableKind, Trigger};
+use crate::sema::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKind, Trigger};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
 use crate::ty::{Kind, KindSet, Record, Ty};
@@ -188,25 +188,26 @@ impl<'a> Checker<'a> {
                 self.fail(Code::UnknownExpectation, place, message, help)
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
-            None => {
-                let kind = table.map_or(TableKind::Routes, |table| self.program.tables[table.index()].kind);
-                let (what, help) = match kind {
-                    TableKind::Choice => {
-                        ("branch", "a test of a choice expects the id of a branch, or `none`")
-                    }
-                    TableKind::Flows => ("flow", "a test of flows expects the name of a flow, or `none`"),
-                    _ => ("route", "a test expects the name of a route, `default` or `none`"),
-                };
-                let message = format!("there is no {what} `{}`", name.node);
-                let routes = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
-                let flows = self.program.flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
-                let names = routes.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
-                let near = self.nearest(&name.node, names);
-                let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
-                    .near_or(name.span, near, help);
-                self.report_unknown(&name.node, diagnostic)
-            }
+            None => self.nothing_of_that_name(table, name),
         }
+    }
+
+    fn nothing_of_that_name<T>(&mut self, table: Option<TableId>, name: &Ident) -> Checked<T> {
+        let Program { tables, rules, flows, .. } = &self.program;
+        let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
+        let (what, help) = match kind {
+            TableKind::Choice => ("branch", "a test of a choice expects the id of a branch, or `none`"),
+            TableKind::Flows => ("flow", "a test of flows expects the name of a flow, or `none`"),
+            _ => ("route", "a test expects the name of a route, `default` or `none`"),
+        };
+        let message = format!("there is no {what} `{}`", name.node);
+        let rules = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
+        let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
+        let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
+        let near = self.nearest(&name.node, names);
+        let diagnostic =
+            Diagnostic::new(Code::UnknownExpectation, name.span, message).near_or(name.span, near, help);
+        self.report_unknown(&name.node, diagnostic)
     }
 }
 
