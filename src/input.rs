@@ -51,14 +51,8 @@ pub struct Filled<'v, 'a> {
 impl InputScratch {
     /// Reads JSON text; `None` when something is wrong with it, or only a tree will do.
     pub fn read<T>(&mut self, plan: &Plan, text: &[u8], then: impl FnOnce(Filled<'_, '_>) -> T) -> Option<T> {
-        if text.len() > MAX_BYTES {
-            return None;
-        }
-        let text = std::str::from_utf8(text).ok()?;
-        let mut fill = Fill::new(plan, emptied(&mut self.bump), recycle(std::mem::take(&mut self.values)));
-        let done = text::read(&mut fill, text).map(|()| then(fill.filled()));
-        self.values = recycle(fill.values);
-        done
+        let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= MAX_BYTES)?;
+        self.fill(plan, |fill| text::read(fill, text), then)
     }
 
     /// Takes a value apart; `None` when it does not serialize to an object, or only a tree will do.
@@ -68,15 +62,19 @@ impl InputScratch {
         message: &impl Serialize,
         then: impl FnOnce(Filled<'_, '_>) -> T,
     ) -> Option<T> {
-        let mut fill = Fill::new(plan, emptied(&mut self.bump), recycle(std::mem::take(&mut self.values)));
-        let done = serialize::take(&mut fill, message).map(|()| then(fill.filled()));
+        self.fill(plan, |fill| serialize::take(fill, message), then)
+    }
+
+    fn fill<'a, T>(
+        &'a mut self,
+        plan: &'a Plan,
+        source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
+        then: impl FnOnce(Filled<'_, 'a>) -> T,
+    ) -> Option<T> {
+        arena::empty(&mut self.bump);
+        let mut fill = Fill::new(plan, &self.bump, recycle(std::mem::take(&mut self.values)));
+        let done = source(&mut fill).map(|()| then(fill.filled()));
         self.values = recycle(fill.values);
         done
     }
-}
-
-/// The arena, emptied.
-fn emptied(bump: &mut Bump) -> &Bump {
-    arena::empty(bump);
-    bump
 }

@@ -11,7 +11,7 @@ use crate::host::{HostCalls, HostFailure};
 #[cfg(feature = "jit")]
 use crate::jit::Machine;
 use crate::limits::Exceeded;
-use crate::sema::hir::{Outcome, Program, RuleId, TableId};
+use crate::sema::hir::{Outcome, RuleId, TableId};
 use crate::vm::{Computed, Message, Scratch, Vm};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -71,54 +71,6 @@ pub(crate) trait Engine {
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed>;
     /// The calls of host functions so far; `None` when there were none.
     fn calls(&self) -> Option<Calls>;
-}
-
-/// Work to do with whichever engine decides. It is a trait because a closure is not generic: an engine that
-/// is called through a pointer cannot be inlined, which costs small rule sets some percent.
-pub(crate) trait Work {
-    type Output;
-    fn with<E: Engine>(self, engine: &mut E) -> Self::Output;
-}
-
-/// The work of choosing by a table.
-pub(crate) struct Choose(pub TableId);
-
-impl Work for Choose {
-    type Output = Choice;
-
-    #[inline(always)]
-    fn with<E: Engine>(self, engine: &mut E) -> Choice {
-        engine.decide(self.0)
-    }
-}
-
-/// The work of finding every route of a table that holds.
-pub(crate) struct Matched(pub TableId);
-
-impl Work for Matched {
-    type Output = Vec<RuleId>;
-
-    fn with<E: Engine>(self, engine: &mut E) -> Vec<RuleId> {
-        engine.matched(self.0)
-    }
-}
-
-/// The work of choosing by a table and computing the values of what was chosen.
-pub(crate) struct Decide<'r> {
-    pub table: TableId,
-    pub program: &'r Program,
-}
-
-impl Work for Decide<'_> {
-    type Output = (Choice, Option<Computed>, Option<Calls>);
-
-    #[inline]
-    fn with<E: Engine>(self, engine: &mut E) -> Self::Output {
-        let choice = engine.decide(self.table);
-        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(self.program));
-        let computed = outcome.and_then(|outcome| engine.outcome(outcome));
-        (choice, computed, engine.calls())
-    }
 }
 
 /// The record of a decision: the failures and the time of the host functions that it called, and the limits that
@@ -261,29 +213,30 @@ impl RuleSet {
         }
     }
 
-    /// Readies a decision and has the work done with it.
+    /// Readies a decision and has the work done with it. Where that is a few calls they are inlined for each
+    /// engine: small rule sets would feel a pointer.
     #[inline(always)]
-    pub fn run<W: Work>(
+    pub fn run<T>(
         &self,
         how: How,
         backend: Backend,
         input: Input<'_>,
         scratch: &mut Scratch,
-        work: W,
-    ) -> W::Output {
+        work: impl FnOnce(&mut dyn Engine) -> T,
+    ) -> T {
         match backend {
             // It walks trees, so no message is read into slots alone for it.
             Backend::Reference => {
                 if let Some(tree) = input.tree() {
-                    return self.refer(tree, |mut evaluator| work.with(&mut evaluator));
+                    return self.refer(tree, |mut evaluator| work(&mut evaluator));
                 }
             }
             #[cfg(feature = "jit")]
             Backend::Jit => match (self.tiers.code(), input.slots()) {
                 (Some(Ok(code)), Ok(slots)) => {
-                    return work.with(&mut code.record(&self.hosts, slots, scratch));
+                    return work(&mut code.record(&self.hosts, slots, scratch));
                 }
-                (Some(Ok(code)), Err(tree)) => return work.with(&mut code.json(&self.hosts, tree, scratch)),
+                (Some(Ok(code)), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
                 _ => {}
             },
             _ => {}
@@ -292,12 +245,12 @@ impl RuleSet {
             Ok(slots) => {
                 let mut vm = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
                 self.lend_index(&mut vm, how.indexing);
-                work.with(&mut vm)
+                work(&mut vm)
             }
             Err(tree) => {
                 let mut vm = Vm::json(&self.bytecode, &self.hosts, tree, scratch);
                 self.lend_index(&mut vm, how.indexing);
-                work.with(&mut vm)
+                work(&mut vm)
             }
         }
     }

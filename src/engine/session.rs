@@ -1,6 +1,6 @@
 //! Deciding again and again: all that does not depend on the message is resolved once.
 
-use super::backend::{Backend, Backends, Choose, Decide, Matched};
+use super::backend::{Backend, Backends};
 use super::decision::{Answer, Decision, Extras};
 use super::input::{Input, Record};
 use super::set::{Handle, RuleSet};
@@ -90,8 +90,8 @@ impl Session {
         }
         let Session { rules, backends, workspace } = self;
         let backend = backends.resolve(rules, false);
-        let work = Choose(backends.table);
-        rules.run(backends.how, backend, Input::Record(record), &mut workspace.machine, work)
+        let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
+        rules.run(how, backend, Input::Record(record), machine, |engine| engine.decide(table))
     }
 
     /// Chooses for a message that other rules prepared.
@@ -175,8 +175,8 @@ impl Call<'_> {
     pub fn matched(self, message: &Json) -> Vec<RuleId> {
         let Call { rules, backends, workspace } = self;
         let backend = backends.resolve(rules, true);
-        let work = Matched(backends.table);
-        rules.run(backends.how, backend, Input::Tree(message), &mut workspace.machine, work)
+        let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
+        rules.run(how, backend, Input::Tree(message), machine, |engine| engine.matched(table))
     }
 }
 
@@ -184,8 +184,12 @@ impl Call<'_> {
 fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, input: Input<'_>) -> Decision {
     let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table);
     let breaches = rules.breaches(input);
-    let work = Decide { table: entry, program: &rules.program };
-    let (choice, computed, calls) = rules.run(backends.how, backend, input, machine, work);
+    let (choice, computed, calls) = rules.run(backends.how, backend, input, machine, |engine| {
+        let choice = engine.decide(entry);
+        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&rules.program));
+        let computed = outcome.and_then(|outcome| engine.outcome(outcome));
+        (choice, computed, engine.calls())
+    });
     let extras = Extras::of(computed, calls, breaches);
     Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
 }

@@ -84,9 +84,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
         let last = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));
-        match last {
-            Some(Instr::Default { table }) => End::Default(*table),
-            Some(Instr::Continue { table }) => End::Continue(*table),
+        match last.map(|last| End::at(last, 0)) {
+            Some(End::Default(table)) => End::Default(table),
+            Some(End::Continue(table)) => End::Continue(table),
             _ => End::Nothing,
         }
     }

@@ -1,6 +1,6 @@
 //! One function in the making: places of values, tags, slots that are still to be read, helpers.
 
-use super::{Answer, Lowering};
+use super::Lowering;
 use crate::jit::code::layout;
 use crate::jit::code::{Helpers, Machine};
 use crate::sema::hir::SlotId;
@@ -113,10 +113,6 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     pub fn go(&mut self, block: Block) {
         self.b.switch_to_block(block);
-    }
-
-    pub fn answer(&mut self, answer: Answer) {
-        self.yield_number(answer.pack());
     }
 
     pub fn yield_number(&mut self, number: u64) {
