@@ -61,9 +61,6 @@ impl Session {
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
-    ///
-    /// # Errors
-    /// As there.
     pub fn decide_line(&mut self, text: &[u8]) -> Result<Decision, JsonError> {
         self.call().decide_line(text)
     }

@@ -108,7 +108,7 @@ impl AskedChoice {
         let prompt = Prompt { system: &system, history: &known, user: text };
         match self.model.choose(&prompt, &self.tool()).await {
             Ok(pick) => {
-                let (branch, ignored) = (pick.id().to_owned(), pick.ignored().to_vec());
+                let (branch, ignored) = (pick.id, pick.ignored);
                 ChoiceAnswer { branch, failure: None, ignored }
             }
             Err(failure) => {

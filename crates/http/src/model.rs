@@ -59,33 +59,16 @@ pub enum Role {
 
 /// The pick of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pick {
-    id: String,
-    ignored: Vec<String>,
-    attempts: u32,
-    elapsed: Duration,
-}
-
-impl Pick {
     /// The id, one of the tool's.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
+    pub id: String,
     /// Further calls in the same answer, each as `name(arguments)`; only the first counts.
-    pub fn ignored(&self) -> &[String] {
-        &self.ignored
-    }
-
+    pub ignored: Vec<String>,
     /// The number of attempts that the call took.
-    pub fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
+    pub attempts: u32,
     /// The time it took.
-    pub fn elapsed(&self) -> Duration {
-        self.elapsed
-    }
+    pub elapsed: Duration,
 }
 
 impl ChatModel {
@@ -136,7 +119,7 @@ impl ChatModel {
             request = request.bearer(key)?;
         }
         let response = self.client.send(&request).await?;
-        let (attempts, elapsed) = (response.attempts(), response.elapsed());
+        let (attempts, elapsed) = (response.attempts, response.elapsed);
         let (id, ignored) = answer::read(&response.into_json()?, tool)
             .map_err(|error| error.quoted(|text| request.quote(text)))?;
         Ok(Pick { id, ignored: ignored.iter().map(|call| request.quote(call)).collect(), attempts, elapsed })

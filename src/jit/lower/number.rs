@@ -82,7 +82,6 @@ impl Body<'_, '_, '_> {
         self.compare(source, Test::Is(cmp, int), float_with_int(cmp, int), layout::INT, targets);
     }
 
-    /// Compares with a float.
     pub fn compare_float(&mut self, source: Source, cmp: Cmp, float: f64, targets: Targets) {
         self.compare(source, int_with_float(cmp, float), Test::Is(cmp, float), layout::FLOAT, targets);
     }
