@@ -94,18 +94,29 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     /// The end of a segment's search from a route on, often in one of the next segments.
     #[inline(always)]
-    fn run(&mut self, table: TableId, mut segment: usize, mut from: usize) -> End<Place> {
+    fn run(&mut self, table: TableId, segment: usize, from: usize) -> End<Place> {
         let chunk = self.code.bytecode().chunk();
+        let mut at = self.enter(segment, table.index(), from);
+        if at == Some(NEXT) {
+            at = self.enter_next(table, segment);
+        }
+        // The number for nothing is beyond all instructions.
+        let Some((at, instr)) = at.and_then(|at| Some((at as usize, chunk.instrs.get(at as usize)?))) else {
+            return End::Nothing;
+        };
+        let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
+        let before = |place| routes().partition_point(|route| (route.start as usize) < place);
+        End::at(instr, at).map(|behind| (table, before(behind) as u32))
+    }
+
+    /// The answer of the first segment behind one that does not say to go on.
+    #[inline(never)]
+    fn enter_next(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
         loop {
-            match self.enter(segment, table.index(), from) {
-                Some(NEXT) => (segment, from) = (segment + 1, 0),
-                Some(at) => {
-                    let Some(instr) = chunk.instrs.get(at as usize) else { return End::Nothing };
-                    let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
-                    let before = |place| routes().partition_point(|route| (route.start as usize) < place);
-                    return End::at(instr, at as usize).map(|behind| (table, before(behind) as u32));
-                }
-                None => return End::Nothing,
+            segment += 1;
+            match self.enter(segment, table.index(), 0) {
+                Some(NEXT) => {}
+                answer => return answer,
             }
         }
     }

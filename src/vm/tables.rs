@@ -65,6 +65,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// The route at a position of a table's order, and the table it jumps to, when it holds.
+    #[inline(always)]
     pub(crate) fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
         self.routes(code.start as usize, code.end as usize)
@@ -91,6 +92,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
+    #[inline(always)]
     fn is_left_out(&self, table: TableId, rank: u32) -> bool {
         self.tombstones.is_some_and(|(tombstones, version)| tombstones.covers(table, rank, version))
     }
@@ -147,6 +149,8 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         self.texts
     }
 
+    // Called for each candidate.
+    #[inline(always)]
     fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit> {
         if self.is_left_out(table, rank) {
             return None;

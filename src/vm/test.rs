@@ -46,21 +46,22 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
-        let Some((keywords, matcher)) = chunk.keywords.get(id as usize).zip(pools.keywords.get(id as usize))
-        else {
-            return Tri::Unknown;
-        };
+        let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
+        // Where it might go beyond the limits the operator's own function tells.
+        if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
+            || self.arena.is_repeated() && !self.affords_repeats(pred, id, left)
+        {
+            return self.generic(pred, left);
+        }
+        if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
+            && let Some(answer) = lookup.answer(number)
+        {
+            return answer;
+        }
+        let Some(keywords) = chunk.keywords.get(id as usize) else { return Tri::Unknown };
         match left {
-            // Where it might go beyond the limits the operator's own function tells.
-            Value::Str(text) if text.len() as u64 > matcher.most => self.generic(pred, left),
-            _ if self.arena.is_repeated() && !self.affords_repeats(pred, keywords, left) => {
-                self.generic(pred, left)
-            }
-            Value::Str(text) => match self.lookup.and_then(|lookup| lookup.answer(number)) {
-                Some(answer) => answer,
-                None if !keywords.search.prepares_texts() => matcher.holds(text).into(),
-                None => self.prepared(pred, text, |text| matcher.holds(text)).into(),
-            },
+            Value::Str(text) if !keywords.search.prepares_texts() => matcher.holds(text).into(),
+            Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
             Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
                 self.list_contains(pred, keywords, left)
             }
@@ -107,9 +108,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// True when searching a text again and again is within the limits.
     #[cold]
-    fn affords_repeats(&self, pred: &Pred, keywords: &Keywords, left: Value<'a>) -> bool {
+    fn affords_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let how = How { arena: self.arena, constant: true };
-        let (Ask::Op(op), Value::Str(text)) = (pred.ask, left) else { return false };
+        let keywords = self.chunk.keywords.get(id as usize);
+        let (Ask::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
+            return false;
+        };
         predicate::affords(op, left, Value::Missing, pred.mode, how)
             && predicate::affords_pattern(keywords.search, text.len(), keywords.weight, self.arena)
     }
