@@ -74,18 +74,27 @@ impl Tags {
 
 /// A value to be tested.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
-    pub tags: Tags,
-    pub at: At,
+pub(super) enum Source {
+    /// In the place of a slot, which may still be empty.
+    Slot { tags: Tags, slot: u32 },
+    /// In registers.
+    Scalar(Scalar),
 }
 
-/// The place of a value.
+/// A value in registers: its tag, and the first eight bytes of the payload.
 #[derive(Clone, Copy)]
-pub(super) enum At {
-    /// The place of a slot, which may still be empty.
-    Slot(u32),
-    /// In registers: the tag, and the first eight bytes of the payload.
-    Scalar { tag: Value, bits: Value },
+pub(super) struct Scalar {
+    pub tags: Tags,
+    pub tag: Value,
+    pub bits: Value,
+}
+
+impl Source {
+    pub fn tags(self) -> Tags {
+        match self {
+            Source::Slot { tags, .. } | Source::Scalar(Scalar { tags, .. }) => tags,
+        }
+    }
 }
 
 impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
@@ -198,29 +207,29 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// A slot as something to test.
     pub fn slot(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
-        Source { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), at: At::Slot(slot.0) }
+        Source::Slot { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), slot: slot.0 }
     }
 
     /// The first eight bytes of the payload.
     pub fn bits(&mut self, source: Source) -> Value {
-        match source.at {
-            At::Slot(slot) => self.load(types::I64, slot, layout::PAYLOAD),
-            At::Scalar { bits, .. } => bits,
+        match source {
+            Source::Slot { slot, .. } => self.load(types::I64, slot, layout::PAYLOAD),
+            Source::Scalar(Scalar { bits, .. }) => bits,
         }
     }
 
     pub fn float(&mut self, source: Source) -> Value {
-        match source.at {
-            At::Slot(slot) => self.load(types::F64, slot, layout::PAYLOAD),
-            At::Scalar { bits, .. } => self.b.ins().bitcast(types::F64, MemFlags::new(), bits),
+        match source {
+            Source::Slot { slot, .. } => self.load(types::F64, slot, layout::PAYLOAD),
+            Source::Scalar(Scalar { bits, .. }) => self.b.ins().bitcast(types::F64, MemFlags::new(), bits),
         }
     }
 
     /// Tests that it is `true`; for a bool.
     pub fn truth(&mut self, source: Source) -> Value {
-        match source.at {
-            At::Slot(slot) => self.load(types::I8, slot, layout::PAYLOAD),
-            At::Scalar { bits, .. } => self.b.ins().ireduce(types::I8, bits),
+        match source {
+            Source::Slot { slot, .. } => self.load(types::I8, slot, layout::PAYLOAD),
+            Source::Scalar(Scalar { bits, .. }) => self.b.ins().ireduce(types::I8, bits),
         }
     }
 
@@ -232,9 +241,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// Leads to the block of the value's tag, to `missing` when it has none, else to `other`. A slot
     /// that has not been read is read first.
     pub fn dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
-        let tag = match source.at {
-            At::Scalar { tag, .. } => tag,
-            At::Slot(slot) => {
+        let tag = match source {
+            Source::Scalar(Scalar { tag, .. }) => tag,
+            Source::Slot { slot, .. } => {
                 let again = self.b.create_block();
                 self.b.ins().jump(again, &[]);
                 self.go(again);
@@ -255,7 +264,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     fn cases(&mut self, source: Source, tag: Value, cases: &[(u8, Block)]) {
-        for (wanted, block) in cases.iter().filter(|(wanted, _)| source.tags.has(*wanted)) {
+        for (wanted, block) in cases.iter().filter(|(wanted, _)| source.tags().has(*wanted)) {
             let next = self.b.create_block();
             let is = self.is(tag, *wanted);
             self.b.ins().brif(is, *block, &[], next, &[]);
