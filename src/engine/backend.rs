@@ -11,7 +11,7 @@ use crate::host::{HostCalls, HostFailure};
 #[cfg(feature = "jit")]
 use crate::jit::Machine;
 use crate::limits::Exceeded;
-use crate::sema::hir::{Outcome, RuleId, TableId};
+use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use crate::vm::{Computed, Message, Scratch, Vm};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -71,7 +71,19 @@ pub(crate) trait Engine {
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed>;
     /// The calls of host functions so far; `None` when there were none.
     fn calls(&self) -> Option<Calls>;
+
+    /// Decides, and computes the values of what was chosen. One function of each engine, so that the engine
+    /// is called through a pointer once.
+    fn conclude(&mut self, entry: TableId, program: &Program) -> Conclusion {
+        let choice = self.decide(entry);
+        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
+        let computed = outcome.and_then(|outcome| self.outcome(outcome));
+        (choice, computed, self.calls())
+    }
 }
+
+/// A choice, the values of its outcome, and the record of the decision.
+type Conclusion = (Choice, Option<Computed>, Option<Calls>);
 
 /// The record of a decision: the failures and the time of the host functions that it called, and the limits that
 /// were exceeded.
@@ -213,7 +225,7 @@ impl RuleSet {
         }
     }
 
-    /// Readies a decision and has the work done with it. Where that is a few calls they are inlined for each
+    /// Readies a decision and has the work done with it. Where that is one call it is inlined for each
     /// engine: small rule sets would feel a pointer.
     #[inline(always)]
     pub fn run<T>(

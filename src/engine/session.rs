@@ -1,7 +1,7 @@
 //! Deciding again and again: all that does not depend on the message is resolved once.
 
 use super::backend::{Backend, Backends};
-use super::decision::{Answer, Decision, Extras};
+use super::decision::{Decision, Extras};
 use super::input::{Input, Record};
 use super::set::{Handle, RuleSet};
 use super::strategy::Tier;
@@ -181,14 +181,11 @@ impl Call<'_> {
 fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, input: Input<'_>) -> Decision {
     let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table);
     let breaches = rules.breaches(input);
-    let (choice, computed, calls) = rules.run(backends.how, backend, input, machine, |engine| {
-        let choice = engine.decide(entry);
-        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(&rules.program));
-        let computed = outcome.and_then(|outcome| engine.outcome(outcome));
-        (choice, computed, engine.calls())
-    });
+    let (choice, computed, calls) =
+        rules.run(backends.how, backend, input, machine, |engine| engine.conclude(entry, &rules.program));
     let extras = Extras::of(computed, calls, breaches);
-    Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
+    let tables = choice.tables(&rules.program, entry);
+    Decision { rules: Arc::clone(rules), entry, segment: None, chosen: choice.chosen, tables, extras }
 }
 
 /// Decides by slots; `None` where only a tree will do: what is wrong with a message is told from the whole

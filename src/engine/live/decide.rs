@@ -3,9 +3,9 @@
 
 use super::segment::Key;
 use super::snapshot::Snapshot;
-use crate::decision::{self, Choice, Chosen};
+use crate::decision::{self, Choice, Chosen, Trail};
 use crate::engine::backend::Calls;
-use crate::engine::decision::{Answer, Decision, Extras, Trail};
+use crate::engine::decision::{Decision, Extras};
 use crate::engine::input::Input;
 use crate::engine::workspace::{self, Workspace};
 use crate::json::{self, JsonError};
@@ -70,7 +70,7 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
         let extras = Extras::of(computed, calls, rules.set().breaches(Input::Tree(message)));
         let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));
-        Decision { rules, entry, answer: Answer::Live { segment, chosen, tables }, extras }
+        Decision { rules, entry, segment, chosen, tables, extras }
     })
 }
 
@@ -88,7 +88,7 @@ fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
         Chosen::Rule(hit) => hit.table,
         Chosen::Default(table) => table,
     });
-    decision::trail(snapshot.base.rules.program(), entry, jumps, last).into()
+    decision::trail(snapshot.base.rules.program(), entry, jumps, last)
 }
 
 /// The names of all routes of a table that hold, in the order they are tried.
