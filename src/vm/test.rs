@@ -17,7 +17,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
         let left = self.operand(pred.left);
         match pred.check {
-            Check::Keywords(id) => self.keywords(number, pred, id, left),
+            Check::Keywords(id) => self.keywords(number, pred, id, &left),
             Check::Truth => meaning::truth(left),
             Check::Missing => left.is_missing().into(),
             Check::Int(cmp, int) => ordered(cmp, order_int(&left, int)),
@@ -44,14 +44,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: Value<'a>) -> Tri {
+    // The value is lent, since inlining would copy it by its bytes.
+    #[inline(always)]
+    fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
         // Where it might go beyond the limits the operator's own function tells.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
-            || self.arena.is_repeated() && !self.affords_repeats(pred, id, left)
+            || self.arena.is_repeated() && !self.affords_repeats(pred, id, *left)
         {
-            return self.generic(pred, left);
+            return self.generic(pred, *left);
         }
         if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
             && let Some(answer) = lookup.answer(number)
@@ -63,7 +65,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Value::Str(text) if !keywords.search.prepares_texts() => matcher.holds(text).into(),
             Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
             Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
-                self.list_contains(pred, keywords, left)
+                self.list_contains(pred, keywords, *left)
             }
             _ => Tri::Unknown,
         }
