@@ -81,7 +81,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// the outcome says what failed.
 fn answer(outcome: &FlowOutcome) -> String {
     match &outcome.result {
-        FlowEnding::Executed(response) => match response.body() {
+        FlowEnding::Executed(response) => match &response.body {
             Body::Json(reply) => reply["reply"].as_str().unwrap_or("好的。").to_owned(),
             Body::Text(text) => text.clone(),
         },

@@ -100,9 +100,6 @@ impl Rules {
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`].
-    ///
-    /// # Errors
-    /// As there.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         self.main().decide_line(text)
     }

@@ -286,12 +286,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Shared { on, to, shared } => (on.takes(self.shared(shared)), to),
                 Instr::Each { on, to, each } => (on.takes(self.each(each)), to),
                 Instr::Jump { to } => (true, to),
-                Instr::Answer { holds } => return End::Answer(holds),
-                Instr::Choose { route } => return End::Choose(route),
-                Instr::Goto { route, table } => return End::Goto { route, table, behind: pc },
-                Instr::Default { table } => return End::Default(table),
-                Instr::Continue { table } => return End::Continue(table),
-                _ => return End::Nothing,
+                _ => return End::at(instr, pc - 1),
             };
             if jumps {
                 pc = to as usize;

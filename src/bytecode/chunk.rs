@@ -64,7 +64,6 @@ pub struct Block {
     pub cache: u32,
 }
 
-/// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
     pub block: BlockId,

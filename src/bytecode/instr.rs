@@ -20,7 +20,6 @@ pub type Pc = u32;
 /// A block, as a number in [`super::Chunk::blocks`].
 pub type BlockId = u32;
 
-/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Condition,

@@ -40,9 +40,6 @@ pub enum LowerError {
 }
 
 /// Turns a program in normal form into bytecode.
-///
-/// # Errors
-/// See [`LowerError`].
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
     let uses = UseAnalysis::of(normal)?;
     let mut lowering = Lowering {

@@ -57,9 +57,6 @@ impl std::fmt::Display for At {
 }
 
 /// Verifies a chunk.
-///
-/// # Errors
-/// See [`VerifyError`].
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.data()?;

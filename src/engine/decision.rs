@@ -4,7 +4,7 @@ mod serialize;
 
 use super::backend::Calls;
 use super::set::Handle;
-use crate::decision::{Choice, Chosen};
+use crate::decision::{Chosen, Trail};
 use crate::host::HostFailure;
 use crate::limits::Exceeded;
 use crate::schema::Breach;
@@ -13,7 +13,6 @@ use crate::trace;
 use crate::vm::Computed;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
-use smallvec::SmallVec;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -28,30 +27,16 @@ use std::time::Duration;
 pub struct Decision {
     pub(super) rules: Arc<Handle>,
     pub(super) entry: TableId,
-    pub(super) answer: Answer,
+    /// The segment of live rules that the statement is of; `None` for the base, and for rules that stay.
+    pub(super) segment: Option<Arc<Handle>>,
+    /// The statement, by its number there.
+    pub(super) chosen: Option<Chosen>,
+    pub(super) tables: Trail,
     /// That of the rules, or of the edit of live rules that it came after.
     pub(super) generation: u64,
     /// Most decisions have none.
     pub(super) extras: Option<Box<Extras>>,
 }
-
-#[derive(Clone)]
-pub(super) enum Answer {
-    /// One by the rule set alone.
-    Fixed(Choice),
-    /// One by live rules.
-    Live {
-        /// The segment that the statement is of; `None` for the base.
-        segment: Option<Arc<Handle>>,
-        /// The statement, by its number there.
-        chosen: Option<Chosen>,
-        /// The tables from the entry to it.
-        tables: Trail,
-    },
-}
-
-/// The tables from an entry to the one of the chosen statement.
-pub(super) type Trail = SmallVec<[TableId; 4]>;
 
 /// The parts of a decision that most have none of.
 #[derive(Clone, Debug, Default)]
@@ -113,11 +98,8 @@ impl std::fmt::Debug for Decision {
 impl Decision {
     /// The chosen statement and the program it stands in.
     fn picked(&self) -> Option<(&Program, Chosen)> {
-        let (rules, chosen) = match &self.answer {
-            Answer::Fixed(choice) => (&self.rules, choice.chosen),
-            Answer::Live { segment, chosen, .. } => (segment.as_ref().unwrap_or(&self.rules), *chosen),
-        };
-        chosen.map(|chosen| (&rules.program, chosen))
+        let rules = self.segment.as_ref().unwrap_or(&self.rules);
+        self.chosen.map(|chosen| (&rules.program, chosen))
     }
 
     pub(super) fn outcome(&self) -> Option<&Outcome> {
@@ -142,11 +124,7 @@ impl Decision {
     /// that was inserted into live rules has none before it is merged.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
-        match &self.answer {
-            Answer::Fixed(choice) => choice.chosen,
-            Answer::Live { segment: None, chosen, .. } => *chosen,
-            Answer::Live { .. } => None,
-        }
+        self.chosen.filter(|_| self.segment.is_none())
     }
 
     /// Returns true when a default answered.
@@ -240,12 +218,7 @@ impl Decision {
 
     /// The tables from the entry to the one of the chosen route, both included.
     pub fn path(&self) -> Vec<&str> {
-        let program = &self.rules.program;
-        let tables = match &self.answer {
-            Answer::Fixed(choice) => choice.tables(program, self.entry).into(),
-            Answer::Live { tables, .. } => tables.clone(),
-        };
-        tables.into_iter().map(|table| &*program.tables[table.index()].name).collect()
+        self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }
 
     /// The generation of the rules that decided; for live rules that of the last edit before, see

@@ -160,9 +160,6 @@ impl LiveRules {
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
-    ///
-    /// # Errors
-    /// As there.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         decide::decide_line(&self.shared.snapshot.load(), TableId(0), text)
     }
@@ -247,34 +244,22 @@ impl LiveRules {
 
     /// Inserts a route outside any table: one `route` statement. It stands behind all others of its
     /// priority.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn insert(&self, route: &str) -> Result<(), EditError> {
         self.insert_into(ROUTES, route)
     }
 
     /// Inserts a route into the table of that name.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn insert_into(&self, table: &str, route: &str) -> Result<(), EditError> {
         self.edit(table, |sources| draft(route, sources).map(Edit::Insert))
     }
 
     /// Puts a route in the place of the one of its name outside any table. Among routes of equal
     /// priority it stands where that one stood.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn replace(&self, route: &str) -> Result<(), EditError> {
         self.replace_in(ROUTES, route)
     }
 
     /// Puts a route in the place of the one of its name in a table.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn replace_in(&self, table: &str, route: &str) -> Result<(), EditError> {
         self.edit(table, |sources| draft(route, sources).map(Edit::Replace))
     }

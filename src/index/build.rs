@@ -65,7 +65,6 @@ struct Keys {
 pub(super) struct Builder<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
-    /// The atoms of each set.
     sets: Vec<&'n [Atom]>,
     /// For each set how many routes could be found by it.
     used: Vec<u32>,

@@ -76,8 +76,8 @@ pub(super) mod layout {
     };
 }
 
-/// A compiled search of a part of a table: the machine, and the route to begin with. The answer is packed as
-/// [`super::lower`] says.
+/// A compiled search of a part of a table: the machine, and the route to begin with. The answer is
+/// the number of the instruction of bytecode that ends it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 

@@ -117,8 +117,7 @@ impl AskedChoice {
         let to_user = question.to_user();
         match picked {
             Ok(pick) => {
-                let (branch, ignored) = (pick.id().to_owned(), pick.ignored().to_vec());
-                let reason = pick.reason().map(str::to_owned);
+                let crate::Pick { id: branch, reason, ignored, .. } = pick;
                 ChoiceAnswer { branch, to_user, reason, failure: None, ignored }
             }
             Err(failure) => {

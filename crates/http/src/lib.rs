@@ -17,7 +17,7 @@
 //! let flows = FlowExecutor::new(client, endpoint)?;
 //! let context = Map::from_iter([("conversation_id".to_owned(), json!(7))]);
 //! let answer = flows.execute("refund", &Map::new(), &context).await?;
-//! println!("{} after {} attempts", answer.status(), answer.attempts());
+//! println!("{} after {} attempts", answer.status, answer.attempts);
 //! # Ok(())
 //! # }
 //! ```

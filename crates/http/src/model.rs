@@ -60,39 +60,18 @@ pub enum Role {
 
 /// The pick of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pick {
-    id: String,
-    reason: Option<String>,
-    ignored: Vec<String>,
-    attempts: u32,
-    elapsed: Duration,
-}
-
-impl Pick {
     /// The id, one of the tool's.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
+    pub id: String,
     /// Why it picked the id, where the tool asks for that.
-    pub fn reason(&self) -> Option<&str> {
-        self.reason.as_deref()
-    }
-
+    pub reason: Option<String>,
     /// Further calls in the same answer, each as `name(arguments)`; only the first counts.
-    pub fn ignored(&self) -> &[String] {
-        &self.ignored
-    }
-
+    pub ignored: Vec<String>,
     /// The number of attempts that the call took.
-    pub fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
+    pub attempts: u32,
     /// The time it took.
-    pub fn elapsed(&self) -> Duration {
-        self.elapsed
-    }
+    pub elapsed: Duration,
 }
 
 impl ChatModel {
@@ -140,7 +119,7 @@ impl ChatModel {
     pub async fn choose(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Result<Pick, ModelError> {
         let request = self.request(self.question(prompt, tool))?;
         let response = self.client.send(&request).await?;
-        let (attempts, elapsed) = (response.attempts(), response.elapsed());
+        let (attempts, elapsed) = (response.attempts, response.elapsed);
         read(&response.into_json()?, tool, &request, (attempts, elapsed))
     }
 
@@ -159,14 +138,14 @@ impl ChatModel {
         let request = self.request(question)?;
         let mut streamed = stream::Streamed::default();
         let response = self.client.send_to(&request, Some(&mut |piece| streamed.add(piece, told))).await?;
-        let (attempts, elapsed) = (response.attempts(), response.elapsed());
+        let (attempts, elapsed) = (response.attempts, response.elapsed);
         let answer = match streamed.answer() {
             Some(answer) => answer,
             // An endpoint that does not stream answers in one piece.
             None => response.into_json()?,
         };
         let pick = read(&answer, tool, &request, (attempts, elapsed))?;
-        if let Some(rest) = pick.reason().filter(|_| !streamed.has_told()) {
+        if let Some(rest) = pick.reason.as_deref().filter(|_| !streamed.has_told()) {
             told(rest);
         }
         Ok(pick)

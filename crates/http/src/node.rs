@@ -40,7 +40,7 @@ pub fn node(
             let (client, request) = (client.clone(), request.clone());
             async move {
                 let response = client.send(&request).await?;
-                Ok(json!({"status": response.status(), "data": reply(response)}))
+                Ok(json!({"status": response.status, "data": reply(response)}))
             }
         }))
     }

@@ -41,9 +41,8 @@ impl Serialize for Decision {
                 map.serialize_entry("loopback", &next.loopback)?;
             }
         }
-        let path = self.path();
-        if path.len() > 1 {
-            map.serialize_entry("path", &path)?;
+        if self.tables.len() > 1 {
+            map.serialize_entry("path", &self.path())?;
         }
         let Some(extras) = self.extras.as_deref() else { return map.end() };
         if !extras.computed.missing_args.is_empty() {

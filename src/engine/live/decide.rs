@@ -3,10 +3,10 @@
 
 use super::segment::Key;
 use super::snapshot::Snapshot;
-use crate::decision::{self, Choice, Chosen};
+use crate::decision::{self, Choice, Chosen, Trail};
 use crate::engine::Rules;
 use crate::engine::backend::Calls;
-use crate::engine::decision::{Answer, Decision, Extras, Trail};
+use crate::engine::decision::{Decision, Extras};
 use crate::engine::input::Input;
 use crate::engine::workspace::{self, Workspace};
 use crate::json::{self, JsonError};
@@ -72,8 +72,8 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
         let extras = Extras::of(computed, calls, breaches(snapshot, message));
         let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));
-        let answer = Answer::Live { segment, chosen, tables };
-        Decision { rules, entry, answer, generation: snapshot.generation, extras }
+        let generation = snapshot.generation;
+        Decision { rules, entry, segment, chosen, tables, generation, extras }
     })
 }
 
@@ -109,7 +109,7 @@ fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
         Chosen::Rule(hit) => hit.table,
         Chosen::Default(table) => table,
     });
-    decision::trail(snapshot.base.rules.program(), entry, jumps, last).into()
+    decision::trail(snapshot.base.rules.program(), entry, jumps, last)
 }
 
 /// The names of all routes of a table that hold, in the order they are tried.

@@ -227,9 +227,6 @@ impl Declarations {
 
     /// Compiles a route alone, to stand in a table or outside any, given what is known of the fields of
     /// the message.
-    ///
-    /// # Errors
-    /// The errors of the route.
     pub fn compile(
         &self,
         compiler: &Compiler,
@@ -280,9 +277,6 @@ pub(super) struct Checked {
 
 impl Checked {
     /// Compiles what was checked, to be decided by beside a base.
-    ///
-    /// # Errors
-    /// Its errors.
     pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let Checked { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;

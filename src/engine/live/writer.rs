@@ -138,9 +138,6 @@ impl Writer {
 
     /// Makes an edit. What is returned has to be compiled anew instead: the edit changes how other
     /// routes read a field, and has not been made.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn apply(
         &mut self,
         compiler: &Compiler,

@@ -53,7 +53,6 @@ pub enum CondKind {
     Branch {
         /// True when every one must hold, or one.
         all: bool,
-        /// The conditions.
         conditions: Vec<Guarded>,
     },
 }

@@ -292,7 +292,6 @@ static ROWS: [u8; 128] = {
     rows
 };
 
-/// The terminal with that code.
 pub(super) fn terminal(code: u8) -> &'static Terminal {
     let row = ROWS.get(usize::from(code)).copied().unwrap_or(u8::MAX);
     TERMINALS.get(usize::from(row)).unwrap_or(&TERMINALS[ROWS[UNREADABLE as usize] as usize])

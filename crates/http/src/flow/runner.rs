@@ -133,7 +133,7 @@ impl FlowRunner {
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
-            Ok(pick) => self.picked(pick.id(), pick.ignored().to_vec()),
+            Ok(pick) => self.picked(&pick.id, pick.ignored),
             Err(ModelError::NoCall { text }) => Err(Box::new(FlowEnding::NoFlow { said: Some(text) })),
             Err(ModelError::UnknownId { id }) => Err(Box::new(FlowEnding::Refused { id })),
             Err(error) => Err(Box::new(FlowEnding::ModelFailed(error))),

@@ -117,36 +117,21 @@ impl FindingKind {
 
 /// Something wrong with a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
-    kind: FindingKind,
-    severity: Severity,
-    path: Vec<NodeId>,
-    message: String,
+    /// The kind of fault.
+    pub kind: FindingKind,
+    /// Its severity.
+    pub severity: Severity,
+    /// The nodes from the start to the place; for a cycle, once round it.
+    pub path: Vec<NodeId>,
+    /// The fault, in words.
+    pub message: String,
 }
 
 impl Finding {
     pub(super) fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
         Finding { kind, severity: kind.severity(), path, message }
-    }
-
-    /// The kind of fault.
-    pub fn kind(&self) -> FindingKind {
-        self.kind
-    }
-
-    /// Its severity.
-    pub fn severity(&self) -> Severity {
-        self.severity
-    }
-
-    /// The nodes from the start to the place; for a cycle, once round it.
-    pub fn path(&self) -> &[NodeId] {
-        &self.path
-    }
-
-    /// The fault, in words.
-    pub fn message(&self) -> &str {
-        &self.message
     }
 
     /// The remedy.
