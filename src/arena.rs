@@ -16,8 +16,10 @@ pub struct Arena {
     bump: Bump,
     limits: Limits,
     /// The number of times that the value at hand is computed anew, at most: the product of the lengths of the
-    /// lists that the quantifiers around it walk.
+    /// lists that the quantifiers around it walk, and the `each` blocks of a payload.
     repeats: Cell<Repeats>,
+    /// The `each` blocks around: everything in them is computed anew for each element.
+    blocks: Cell<Blocks>,
     /// True when a limit was exceeded.
     is_exceeded: Cell<bool>,
     /// For each limit the greatest amount beyond it, and what was allowed; 0 when none was.
@@ -33,6 +35,13 @@ impl Default for Repeats {
     }
 }
 
+/// The `each` blocks of a payload around what is computed: how many, and the product of the lengths of their lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blocks {
+    depth: u32,
+    repeats: Repeats,
+}
+
 impl Arena {
     /// An empty arena under these limits.
     pub fn new(limits: &Limits) -> Arena {
@@ -44,7 +53,7 @@ impl Arena {
     pub fn begin(&mut self, limits: &Limits) {
         empty(&mut self.bump);
         self.limits = *limits;
-        self.repeats.set(Repeats(1));
+        self.stand_in(Blocks::default());
         if self.is_exceeded.replace(false) {
             self.exceeded.iter().for_each(|cell| cell.set((0, 0)));
         }
@@ -96,18 +105,42 @@ impl Arena {
     /// what [`Arena::leave`] wants back. A quantifier that is `alone` does not depend on those around it.
     #[inline]
     pub(crate) fn enter(&self, nest: u32, alone: bool, elements: usize) -> Option<Walk> {
-        let elements = elements as u64;
-        if elements
-            .checked_pow(nest)
-            .is_none_or(|product| product > self.limits.of(Limit::QuantifierElements))
-        {
-            self.exceed(Limit::QuantifierElements, elements, self.limits.elements(nest));
-            return None;
-        }
-        let outer = self.repeats.get();
-        let around = if alone { 1 } else { outer.0 };
+        let (elements, blocks, outer) = (elements as u64, self.blocks.get(), self.repeats.get());
+        self.walks(nest.saturating_add(blocks.depth), elements)?;
+        let around = if alone { blocks.repeats.0 } else { outer.0 };
         self.repeats.set(Repeats(around.saturating_mul(elements)));
         Some(Walk(outer))
+    }
+
+    /// The blocks around each of so many elements of an `each`, in which others nest so deep, itself counted;
+    /// `None` when they are too many.
+    pub(crate) fn inside_each(&self, nest: u32, elements: usize) -> Option<Blocks> {
+        let (elements, Blocks { depth, repeats }) = (elements as u64, self.blocks.get());
+        self.walks(nest.saturating_add(depth), elements)?;
+        let repeats = Repeats(repeats.0.saturating_mul(elements));
+        Some(Blocks { depth: depth.saturating_add(1), repeats })
+    }
+
+    /// The `each` blocks around.
+    pub(crate) fn blocks(&self) -> Blocks {
+        self.blocks.get()
+    }
+
+    /// Goes on inside these blocks.
+    pub(crate) fn stand_in(&self, blocks: Blocks) {
+        self.blocks.set(blocks);
+        self.repeats.set(blocks.repeats);
+    }
+
+    /// Something when a list in a nest of that depth may have so many elements.
+    #[inline]
+    fn walks(&self, nest: u32, elements: u64) -> Option<()> {
+        let product = elements.checked_pow(nest);
+        if product.is_some_and(|product| product <= self.limits.of(Limit::QuantifierElements)) {
+            return Some(());
+        }
+        self.exceed(Limit::QuantifierElements, elements, self.limits.elements(nest));
+        None
     }
 
     /// Ends a walk over elements.
@@ -119,7 +152,7 @@ impl Arena {
     /// Begins to compute what depends on no element, and is computed once.
     #[inline]
     pub(crate) fn step_out(&self) -> Walk {
-        Walk(self.repeats.replace(Repeats(1)))
+        Walk(self.repeats.replace(self.blocks.get().repeats))
     }
 
     /// True when an amount is within a limit; else it is reported.
@@ -136,6 +169,12 @@ impl Arena {
     #[inline]
     pub fn affords(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))
+    }
+
+    /// True when a text may be analysed by what takes so much work for each of its bytes.
+    pub fn analyses(&self, text: &str, work: u64) -> bool {
+        let bytes = text.len() as u64;
+        self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
     /// The most bytes that a value which is built here may have.

@@ -419,7 +419,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::Extern(id, args) => {
                 let args = self.exprs(args);
-                self.hosts.call(*id, &args, self.arena.bump())
+                self.hosts.call(*id, &args, self.arena)
             }
             ExprKind::Count { list, var, body } => {
                 let list = self.expr(list);

@@ -1,6 +1,8 @@
 //! Functions of the embedding program that conditions may call (`extern fn`), and the record of the
 //! calls of one decision: each distinct call once, failures caught and kept.
 
+use crate::arena::Arena;
+use crate::limits::Limit;
 use crate::sema::hir::ExternId;
 use crate::ty::KindSet;
 use crate::value::{Value, identical, parse_datetime};
@@ -24,6 +26,32 @@ pub struct Host {
     pub result: KindSet,
     /// The function that is called.
     pub function: HostFn,
+    /// For a function of the request analysis the work that each byte of the text takes at most. A function of
+    /// the embedding program bounds itself.
+    pub work: Option<u64>,
+}
+
+impl Host {
+    /// True when a call is within the limits.
+    fn may_be_called(&self, args: &[Value<'_>], arena: &Arena) -> bool {
+        let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
+        arena.analyses(text, work)
+    }
+
+    /// True when what was found may be kept.
+    fn may_be_kept(&self, found: &Json, arena: &Arena) -> bool {
+        self.work.is_none() || arena.allows(Limit::ValueBytes, size(found))
+    }
+}
+
+/// The size of a value as [`Limit::ValueBytes`] counts it.
+fn size(json: &Json) -> u64 {
+    match json {
+        Json::String(text) => text.len() as u64,
+        Json::Array(items) => items.iter().map(|item| 8 + size(item)).sum(),
+        Json::Object(map) => map.iter().map(|(key, value)| 8 + key.len() as u64 + size(value)).sum(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+    }
 }
 
 impl std::fmt::Debug for Host {
@@ -59,28 +87,31 @@ impl<'a> HostCalls<'a> {
     }
 
     /// Calls a function, or answers from an equal earlier call of this decision.
-    pub fn call(&mut self, id: ExternId, args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let hash = hash(id, args);
         if let Some((_, call)) = self.made.find(hash, |(_, call)| call.is(id, args)) {
             return call.result;
         }
-        let result = self.call_now(id, args, bump);
-        let call = Call { id, args: bump.alloc_slice_copy(args), result };
+        let result = self.call_now(id, args, arena);
+        let call = Call { id, args: arena.bump().alloc_slice_copy(args), result };
         self.made.insert_unique(hash, (hash, call), |(hash, _)| *hash);
         result
     }
 
-    fn call_now(&mut self, id: ExternId, args: &[Value<'a>], bump: &'a Bump) -> Value<'a> {
+    fn call_now(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         // What is missing stays missing; the function need not know of it.
         if args.iter().any(|arg| arg.is_missing()) {
             return Value::Missing;
         }
-        let Some(host) = self.hosts.get(id.index()) else { return Value::Missing };
+        let Some(host) = self.hosts.get(id.index()).filter(|host| host.may_be_called(args, arena)) else {
+            return Value::Missing;
+        };
         let start = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| (host.function)(args)));
         self.elapsed += start.elapsed();
         let message = match answer {
-            Ok(Ok(json)) => return adopt(&json, bump).read(host.result),
+            Ok(Ok(found)) if !host.may_be_kept(&found, arena) => return Value::Missing,
+            Ok(Ok(json)) => return adopt(&json, arena.bump()).read(host.result),
             Ok(Err(message)) => message,
             Err(panic) => panic_text(&*panic),
         };
@@ -202,14 +233,14 @@ mod tests {
             counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(json!(args.len()))
         });
-        let host = Host { name: "f".into(), result: KindSet::of(crate::ty::Kind::Int), function };
-        let (hosts, bump) = ([host.clone(), host], Bump::new());
+        let host = Host { name: "f".into(), result: KindSet::of(crate::ty::Kind::Int), function, work: None };
+        let (hosts, arena) = ([host.clone(), host], Arena::default());
         let mut calls = HostCalls::new(&hosts);
         for _ in 0..2 {
             for id in 0..2 {
                 for n in 0..50 {
                     let args = [Value::Int(n), Value::Float(n as f64), Value::Str("x")];
-                    let result = calls.call(ExternId(id), &args[..=n as usize % 3], &bump);
+                    let result = calls.call(ExternId(id), &args[..=n as usize % 3], &arena);
                     assert_eq!(result.to_json(), json!(n % 3 + 1));
                 }
             }

@@ -43,8 +43,8 @@ macro_rules! limits {
 
 limits! {
     QuantifierElements "quantifier_elements" 1_000_000, "1_000_000", "elements",
-        "The elements that `any`, `all` and `count` read. In a nest of quantifiers, d deep, each reads at most the d-th root of it: 1,000 of two, 100 of three.",
-        "the quantifier is unknown, the count missing";
+        "The elements that `any`, `all` and `count` read, and that an `each` of a payload walks over. In a nest of them, d deep, each reads at most the d-th root of it: 1,000 of two, 100 of three.",
+        "the quantifier is unknown, the count and the list of `each` missing";
     SimilarityCharacters "similarity_characters" 4_096, "4_096", "characters",
         "The characters of either text that `similarity` compares.",
         "the similarity is missing";
@@ -60,6 +60,12 @@ limits! {
     SearchWork "search_work" 1 << 30, "1_073_741_824", "bytes × bytes",
         "The work of searching one value of the message for another: the product of their sizes.",
         "the condition is unknown";
+    RequestBytes "request_bytes" 1 << 20, "1MiB", "bytes",
+        "The bytes of the text that `request` analyses.",
+        "what `request` finds is missing";
+    RequestWork "request_work" 1 << 30, "1_073_741_824", "bytes × parts",
+        "The bytes of that text, times the states of an entity's expressions or the number of intents.",
+        "what `request` finds is missing";
 }
 
 /// The bytes that a function may build inside quantifiers in all, in units of `value_bytes`.
@@ -136,6 +142,15 @@ impl Exceeded {
     /// The most that is allowed there.
     pub fn most(&self) -> u64 {
         self.most
+    }
+}
+
+/// Adds limits that were exceeded to others, each once.
+pub(crate) fn add(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
+    for exceeded in more {
+        if !all.iter().any(|known| known.limit == exceeded.limit) {
+            all.push(exceeded);
+        }
     }
 }
 

@@ -141,6 +141,14 @@ enum State {
     Done(Option<FileId>),
 }
 
+/// The place where a text begins to be JSON, or lines of it; `None` for what may be rules.
+fn json_start(text: &str) -> Option<usize> {
+    let start = text.find(|c: char| !c.is_whitespace() && c != '\u{feff}')?;
+    let json = text[start..].starts_with(['{', '[']);
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+    (json && matches!(values.next(), Some(Ok(_)))).then_some(start)
+}
+
 struct Loading<'a> {
     threads: Threads,
     loader: &'a dyn Loader,
@@ -178,7 +186,16 @@ impl Loading<'_> {
                 return None;
             }
         };
+        let json = json_start(&text);
         let file = self.loaded.sources.add(path, text);
+        if let Some(start) = json {
+            let message = format!("`{path}` holds JSON, and no rules");
+            let help = "routes, choices and flows of other systems become rules by `rulec import`; messages come after the rules, as in `rulec run my.rules messages.jsonl`";
+            let span = Span::new(file, start, start + 1);
+            self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));
+            self.state.insert(path.to_owned(), State::Done(None));
+            return None;
+        }
         let parsed = parse(self.threads, file, &self.loaded.sources.file(file).text);
         self.loaded.diagnostics.extend(parsed.diagnostics);
         self.state.insert(path.to_owned(), State::Open);

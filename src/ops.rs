@@ -269,7 +269,7 @@ operators! {
     Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
         [(K::STRING, Right::Pattern, Condition)], Predicate(meaning::matches),
         search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
-        "The regular expression is found anywhere in the text; it must be a constant.",
+        "The regular expression is found anywhere in the text; outside a `choice` it must be a constant.",
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
     HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
         [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(meaning::has_key), foreign ["haskey"],

@@ -24,7 +24,7 @@ mod stop_words;
 use crate::diag::Diagnostic;
 use crate::host::HostFn;
 use crate::sema::request::{Analysis, Feature};
-use crate::text::{Form, TextMode};
+use crate::text::{Form, TextMode, automaton_states, parsed};
 use crate::value::Value;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -53,6 +53,19 @@ pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnos
             over_text(move |text| scorer.score(text).into())
         }
     })
+}
+
+/// The work of a feature for each byte of the text, at most.
+pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
+    match feature {
+        Feature::Intent => analysis.intents.len() as u64,
+        Feature::Entity(at) => {
+            let entity = &analysis.entities[at];
+            let states = |pattern| parsed(pattern, entity.ignore_case).map_or(0, |hir| automaton_states(&hir));
+            entity.patterns.iter().map(|pattern| states(pattern)).sum()
+        }
+        Feature::Keywords | Feature::Lexicon(_) => 1,
+    }
 }
 
 /// A function of one argument, the text.

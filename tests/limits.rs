@@ -4,7 +4,7 @@
 mod engines;
 
 use engines::COLUMNS;
-use rulec::Rules;
+use rulec::{MemoryLoader, Rules};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
 
@@ -159,6 +159,23 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
+/// What is imported cannot change the limits of the whole rule set.
+#[test]
+fn settings_of_limits_stand_in_the_main_file() {
+    for row in rulec::internals::limits::TABLE {
+        let imported = format!("settings {{ {}: 7 }}\nlet long = len(text) > 3", row.name);
+        let files = MemoryLoader::new()
+            .with("main.rules", "import \"other.rules\"\nroute r when long -> h")
+            .with("other.rules", imported.as_str());
+        let error = rulec::Compiler::new().compile_with(&files, "main.rules").expect_err("it is refused");
+        let [found] = error.diagnostics() else { panic!("{}", error.render()) };
+        assert_eq!(found.code, rulec::Code::UnknownSetting);
+        let shown = error.render();
+        assert!(shown.contains("holds for the whole rule set") && shown.contains("other.rules:1"), "{shown}");
+        assert!(shown.contains("set it in the main file"), "{shown}");
+    }
+}
+
 #[test]
 fn settings_of_limits_are_whole_numbers() {
     let error = |text: &str| Rules::from_text(text).expect_err("it is wrong").render();
@@ -169,6 +186,174 @@ fn settings_of_limits_are_whole_numbers() {
     let shown = error("settings { value_byte: 1 }\nroute r when text == \"a\" -> h");
     assert!(shown.contains("did you mean `value_bytes`"), "{shown}");
     Rules::from_text("settings { value_bytes: 4MiB }\nroute r when text == \"a\" -> h").expect("units work");
+}
+
+/// The judgement of every engine: its outcome, and the limits exceeded with the amounts.
+#[track_caller]
+fn judged(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64, u64)>) {
+    let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
+    let mut answers = COLUMNS.iter().map(|column| {
+        let judgement = column.judging(&rules).judge("p").expect("there is the kind").judge(payload);
+        let shown = json!(judgement)["exceeded"].as_array().map_or(0, Vec::len);
+        assert_eq!(shown, judgement.exceeded().len(), "JSON says so too");
+        let exceeded = judgement.exceeded().iter().map(|beyond| (beyond.limit(), beyond.amount(), beyond.most()));
+        (judgement.outcome().name(), exceeded.collect())
+    });
+    let first = answers.next().expect("there are engines");
+    for (answer, column) in answers.zip(&COLUMNS[1..]) {
+        assert_eq!(answer, first, "{column:?}");
+    }
+    first
+}
+
+/// An `each` had no limit, and one in another and quantifiers in them multiplied.
+#[test]
+fn an_each_of_a_payload_walks_over_so_many_elements() {
+    let judged = |body: &str, count: usize| {
+        let payload = json!({ "l": vec![1; count], "d": { "a": 1, "b": 2 } });
+        judged(&format!("settings {{ quantifier_elements: 64 }}\npayload p {{ l: list\n d: dict\n {body} }}"), &payload)
+    };
+    let beyond = |amount: u64, most: u64| ("accept", vec![("quantifier_elements", amount, most)]);
+    let reject = ("reject", vec![]);
+    for (body, most) in [
+        (r#"each x in l { require "r": (x as int) > 1 }"#, 64),
+        (r#"each x in l { each y in l { require "r": (x as int) + (y as int) > 2 } }"#, 8),
+        (r#"each x in l { require "r": not all y in l: (y as int) > 0 }"#, 8),
+        (r#"each x in l { let n = (count y in l: (y as int) > 0)
+              require "r": n > 99 }"#, 8),
+        (r#"each x in l { each k, v in d { require "r": (any y in l: (v as int) + (y as int) > 5) } }"#, 4),
+    ] {
+        assert_eq!(judged(body, most), reject, "{body}");
+        assert_eq!(judged(body, most + 1), beyond(most as u64 + 1, most as u64), "{body}");
+    }
+    // What nests in a definition counts as if it were written in place of its name.
+    let body = r#"each x in l { require "r": (x as int) > 1 and nested }"#;
+    let nested = "let nested = any y in input_list: y > 1";
+    let rules = format!(
+        "settings {{ quantifier_elements: 64 }}\ninput {{ input_list: list<int> }}\n{nested}\npayload p {{ l: list\n {body} }}"
+    );
+    let payload = |count: usize| json!({ "l": vec![1; count] });
+    assert_eq!(self::judged(&rules, &payload(8)), reject);
+    assert_eq!(self::judged(&rules, &payload(9)), beyond(9, 8));
+}
+
+/// What is computed in an `each` is computed for every element; a later `each` is not held to what an earlier
+/// one was.
+#[test]
+fn work_in_an_each_counts_as_often_as_it_is_done() {
+    let judged = |settings: &str, body: &str, count: usize| {
+        let payload = json!({ "text": "a".repeat(10), "l": vec!["b"; count], "m": ["c"] });
+        let head = format!("settings {{ {settings} }}\npayload p {{ text: string\n l: list<string>\n m: list<string>\n");
+        self::judged(&format!("{head} {body} }}"), &payload)
+    };
+    for (settings, body, limit) in [
+        ("regex_work: 1_000", r#"each x in l { require "r": text matches r"b" }"#, "regex_work"),
+        ("search_work: 100", r#"each x in l { require "r": text contains "b" }"#, "search_work"),
+        ("search_work: 100", r#"each x in l { require "r": text contains x }"#, "search_work"),
+    ] {
+        assert_eq!(judged(settings, body, 2), ("reject", vec![]), "{body}");
+        let (outcome, exceeded) = judged(settings, body, 900);
+        assert_eq!((outcome, exceeded[0].0), ("accept", limit), "{body}");
+    }
+    let built = r#"each x in l { require "r": len(upper(x)) > 1 and len(upper(text)) > 99 }"#;
+    assert_eq!(judged("value_bytes: 10", built, 64), ("reject", vec![]));
+    assert_eq!(judged("value_bytes: 10", built, 65).0, "reject");
+    let after = r#"each x in l { require "r": upper(text) == "" } each x in m { require "s": upper(text) == "" }"#;
+    let (outcome, exceeded) = judged("value_bytes: 10", after, 100);
+    assert_eq!((outcome, exceeded[0].0), ("reject", "value_bytes"));
+}
+
+/// What a second check, after corrections, went beyond is told as well.
+#[test]
+fn a_judgement_tells_limits_of_both_checks() {
+    let rules = "settings { value_bytes: 8 }\npayload p { a: string default \"123456789\"\n require \"r\": upper(a) != \"x\" }";
+    assert_eq!(judged(rules, &json!({})), ("accept_corrected", vec![("value_bytes", 9, 8)]));
+    assert_eq!(judged(rules, &json!({ "a": "1" })), ("accept", vec![]));
+}
+
+#[test]
+fn the_analysis_of_a_request_is_bounded() {
+    const RULES: &str = "intent refund { examples [\"I want my money back\"] }
+        intent status { examples [\"where is my order\"] }
+        entity order matches r\"order (?<id>[0-9]+)\"
+        lexicon anger { \"furious\": 0.7 }\n";
+    let check = |settings: &str, condition: &str, text: &str, expected: Result<bool, &str>| {
+        let (chosen, _, exceeded) =
+            decided(&format!("{RULES}settings {{ {settings} }}\nroute r when {condition} -> h"), &json!({ "text": text }));
+        match expected {
+            Ok(holds) => assert_eq!((chosen.is_some(), exceeded), (holds, vec![]), "{condition}"),
+            Err(limit) => assert_eq!((chosen, exceeded), (None, vec![limit]), "{condition}"),
+        }
+    };
+    let text = "furious: where is my order 42";
+    let conditions = [
+        "request.intent == \"status\"",
+        "request.intent_score > 0.1",
+        "request.entities.order.id == \"42\"",
+        "request.keywords contains \"furious\"",
+        "request.anger > 0.5",
+    ];
+    for condition in conditions {
+        check(&format!("request_bytes: {}", text.len()), condition, text, Ok(true));
+        check(&format!("request_bytes: {}", text.len() - 1), condition, text, Err("request_bytes"));
+        check("request_work: 20", condition, text, Err("request_work"));
+    }
+    check("request_work: 58", conditions[0], text, Ok(true));
+    check("request_work: 57", conditions[0], text, Err("request_work"));
+    // What is found is a value that is built.
+    check("value_bytes: 10", conditions[2], text, Ok(true) );
+    check("value_bytes: 9", conditions[2], text, Err("value_bytes"));
+    check("value_bytes: 15", conditions[3], text, Err("value_bytes"));
+    check("", conditions[4], &"a ".repeat((1 << 19) + 1), Err("request_bytes"));
+}
+
+#[test]
+fn flows_tell_the_limits_that_were_exceeded() {
+    use rulec::flow::{FlowMatcher, Found};
+    let rules = "settings { regex_bytes: 20, request_bytes: 25 }
+        flow a keyword regex [\"x+y\"] -> \"a\"
+        flow b \"money\" intent [\"I want my money back\"] -> \"b\"";
+    let rules = Rules::from_text(rules).expect("they compile");
+    for column in COLUMNS {
+        let matcher = FlowMatcher::new(&column.of(&rules)).expect("there are flows");
+        let matcher = matcher.with_classifier(Default::default()).expect("it learns");
+        let search = |text: &str| {
+            let (found, exceeded) = matcher.search(text);
+            let found = match found {
+                Found::Keyword(hit) => hit.id.to_owned(),
+                Found::Intent(hit) => hit.id,
+                Found::Nothing { .. } => "nothing".to_owned(),
+            };
+            (found, exceeded.iter().map(|exceeded| exceeded.limit()).collect::<Vec<_>>())
+        };
+        assert_eq!(search("xxy"), ("a".to_owned(), vec![]));
+        assert_eq!(search("want my money back"), ("b".to_owned(), vec![]));
+        assert_eq!(search("I want my money back xy"), ("b".to_owned(), vec!["regex_bytes"]));
+        let both = vec!["regex_bytes", "request_bytes"];
+        assert_eq!(search("xxy and I want my money back"), ("nothing".to_owned(), both));
+    }
+}
+
+/// A choice may take an expression from the message, within bounds; its decision says so.
+#[test]
+fn a_choice_takes_a_bounded_expression_of_the_message() {
+    let rules = "choice c { default branch d branch a { (text as string) matches (ctx.p as string) } }";
+    let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
+    let decided = |message: &Json| {
+        let mut answers = COLUMNS.iter().map(|column| {
+            let rules = column.of(&rules);
+            let decision = rules.entry("c").expect("there is the choice").decide(message);
+            let exceeded: Vec<_> = decision.exceeded().iter().map(|exceeded| exceeded.limit()).collect();
+            (decision.branch().map(str::to_owned), exceeded)
+        });
+        let first = answers.next().expect("there are engines");
+        answers.for_each(|answer| assert_eq!(answer, first));
+        (first.0.unwrap_or_default(), first.1)
+    };
+    assert_eq!(decided(&json!({ "text": "abc", "ctx": { "p": "b+" } })), ("a".to_owned(), vec![]));
+    assert_eq!(decided(&json!({ "text": "abc", "ctx": { "p": "b".repeat(5_000) + "|a" } })).0, "d");
+    let long = json!({ "text": "a".repeat((1 << 20) + 1), "ctx": { "p": "a" } });
+    assert_eq!(decided(&long), ("d".to_owned(), vec!["regex_bytes"]));
 }
 
 /// A constant `-0.0` went through JSON and came back as the integer 0.

@@ -70,6 +70,66 @@ fn a_type_that_another_statement_decides_is_reported() {
     );
 }
 
+/// A route that joined live rules later read a field at the type that others fix, and no message said so.
+#[test]
+fn a_type_that_others_decide_for_a_live_route_is_reported() {
+    let live = LiveRules::from_text(Compiler::new(), "route a when c.tags in [\"y\"] -> h").expect("it compiles");
+    let message = json!({ "c": { "tags": ["x"] } });
+    assert_eq!(live.decide(&message).breaches(), []);
+    live.insert("route b when c.tags contains \"x\" -> h").expect("it is inserted");
+    for merged in [false, true] {
+        if merged {
+            live.merge().expect("it compiles");
+        }
+        let decision = live.decide(&message);
+        let [breach] = decision.breaches() else { panic!("{merged}: {:?}", decision.breaches()) };
+        assert_eq!((&*breach.path, &*breach.expected, &*breach.found), ("c.tags", "string", "list"));
+        let hint = breach.hint.as_deref().unwrap_or_default();
+        assert!(hint.contains(if merged { ":1 uses it as string" } else { "another rule uses it as a string" }), "{hint}");
+        let fine = live.decide(&json!({ "c": { "tags": "x" } }));
+        assert_eq!((fine.chosen(), fine.breaches().len()), (Some("b"), 0));
+    }
+}
+
+/// JSON given as rules was a syntax error at its first bracket.
+#[test]
+fn json_given_as_rules_is_named_as_such() {
+    for text in ["{\"text\": \"a\"}", " \n[1, 2]", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n", "\u{feff}{}"] {
+        let error = Rules::from_text(text).expect_err("it is no rules");
+        let [found] = error.diagnostics() else { panic!("{}", error.render()) };
+        assert_eq!(found.code, Code::JsonFile, "{text}");
+        assert!(error.render().contains("holds JSON") && error.render().contains("rulec import"), "{text}");
+    }
+    for text in ["{ route r when text == \"\" -> h }", "[x]"] {
+        assert!(!codes(text).contains(&Code::JsonFile) && !codes(text).is_empty(), "{text}");
+    }
+}
+
+/// An expression that came from a message, or was computed, compiled outside a choice as well.
+#[test]
+fn an_expression_of_matches_is_constant_outside_a_choice() {
+    let wrong = [Code::RegexNotConstant];
+    for condition in [
+        "text matches ctx.p",
+        "text not matches ctx.p",
+        "text matches any ctx.ps",
+        "text matches any [\"a\", ctx.p]",
+        "any p in [\"a\", \"b\"]: text matches p",
+        "fits(ctx.p)",
+        "outer(ctx.p)",
+    ] {
+        let defs = "def fits(p: string) = text matches p\ndef outer(p: string) = fits(p)\n";
+        assert_eq!(codes(&format!("{defs}route r when {condition} -> h")), wrong, "{condition}");
+    }
+    assert_eq!(codes("let x = text matches ctx.p\nroute r when x -> h"), wrong);
+    assert_eq!(codes("router n(output) { when output.a matches output.b -> a otherwise -> b }"), wrong);
+    assert_eq!(codes("payload p { a: string b: string require \"r\": a matches b }"), wrong);
+    let fine = "list ps = [\"a\", \"b\"]\nlet p = \"a+\"\ndef fits(p: string) = text matches p\ndef outer(p: string) = fits(p)
+        route r when text matches any ps or text matches p or outer(\"x\") -> h
+        choice c { branch d { (ctx.t as string) matches (ctx.p as string) } branch e { fits(ctx.p) } }";
+    assert_eq!(codes(fine), []);
+}
+
 /// A misspelt key of a message was nothing but a missing field.
 #[test]
 fn a_misspelt_key_is_named_with_the_breach() {

@@ -45,7 +45,7 @@ fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
                     count();
                     inner(args)
                 });
-                Host { name, result: declared.result.kinds, function }
+                Host { name, result: declared.result.kinds, function, work: None }
             })
             .collect();
         (counts, hosts)

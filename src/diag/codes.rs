@@ -57,6 +57,7 @@ codes! {
     ImportNotFound = "E0006", "an imported file is missing";
     ImportCycle = "E0007", "files import each other in a circle";
     ImportTooDeep = "E0008", "imports are nested too deep";
+    JsonFile = "E0009", "a rules file holds JSON";
     BidiControl = "E0010", "a bidirectional control character outside a string";
     StrayCharacter = "E0011", "a character that no statement can hold";
     NoArtifact = "E0012", "a file is no compiled rules file";
@@ -107,6 +108,7 @@ codes! {
     KeywordNeverMatches = "E0404", "a keyword that can never match";
     BadDatetime = "E0405", "not a date and time";
     ListFile = "E0406", "a list file cannot be used";
+    RegexNotConstant = "E0407", "a regular expression is not constant";
 
     SecondDefault = "E0501", "a table has two defaults";
     UnknownArgument = "E0502", "a handler has no such argument";

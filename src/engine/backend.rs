@@ -10,7 +10,7 @@ use crate::eval::Evaluator;
 use crate::host::{HostCalls, HostFailure};
 #[cfg(feature = "jit")]
 use crate::jit::Machine;
-use crate::limits::Exceeded;
+use crate::limits::{self, Exceeded};
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use crate::vm::{Computed, Message, Scratch, Vm};
 use serde_json::Value as Json;
@@ -154,11 +154,7 @@ impl Calls {
 
     /// These and more limits that were exceeded, each once.
     pub fn exceed(&mut self, more: Vec<Exceeded>) {
-        for exceeded in more {
-            if !self.exceeded.iter().any(|known| known.limit == exceeded.limit) {
-                self.exceeded.push(exceeded);
-            }
-        }
+        limits::add(&mut self.exceeded, more);
     }
 }
 

@@ -191,13 +191,13 @@ impl Registry {
             let (name, result) = (declared.name.clone(), declared.result.kinds);
             match declared.feature {
                 Some(feature) => match request::function(&program.analysis, feature) {
-                    Ok(function) => Some(Host { name, result, function }),
+                    Ok(function) => Some(Host { name, result, function, work: Some(request::work(&program.analysis, feature)) }),
                     Err(diagnostic) => {
                         diagnostics.push(diagnostic);
                         None
                     }
                 },
-                None if unlinked => Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)) }),
+                None if unlinked => Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)), work: None }),
                 None => self.link_one(declared, diagnostics),
             }
         };
@@ -230,7 +230,8 @@ impl Registry {
             let (result, returned) = (&declared.result, found.result);
             format!("`{name}` is declared to return {result}, and the function returns {returned}")
         } else {
-            return Some(Host { name: name.clone(), result: wanted, function: found.function.clone() });
+            let function = found.function.clone();
+            return Some(Host { name: name.clone(), result: wanted, function, work: None });
         };
         diagnostics.push(wrong(message).help("make the declaration and the function agree"));
         None

@@ -408,7 +408,7 @@ fn host_functions_are_asked_last_and_once() {
         CALLS.fetch_add(1, Ordering::Relaxed);
         Ok(json!(true))
     });
-    let hosts = [Host { name: "known".into(), result: KindSet::BOOL, function }];
+    let hosts = [Host { name: "known".into(), result: KindSet::BOOL, function, work: None }];
     assert_eq!(f.decide_with(&json!({ "x": 1 }), &hosts), Choice::nothing());
     assert_eq!(CALLS.load(Ordering::Relaxed), 0);
     assert_eq!(f.decide_with(&json!({ "x": 4 }), &hosts), chosen(Chosen::Rule(route), &[]));

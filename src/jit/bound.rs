@@ -2,8 +2,9 @@
 //! over bindings that get new values while it runs.
 
 use super::code::{JitCode, Machine};
+use crate::arena::Blocks;
 use crate::host::Host;
-use crate::sema::hir::{BindingId, Outcome, ValueId};
+use crate::sema::hir::{BindingId, Outcome, RuleId, TableId, ValueId};
 use crate::value::Value;
 use crate::vm::compiled::{Begun, Epochs};
 use crate::vm::{Computed, Message, Rooted, Scratch};
@@ -48,6 +49,23 @@ impl<'a> BoundMachine<'a> {
         }
         machine.basis.memo.epoch = machine.epoch;
         machine.cells.iter().for_each(|cell| cell.set(None));
+    }
+
+    /// Goes on inside these blocks of a payload.
+    pub fn stand_in(&mut self, blocks: Blocks) {
+        if let Some(vm) = self.machine.vm.get(&self.machine.basis) {
+            vm.arena().stand_in(blocks);
+        }
+    }
+
+    /// Every route of the table whose condition holds, in the order they are tried. What is computed anew for
+    /// each element is the machine's: compiled code does not count how often it runs.
+    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+        let BoundMachine { machine, .. } = self;
+        match machine.vm.get(&machine.basis) {
+            Some(vm) if vm.arena().is_repeated() => vm.matched(table),
+            _ => machine.matched(table),
+        }
     }
 
     pub fn roots(&mut self) -> &[Value<'a>] {

@@ -102,8 +102,7 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     let conflicting: HashSet<Span> = conflicting.collect();
     let follows = |label: &Label| conflicting.contains(&label.span);
     checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
-    // Of a route that joins others the uses are not all.
-    if conflicts.is_empty() && checker.fields.known.is_none() {
+    if conflicts.is_empty() {
         checker.narrowed();
     }
     checker.diagnostics.extend(conflicts);
@@ -111,6 +110,7 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     checker.patterns_fit();
     checker.unused();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
+    checker.program.nest_blocks();
     (checker.program, checker.diagnostics, checker.fields)
 }
 
@@ -173,7 +173,7 @@ struct Checker<'a> {
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Inside a choice: operands of different types are a warning, since the condition can be used
-    /// and never holds.
+    /// and never holds; and the message may bring regular expressions.
     lenient: bool,
     /// Inside a router: the author's name for a field of the message, and the field's.
     alias: Option<(&'a str, &'static str)>,

@@ -28,8 +28,10 @@
 mod tests;
 
 use super::prompt::{PickTool, intent_prompt};
+use crate::arena::Arena;
 use crate::classifier::{self, Classifier, Options, Ranked, TrainError};
 use crate::engine::{FlowHit, Rules};
+use crate::limits::{self, Exceeded};
 use crate::sema::hir::{FLOWS, Program, TableKind, Trigger};
 use serde::Serialize;
 use serde_json::json;
@@ -134,10 +136,27 @@ impl FlowMatcher {
     /// The flow that the text wants: the first keyword flow of which a pattern matches, else the intent
     /// flow that the classifier chooses, where there is one.
     pub fn find(&self, text: &str) -> Found<'_> {
-        if let Some(hit) = self.keyword(text) {
-            return Found::Keyword(hit);
-        }
+        self.search(text).0
+    }
+
+    /// What [`FlowMatcher::find`] finds, and the limits that were exceeded on the way, each once: a pattern that
+    /// would have gone beyond one was not found, and a text beyond them has no intent.
+    pub fn search(&self, text: &str) -> (Found<'_>, Vec<Exceeded>) {
+        let (hit, mut exceeded) = self.keyword(text);
+        let found = match hit {
+            Some(hit) => Found::Keyword(hit),
+            None => self.intent_of(text, &mut exceeded),
+        };
+        (found, exceeded)
+    }
+
+    fn intent_of(&self, text: &str, exceeded: &mut Vec<Exceeded>) -> Found<'_> {
         let Some(classifier) = &self.classifier else { return Found::Nothing { nearest: Vec::new() } };
+        let arena = Arena::new(&self.rules.program().limits);
+        if !arena.analyses(text, self.intents.len() as u64) {
+            limits::add(exceeded, arena.exceeded());
+            return Found::Nothing { nearest: Vec::new() };
+        }
         let verdict = classifier.classify(text);
         let mut ranked = verdict.ranked().iter().filter(|ranked| ranked.score > 0.0);
         if verdict.chosen().is_some()
@@ -148,13 +167,13 @@ impl FlowMatcher {
         Found::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }
     }
 
-    fn keyword(&self, text: &str) -> Option<FlowHit<'_>> {
+    fn keyword(&self, text: &str) -> (Option<FlowHit<'_>>, Vec<Exceeded>) {
         // Any rules with a flow have the entry.
-        let entry = self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok()?;
-        if entry.is_empty() {
-            return None;
-        }
-        FlowHit::of(self.rules.program(), entry.decide(&json!({"text": text})).statement()?)
+        let entry = self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok().filter(|entry| !entry.is_empty());
+        let Some(entry) = entry else { return (None, Vec::new()) };
+        let decision = entry.decide(&json!({"text": text}));
+        let hit = decision.statement().and_then(|chosen| FlowHit::of(self.rules.program(), chosen));
+        (hit, decision.exceeded().to_vec())
     }
 
     fn hit(&self, ranked: &Ranked<'_>) -> IntentHit {

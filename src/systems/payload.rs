@@ -43,6 +43,7 @@ pub use why::Why;
 use crate::diag::nearest;
 use crate::engine::Rules;
 use crate::json::{self, JsonError};
+use crate::limits;
 use crate::schema::{Breach, breaches};
 use crate::sema::hir::{Payload, Program};
 use crate::ty::Record;
@@ -205,20 +206,25 @@ impl Judge {
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
         let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
-        let found = sorted(run::run(self, payload, false));
+        let (found, mut exceeded) = run::run(self, payload, false);
+        let found = sorted(found);
         if found.is_empty() {
-            return Judgement::of(kind, Vec::new(), Vec::new(), Vec::new(), Json::Null);
+            return Judgement::of(kind, Vec::new(), Vec::new(), Vec::new(), Json::Null).beyond(exceeded);
         }
         let mut corrected = payload.clone();
         let applied = correct::apply(&mut corrected, &found);
-        let remaining =
-            if applied.is_empty() { Vec::new() } else { sorted(run::run(self, &corrected, false)) };
-        Judgement::of(kind, violations(found), applied, violations(remaining), corrected)
+        let mut remaining = Vec::new();
+        if !applied.is_empty() {
+            let (found, more) = run::run(self, &corrected, false);
+            remaining = sorted(found);
+            limits::add(&mut exceeded, more);
+        }
+        Judgement::of(kind, violations(found), applied, violations(remaining), corrected).beyond(exceeded)
     }
 
     /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let found = sorted(run::run(self, payload, true));
+        let found = sorted(run::run(self, payload, true).0);
         found.into_iter().map(|found| Why { violation: found.violation, when: found.trace }).collect()
     }
 

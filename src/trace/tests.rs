@@ -254,7 +254,7 @@ fn private_values_show_nowhere() {
     let args = vec![f.arg("phone", phone, false)];
     f.set_default(TableId(0), Outcome::Handler { name: "d".into(), args, metadata: Arc::default() });
     let function = Arc::new(|args: &[crate::value::Value<'_>]| Err(format!("no such number: {args:?}")));
-    let hosts = [Host { name: "check".into(), result: KindSet::BOOL, function }];
+    let hosts = [Host { name: "check".into(), result: KindSet::BOOL, function, work: None }];
     let messages = [
         json!({ "user": { "phone": secret, "role": "x" }, "friends": [{ "phone": secret }] }),
         json!({ "user": [secret], "friends": { "a": secret } }),

@@ -107,7 +107,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Extern { dst, args, function } => {
                     let first = base + usize::from(args.first);
                     let args = self.values.get(first..first + usize::from(args.len)).unwrap_or_default();
-                    (dst, self.hosts.call(ExternId(function), args, self.arena.bump()))
+                    (dst, self.hosts.call(ExternId(function), args, self.arena))
                 }
                 Instr::Count { dst, each } => (dst, self.count(each)),
                 Instr::Cond { dst, holds, fails } => {

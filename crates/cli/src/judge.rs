@@ -43,10 +43,11 @@ struct Judged<'a> {
 }
 
 pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let (workers, unreadable) = stream.answer(term, out, || Counting { judge, counts: [0; 3] })?;
-    let mut counts = [0; 3];
+    let (workers, unreadable) = stream.answer(term, out, || Counting { judge, counts: [0; 3], exceeded: 0 })?;
+    let (mut counts, mut exceeded) = ([0; 3], 0);
     for worker in workers {
         counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
+        exceeded += worker.exceeded;
     }
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
@@ -54,6 +55,9 @@ pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Re
         let mut text = format!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
         if unreadable > 0 {
             text += &format!(", {unreadable} unreadable");
+        }
+        if exceeded > 0 {
+            text += &format!(" · {exceeded} beyond a limit");
         }
         term.say(&text);
     }
@@ -64,6 +68,8 @@ struct Counting<'j> {
     judge: &'j Judge,
     /// Accepted, corrected, rejected.
     counts: [usize; 3],
+    /// Those that went beyond a limit.
+    exceeded: usize,
 }
 
 impl Worker for Counting<'_> {
@@ -76,6 +82,7 @@ impl Worker for Counting<'_> {
             Outcome::Reject => 2,
         };
         self.counts[count] += 1;
+        self.exceeded += usize::from(!judgement.exceeded().is_empty());
         write_json(out, &Judged { line, judgement: &judgement });
         Ok(())
     }

@@ -252,7 +252,7 @@ fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
         // A worker that is gone gives no answers; why goes on when all threads have ended.
         let Some(Ok((answers, refused))) = turn.transpose()?.map(|answers| answers.recv()) else { break };
         all_refused += refused;
-        out.write(&answers)?;
+        out.answers(&answers)?;
         if out.is_closed() {
             break;
         }

@@ -4,6 +4,7 @@ use super::CliError;
 use clap::ValueEnum;
 use rulec::internals::text::printable::{on_one_line, printable, steers};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -98,16 +99,18 @@ pub fn paint(color: bool, code: &str, text: &str) -> String {
 pub struct Out {
     inner: BufWriter<Box<dyn Write>>,
     closed: bool,
+    /// True when a terminal shows it.
+    terminal: bool,
 }
 
 impl Out {
     pub fn new() -> Self {
-        Out::to(super::standard::output())
+        Out { terminal: io::stdout().is_terminal(), ..Out::to(super::standard::output()) }
     }
 
     /// Output that goes elsewhere.
     pub fn to(output: Box<dyn Write>) -> Self {
-        Out { inner: BufWriter::with_capacity(64 << 10, output), closed: false }
+        Out { inner: BufWriter::with_capacity(64 << 10, output), closed: false, terminal: false }
     }
 
     pub fn is_closed(&self) -> bool {
@@ -142,21 +145,17 @@ impl Out {
         self.json_line(&text)
     }
 
+    /// Writes lines of JSON. For a terminal as [`Out::json_line`] does, else as they are.
+    pub fn answers(&mut self, lines: &[u8]) -> Result<(), CliError> {
+        match std::str::from_utf8(lines) {
+            Ok(text) if self.terminal => self.write(escaped(text).as_bytes()),
+            _ => self.write(lines),
+        }
+    }
+
     /// Writes JSON; what would steer a terminal stands in its strings alone, and is escaped as they have it.
     pub fn json_line(&mut self, json: &str) -> Result<(), CliError> {
-        let stays = |c: char| c == '\n' || !steers(c);
-        if json.chars().all(stays) {
-            return self.styled(json);
-        }
-        let mut text = String::with_capacity(json.len() + 64);
-        for c in json.chars() {
-            if stays(c) {
-                text.push(c);
-            } else {
-                text.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-        }
-        self.styled(&text)
+        self.styled(&escaped(json))
     }
 
     pub fn flush(&mut self) -> Result<(), CliError> {
@@ -180,6 +179,44 @@ impl Out {
     }
 }
 
+/// JSON with what would steer a terminal escaped.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let stays = |c: char| c == '\n' || !steers(c);
+    if json.chars().all(stays) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if stays(c) {
+            text.push(c);
+        } else {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        }
+    }
+    Cow::Owned(text)
+}
+
 pub fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers to a terminal turned its writing around: JSON escapes no more than the first 32 controls.
+    #[test]
+    fn answers_steer_no_terminal_and_stay_as_they_are_elsewhere() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out");
+        let line = "{\"chosen\":\"a\u{202e}b\u{9b}2J\u{7f}文件\"}\n";
+        for (terminal, expected) in [(true, "{\"chosen\":\"a\\u202eb\\u009b2J\\u007f文件\"}\n"), (false, line)] {
+            let file = std::fs::File::create(&path).expect("it can be written");
+            let mut out = Out { terminal, ..Out::to(Box::new(file)) };
+            out.answers(line.as_bytes()).and_then(|()| out.flush()).expect("it can be written");
+            assert_eq!(std::fs::read_to_string(&path).expect("it can be read"), expected);
+            let value: serde_json::Value = serde_json::from_str(expected).expect("it is JSON");
+            assert_eq!(value["chosen"], "a\u{202e}b\u{9b}2J\u{7f}文件");
+        }
+    }
 }

@@ -6,9 +6,11 @@ use super::snapshot::Snapshot;
 use crate::decision::{self, Choice, Chosen};
 use crate::engine::backend::Calls;
 use crate::engine::decision::{Answer, Decision, Extras, Trail};
+use crate::engine::Rules;
 use crate::engine::input::Input;
 use crate::engine::workspace::{self, Workspace};
 use crate::json::{self, JsonError};
+use crate::schema::Breach;
 use crate::sema::hir::{Outcome, RuleId, TableId, TableKind};
 use crate::vm::{JsonMessage, Vm};
 use crate::walk::{self, End, Searcher};
@@ -67,11 +69,28 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
             .iter()
             .filter_map(|machine| Calls::of(machine.hosts(), machine.arena()))
             .reduce(Calls::and);
-        let extras = Extras::of(computed, calls, rules.set().breaches(Input::Tree(message)));
+        let extras = Extras::of(computed, calls, breaches(snapshot, message));
         let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));
         Decision { rules, entry, answer: Answer::Live { segment, chosen, tables }, extras }
     })
+}
+
+/// The promises that a message breaks: those of the base, and the types that it fixes for routes that came later.
+fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<Breach> {
+    let of = |rules: &Rules| rules.set().breaches(Input::Tree(message));
+    let base = &snapshot.base.rules;
+    let mut found = of(base);
+    if base.program().input.is_none() {
+        for segment in snapshot.segments.iter().skip(1) {
+            for breach in of(&segment.rules) {
+                if !found.iter().any(|known| known.path == breach.path) {
+                    found.push(breach);
+                }
+            }
+        }
+    }
+    found
 }
 
 pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {

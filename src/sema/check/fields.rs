@@ -109,7 +109,8 @@ pub(super) struct Narrowed<'f> {
     /// The kinds that are left.
     pub(super) kinds: KindSet,
     pub(super) used: &'f Use,
-    pub(super) by: &'f Use,
+    /// The use that narrows it, unless a rule does that is not checked now.
+    pub(super) by: Option<&'f Use>,
 }
 
 impl Inferred {
@@ -125,8 +126,9 @@ impl Inferred {
         self.kinds = left;
     }
 
-    /// The first overloaded use that its own statement leaves open and another one narrows, and what narrows it.
-    fn narrowed(&self) -> Option<(&Use, &Use)> {
+    /// The first overloaded use that its own statement leaves open and another one narrows, and what narrows it:
+    /// `None` for a rule that is not checked now, of all of which these kinds are left.
+    fn narrowed(&self, known: KindSet) -> Option<(&Use, Option<&Use>)> {
         if !is_one_family(self.kinds) {
             return None;
         }
@@ -134,8 +136,8 @@ impl Inferred {
             let (own, others): (Vec<&Use>, Vec<&Use>) =
                 self.uses.iter().partition(|other| other.statement == used.statement);
             let own = own.iter().fold(used.kinds, |left, other| left.intersect(other.kinds));
-            let by = others.into_iter().find(|other| !own.is_subset(other.kinds))?;
-            (!is_one_family(own)).then_some((used, by))
+            let by = others.into_iter().find(|other| !own.is_subset(other.kinds));
+            (!is_one_family(own) && (by.is_some() || !own.is_subset(known))).then_some((used, by))
         })
     }
 }
@@ -299,7 +301,8 @@ impl Fields {
     /// The uses that other statements narrow, in the order of their places.
     pub(super) fn narrowed(&self) -> Vec<Narrowed<'_>> {
         let narrowed = self.uses.iter().filter(|(path, _)| !is_text(path)).filter_map(|(path, inferred)| {
-            let (used, by) = inferred.narrowed()?;
+            let known = self.known.as_ref().and_then(|known| known.kinds(path));
+            let (used, by) = inferred.narrowed(known.unwrap_or(KindSet::ALL))?;
             Some(Narrowed { path, kinds: inferred.kinds, used, by })
         });
         let mut narrowed: Vec<Narrowed<'_>> = narrowed.collect();

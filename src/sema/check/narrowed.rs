@@ -21,13 +21,18 @@ impl Checker<'_> {
             let help = format!(
                 "declare `{name}` in an `input` block, or read it at a type of its own, as in `{name} as list`"
             );
+            // A route that joins others comes without their text, and without a report of its own.
+            let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?))) else {
+                let hint = format!("another rule uses it as {this}").into();
+                self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
+                continue;
+            };
             self.diagnostics.push(
                 Diagnostic::new(Code::NarrowedUse, used.place, message)
                     .here(format!("used here as {}", used.reason))
                     .label(by.place, format!("used here as {}", by.reason))
                     .help(help),
             );
-            let Some(file) = self.loaded.sources.get(by.place.file) else { continue };
             let line = file.position(by.place.start).line;
             let hint = format!("{}:{line} uses it as {}", file.name, by.reason).into();
             self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });

@@ -4,7 +4,7 @@
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{Op, Search, TestMode};
-use crate::sema::hir::{Const, Expr, Pattern};
+use crate::sema::hir::{Const, Expr, ExprKind, Part, Pattern};
 use crate::span::Span;
 use crate::text;
 use crate::ty::KindSet;
@@ -14,11 +14,10 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Looks at the constant on the right of a text operator: regular expressions must be valid,
-    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in; an
-    /// expression that the message brings is compiled when it is asked, and an invalid one is unknown.
+    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in.
     pub(super) fn keywords_fit(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
         let Some(constant) = right.as_const() else {
-            return Ok(());
+            return self.pattern_is_constant(op, right);
         };
         let value = constant.value();
         let keywords: Vec<&str> = match (mode.quantity, value) {
@@ -42,6 +41,17 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a regular expression that is not constant. In a choice the message may bring one, which is compiled
+    /// when it is asked; an invalid one is unknown.
+    fn pattern_is_constant(&mut self, op: Op, right: &Expr) -> Checked<()> {
+        if op.info().search != Some(Search::Regex) || self.lenient || has_parameter(Part::Expr(right)) {
+            return Ok(());
+        }
+        let message = "the expression of `matches` must be constant outside a `choice`";
+        let help = "write it here, or in a `list` or `let`; for several write `matches any [r\"…\", …]`, and for a text of the message `contains` or `like`";
+        self.fail(Code::RegexNotConstant, right.span, message, help)
     }
 
     /// Warns of a constant right side that is surely not what its author means: an empty text, which is in every
@@ -177,6 +187,11 @@ impl<'a> Checker<'a> {
 pub(crate) fn regex_too_large(place: Span) -> Diagnostic {
     Diagnostic::new(Code::RegexTooLarge, place, "this regular expression is too large when compiled")
         .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`")
+}
+
+/// True when a part still has parameters of a `def` in it.
+fn has_parameter(part: Part<'_>) -> bool {
+    matches!(part, Part::Expr(Expr { kind: ExprKind::Param(_), .. })) || part.parts().into_iter().any(has_parameter)
 }
 
 /// A size for a message.

@@ -1,7 +1,7 @@
 //! The nesting of quantifiers. A part of a quantifier's body that does not depend on its element is computed once, by every
 //! engine, and counts as if it stood outside; the others form chains, whose length bounds the lists they read.
 
-use super::{Cond, CondKind, Expr, ExprKind, Part, VarId};
+use super::{Block, Cond, CondKind, Correction, Each, Expr, ExprKind, Part, Program, Step, ValueId, VarId};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -69,6 +69,93 @@ impl Nests {
         }
         facts
     }
+}
+
+impl Program {
+    /// Notes for each `each` of the payloads how deep others nest in it.
+    pub fn nest_blocks(&mut self) {
+        fn nest(block: &mut Block, nested: &Nested) {
+            for each in &mut block.each {
+                nest(&mut each.block, nested);
+                each.nest = nested.each(each);
+            }
+        }
+        let mut payloads = std::mem::take(&mut self.payloads);
+        if payloads.iter().any(|payload| !payload.block.each.is_empty()) {
+            let nested = Nested::of(self);
+            payloads.iter_mut().for_each(|payload| nest(&mut payload.block, &nested));
+        }
+        self.payloads = payloads;
+    }
+
+    /// True when every `each` has noted how deep others nest in it.
+    pub(super) fn blocks_nest(&self) -> bool {
+        fn fit(block: &Block, nested: &Nested) -> bool {
+            block.each.iter().all(|each| each.nest == nested.each(each) && fit(&each.block, nested))
+        }
+        let mut blocks = self.payloads.iter().map(|payload| &payload.block);
+        if blocks.clone().all(|block| block.each.is_empty()) {
+            return true;
+        }
+        let nested = Nested::of(self);
+        blocks.all(|block| fit(block, &nested))
+    }
+}
+
+/// The depth to which quantifiers nest in each table of requirements and in each value of a program. Unlike in a
+/// quantifier, nothing in an `each` is computed once, so all of them count.
+struct Nested {
+    tables: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl Nested {
+    fn of(program: &Program) -> Nested {
+        let (mut nests, mut lets) = (Nests::default(), Vec::with_capacity(program.lets.len()));
+        for body in &program.lets {
+            lets.push(deepest(&mut nests, &lets, body.body.part()));
+        }
+        let values = program.values.iter().map(|value| deepest(&mut nests, &lets, Part::Expr(value)));
+        let mut nested = Nested { values: values.collect(), tables: vec![0; program.tables.len()] };
+        for requirement in &program.requirements {
+            let rule = &program.rules[requirement.rule.index()];
+            let condition = deepest(&mut nests, &lets, Part::Cond(&rule.condition));
+            let place = &requirement.place;
+            let steps = place.steps.iter().chain(place.dotted.iter().flat_map(|dotted| &dotted.steps));
+            let computed = steps.map(|step| if let Step::At(id) = step { nested.value(*id) } else { 0 });
+            let mended = match &requirement.correction {
+                Some(Correction::Default(id) | Correction::Clamp(id)) => nested.value(*id),
+                Some(Correction::Remove) | None => 0,
+            };
+            let depth = computed.fold(condition.max(mended), u32::max);
+            let known = &mut nested.tables[rule.table.index()];
+            *known = depth.max(*known);
+        }
+        nested
+    }
+
+    fn value(&self, id: ValueId) -> u32 {
+        self.values[id.index()]
+    }
+
+    /// The depth of an `each`, when those in it are known.
+    fn each(&self, each: &Each) -> u32 {
+        let Block { lets, table, each: inner } = &each.block;
+        let lets = lets.iter().map(|(_, value)| self.value(*value));
+        let inner = inner.iter().map(|each| each.nest.max(self.value(each.list)));
+        lets.chain(inner).fold(self.tables[table.index()], u32::max).saturating_add(1)
+    }
+}
+
+/// The depth to which quantifiers nest in a part, with what its `let`s stand for.
+fn deepest(nests: &mut Nests, lets: &[u32], part: Part<'_>) -> u32 {
+    let own = match part {
+        Part::Let(id) => lets.get(id.index()).copied().unwrap_or_default(),
+        Part::Cond(Cond { kind: CondKind::Quantifier { body, .. }, .. })
+        | Part::Expr(Expr { kind: ExprKind::Count { body, .. }, .. }) => nests.depth(0, body),
+        _ => 0,
+    };
+    part.parts().into_iter().map(|part| deepest(nests, lets, part)).fold(own, u32::max)
 }
 
 impl Facts {

@@ -77,6 +77,8 @@ pub struct Each {
     pub key: Option<BindingId>,
     pub element: BindingId,
     pub block: Block,
+    /// The depth to which `each` blocks and quantifiers nest in it, itself counted.
+    pub nest: u32,
 }
 
 /// A place in the judged object: a binding's place and steps from there.
@@ -188,7 +190,7 @@ impl_codec!(struct Payload {
     name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs,
 });
 impl_codec!(struct Block { lets, table, each });
-impl_codec!(struct Each { list, place, key, element, block });
+impl_codec!(struct Each { list, place, key, element, block, nest });
 impl_codec!(struct Place { root, steps, dotted });
 impl_codec!(struct Dotted { prefix, steps });
 impl_codec!(enum Step { 0 Key(key), 1 At(at) });

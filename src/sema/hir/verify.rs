@@ -22,7 +22,8 @@ impl Program {
         let verifier = Verifier::of(self)?;
         let part = self.rules.len().div_ceil(Threads::All.for_statements(self.rules.len())).max(1);
         let rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.rule(rule));
-        threads::each(self.rules.chunks(part), rules).into_iter().collect()
+        threads::each(self.rules.chunks(part), rules).into_iter().collect::<Verified>()?;
+        require(self.blocks_nest(), "an `each` says that less nests in it than does")
     }
 }
 

@@ -1,11 +1,12 @@
 //! The engine that judges a payload's objects, over bindings that get new values while it does.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, Blocks};
 use crate::engine::{Backend, Rules};
 use crate::eval::Evaluator;
 use crate::host::{Host, HostCalls};
 #[cfg(feature = "jit")]
 use crate::jit::BoundMachine;
+use crate::limits::{self, Exceeded};
 use crate::sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
 use crate::value::Value;
 use crate::vm::{BoundVm, Rooted, Scratch};
@@ -51,6 +52,39 @@ impl<'a> Engine<'a> {
         Engine { machine, program, hosts, input, arena, calls: None }
     }
 
+    /// Goes into an `each` whose list has so many elements, and returns the blocks around it; `None` when they
+    /// are too many.
+    pub fn enter(&mut self, nest: u32, elements: usize) -> Option<Blocks> {
+        let outer = self.arena.blocks();
+        self.stand_in(self.arena.inside_each(nest, elements)?);
+        Some(outer)
+    }
+
+    /// Goes on inside these blocks. The arena of the explanations follows that of the machine.
+    pub fn stand_in(&mut self, blocks: Blocks) {
+        self.arena.stand_in(blocks);
+        match &mut self.machine {
+            Machine::Reference(_) => {}
+            Machine::Vm(bound) => bound.vm.arena().stand_in(blocks),
+            #[cfg(feature = "jit")]
+            Machine::Compiled(bound) => bound.stand_in(blocks),
+        }
+    }
+
+    /// The limits that were exceeded so far, each once.
+    pub fn exceeded(&mut self) -> Vec<Exceeded> {
+        let mut exceeded = self.arena.exceeded();
+        limits::add(&mut exceeded, match &self.machine {
+            Machine::Reference(_) => Vec::new(),
+            Machine::Vm(bound) => bound.vm.arena().exceeded(),
+            #[cfg(feature = "jit")]
+            Machine::Compiled(bound) => {
+                bound.machine.machine().map_or_else(Vec::new, |vm| vm.arena().exceeded())
+            }
+        });
+        exceeded
+    }
+
     /// Gives a binding its value; what was computed with an earlier one is forgotten.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         match &mut self.machine {
@@ -75,7 +109,7 @@ impl<'a> Engine<'a> {
         match &mut self.machine {
             Machine::Vm(bound) => bound.vm.matched(table),
             #[cfg(feature = "jit")]
-            Machine::Compiled(bound) => bound.machine.matched(table),
+            Machine::Compiled(bound) => bound.matched(table),
             Machine::Reference(_) => self.refer(|evaluator, _| evaluator.matched(table)),
         }
     }

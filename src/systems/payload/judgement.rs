@@ -1,5 +1,6 @@
 //! The answers of a judge.
 
+use crate::limits::Exceeded;
 use crate::sema::hir::Payload;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
@@ -60,7 +61,7 @@ pub struct Applied {
 
 /// The answer. Serializes to the JSON object that `rulec run --decision` prints: `valid`,
 /// `violations`, `outcome` and `event`; where corrections were made `corrections`, `remaining` and,
-/// if the payload is accepted so, `corrected`; `fallback` where a rejected kind has one.
+/// if the payload is accepted so, `corrected`; `fallback` where a rejected kind has one; `exceeded` where a limit was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     kind: Arc<str>,
@@ -70,6 +71,7 @@ pub struct Judgement {
     outcome: Outcome,
     corrected: Option<Json>,
     fallback: Option<Arc<str>>,
+    exceeded: Vec<Exceeded>,
 }
 
 impl Judgement {
@@ -94,7 +96,14 @@ impl Judgement {
             outcome,
             corrected: (outcome == Outcome::AcceptCorrected).then_some(corrected),
             fallback: kind.fallback.clone().filter(|_| outcome == Outcome::Reject),
+            exceeded: Vec::new(),
         }
+    }
+
+    /// The same, with the limits that were exceeded on the way.
+    pub(super) fn beyond(mut self, exceeded: Vec<Exceeded>) -> Judgement {
+        self.exceeded = exceeded;
+        self
     }
 
     /// The payload's kind.
@@ -145,6 +154,12 @@ impl Judgement {
     /// The kind to turn to instead, when this one is rejected.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
+    }
+
+    /// The limits that were exceeded on the way to it, each once. What was larger counted as missing, so a rule
+    /// about it was not broken.
+    pub fn exceeded(&self) -> &[Exceeded] {
+        &self.exceeded
     }
 
     /// All of it as one text that a language model can act on: what is still wrong, where, and how to
@@ -201,6 +216,9 @@ impl Serialize for Judgement {
         }
         if let Some(fallback) = &self.fallback {
             map.serialize_entry("fallback", &**fallback)?;
+        }
+        if !self.exceeded.is_empty() {
+            map.serialize_entry("exceeded", &self.exceeded)?;
         }
         map.end()
     }

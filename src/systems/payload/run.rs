@@ -6,6 +6,7 @@ use super::judgement::Violation;
 use super::path::{self, OwnedPath, Path, Step};
 use crate::arena::Arena;
 use crate::engine::Rules;
+use crate::limits::Exceeded;
 use crate::sema::hir::{self, BindingId, Block, Correction, Each, Place, Program, RuleId};
 use crate::source::SourceMap;
 use crate::trace::{TraceNode, Tracer};
@@ -32,12 +33,12 @@ pub(super) enum Mend {
     Remove,
 }
 
-/// Every violation, in the order of the rules.
-pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
+/// Every violation, in the order of the rules, and the limits that were exceeded, each once.
+pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> (Vec<Found>, Vec<Exceeded>) {
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
-        return vec![Found {
+        let found = Found {
             violation: Violation {
                 rule: format!("{}.type", kind.name).into(),
                 path: "$".to_owned(),
@@ -47,7 +48,8 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
             steps: Vec::new(),
             mend: None,
             trace: None,
-        }];
+        };
+        return (vec![found], Vec::new());
     }
     Rules::with_workspace(|workspace| {
         let (program, count) = (rules.program(), kind.bindings as usize);
@@ -63,7 +65,7 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Vec<Found> {
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.block(&kind.block);
-        run.found
+        (run.found, run.engine.exceeded())
     })
 }
 
@@ -107,6 +109,8 @@ impl<'a> Run<'a> {
             path.push(step);
             Some(path)
         };
+        let Some(length) = list.list_len().or(list.dict_len()) else { return };
+        let Some(outer) = self.engine.enter(each.nest, length) else { return };
         if let Some(entries) = list.entries() {
             for (key, value) in entries {
                 self.element(each, Value::Str(key), value, entry(Step::Key(key)));
@@ -116,6 +120,9 @@ impl<'a> Run<'a> {
                 self.element(each, Value::Int(index as i64), value, entry(Step::Index(index)));
             }
         }
+        self.engine.stand_in(outer);
+        // What was computed inside, where less is allowed, counts no more.
+        self.bind(each.element, Value::Missing, None);
     }
 
     fn element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, place: Option<Path<'a>>) {

@@ -2,6 +2,7 @@
 
 use super::FlowError;
 use crate::{ModelError, Response};
+use rulec::Exceeded;
 use rulec::flow::IntentHit;
 use std::fmt;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub struct FlowOutcome {
     pub found_by: Option<FoundBy>,
     /// The intent flows that came nearest when the classifier abstained, best first.
     pub nearest: Vec<IntentHit>,
+    /// The limits that were exceeded while it was searched for, each once: what is larger is not looked through.
+    pub exceeded: Vec<Exceeded>,
     /// The way it ended.
     pub result: FlowEnding,
     /// The time it all took, calls included.

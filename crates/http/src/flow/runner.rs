@@ -3,6 +3,7 @@
 
 use super::{FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
 use crate::{ChatModel, ModelError, Prompt, Turn};
+use rulec::Exceeded;
 use rulec::flow::{FlowMatcher, Found, IntentHit};
 use serde_json::{Map, Value as Json};
 use std::time::Instant;
@@ -46,6 +47,19 @@ pub struct FlowRunner {
 /// The flow that was found, by its id and name; the end where there is nothing to execute.
 type Search = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
+/// What the search for a flow began at and met.
+struct Seen {
+    start: Instant,
+    nearest: Vec<IntentHit>,
+    exceeded: Vec<Exceeded>,
+}
+
+impl Seen {
+    fn since(start: Instant) -> Seen {
+        Seen { start, nearest: Vec::new(), exceeded: Vec::new() }
+    }
+}
+
 impl FlowRunner {
     /// A runner without a language model.
     pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
@@ -74,17 +88,20 @@ impl FlowRunner {
         context: &Map<String, Json>,
     ) -> FlowOutcome {
         let start = Instant::now();
-        let (search, nearest) = match self.matcher.find(text) {
+        let (found, exceeded) = self.matcher.search(text);
+        let mut seen = Seen { exceeded, ..Seen::since(start) };
+        let search = match found {
             Found::Keyword(hit) => {
                 let by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
-                (Ok((hit.id.to_owned(), hit.name.to_owned(), by)), Vec::new())
+                Ok((hit.id.to_owned(), hit.name.to_owned(), by))
             }
-            Found::Intent(IntentHit { id, name, score, .. }) => {
-                (Ok((id, name, FoundBy::Classifier { score })), Vec::new())
+            Found::Intent(IntentHit { id, name, score, .. }) => Ok((id, name, FoundBy::Classifier { score })),
+            Found::Nothing { nearest } => {
+                seen.nearest = nearest;
+                self.ask(text, history).await
             }
-            Found::Nothing { nearest } => (self.ask(text, history).await, nearest),
         };
-        self.finish(search, nearest, arguments, context, start).await
+        self.finish(search, seen, arguments, context).await
     }
 
     /// Executes the intent flow that the program's own agent named by calling the tool of
@@ -97,7 +114,7 @@ impl FlowRunner {
         context: &Map<String, Json>,
     ) -> FlowOutcome {
         let search = self.picked(flow_id, Vec::new());
-        self.finish(search, Vec::new(), arguments, context, Instant::now()).await
+        self.finish(search, Seen::since(Instant::now()), arguments, context).await
     }
 
     /// Asks the model, where there is one and something to pick from.
@@ -123,10 +140,9 @@ impl FlowRunner {
     async fn finish(
         &self,
         search: Search,
-        nearest: Vec<IntentHit>,
+        seen: Seen,
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
-        start: Instant,
     ) -> FlowOutcome {
         let (result, found) = match search {
             Ok(found) => {
@@ -137,7 +153,9 @@ impl FlowRunner {
         };
         let (flow, name, found_by) =
             found.map_or((None, None, None), |(id, name, by)| (Some(id), Some(name), Some(by)));
-        let outcome = FlowOutcome { flow, name, found_by, nearest, result, elapsed: start.elapsed() };
+        let Seen { start, nearest, exceeded } = seen;
+        let elapsed = start.elapsed();
+        let outcome = FlowOutcome { flow, name, found_by, nearest, exceeded, result, elapsed };
         log(&outcome);
         outcome
     }

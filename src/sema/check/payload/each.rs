@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
         filled?;
         let Elements { list, place, key, element } = elements;
         let list = self.computed(list);
-        self.payload.block.each.push(Each { list, place, key, element, block });
+        self.payload.block.each.push(Each { list, place, key, element, block, nest: 1 });
         Ok(())
     }
 

@@ -146,7 +146,9 @@ impl<'a> Checker<'a> {
         let span = field.name.span;
         let there = if field.optional && !field.nullable {
             let key = constant(Json::from(field.name.node.as_str()), span);
-            test(Op::HasKey, site.object.clone(), Operand::Value(key), span)
+            // Of a dict: each condition would be hashed with all fields of the record.
+            let object = Expr { ty: Ty::plain(KindSet::DICT), ..site.object.clone() };
+            test(Op::HasKey, object, Operand::Value(key), span)
         } else {
             present(&declared.any, span)
         };
