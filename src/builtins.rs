@@ -236,7 +236,9 @@ impl Function {
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();
         if arena.is_repeated() && info.cost > Cost::Scalar {
-            let work = args.iter().map(|arg| arg.extent()).sum();
+            let work: u64 = args.iter().map(|arg| arg.extent()).sum();
+            // Names of records are looked up and hashed.
+            let work = if info.cost == Cost::Loop { work.saturating_mul(2) } else { work };
             if !arena.affords(Limit::SearchWork, work) {
                 return Value::Missing;
             }

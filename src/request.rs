@@ -61,7 +61,8 @@ pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
         Feature::Intent => analysis.intents.len() as u64,
         Feature::Entity(at) => {
             let entity = &analysis.entities[at];
-            let states = |pattern| parsed(pattern, entity.ignore_case).map_or(0, |hir| automaton_states(&hir));
+            let states =
+                |pattern| parsed(pattern, entity.ignore_case).map_or(0, |hir| automaton_states(&hir));
             entity.patterns.iter().map(|pattern| states(pattern)).sum()
         }
         Feature::Keywords | Feature::Lexicon(_) => 1,

@@ -217,13 +217,26 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
-    /// The bytes of a text, the elements of a list, the keys of a dict.
+    /// The bytes of a text, and 8 for each element of a list and key of a dict.
     pub fn extent(self) -> u64 {
-        let extent = match self {
-            Value::Str(text) => text.len(),
-            _ => self.list_len().or(self.dict_len()).unwrap_or(0),
-        };
-        extent as u64
+        match self {
+            Value::Str(text) => text.len() as u64,
+            _ => 8 * self.list_len().or(self.dict_len()).unwrap_or(0) as u64,
+        }
+    }
+
+    /// The extent of a value with all that lies in it, as far as it is not more than `most`.
+    pub fn weight(self, most: u64) -> u64 {
+        let mut weight = self.extent();
+        let keys = self.entries().into_iter().flatten().map(|(key, value)| (key.len() as u64, value));
+        let elements = self.elements().into_iter().flatten().map(|element| (0, element));
+        for (key, value) in keys.chain(elements) {
+            if weight > most {
+                break;
+            }
+            weight = weight.saturating_add(key).saturating_add(value.weight(most - weight));
+        }
+        weight
     }
 
     pub fn as_str(self) -> Option<&'a str> {

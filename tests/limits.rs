@@ -196,7 +196,8 @@ fn judged(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64,
         let judgement = column.judging(&rules).judge("p").expect("there is the kind").judge(payload);
         let shown = json!(judgement)["exceeded"].as_array().map_or(0, Vec::len);
         assert_eq!(shown, judgement.exceeded().len(), "JSON says so too");
-        let exceeded = judgement.exceeded().iter().map(|beyond| (beyond.limit(), beyond.amount(), beyond.most()));
+        let exceeded =
+            judgement.exceeded().iter().map(|beyond| (beyond.limit(), beyond.amount(), beyond.most()));
         (judgement.outcome().name(), exceeded.collect())
     });
     let first = answers.next().expect("there are engines");
@@ -211,7 +212,10 @@ fn judged(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64,
 fn an_each_of_a_payload_walks_over_so_many_elements() {
     let judged = |body: &str, count: usize| {
         let payload = json!({ "l": vec![1; count], "d": { "a": 1, "b": 2 } });
-        judged(&format!("settings {{ quantifier_elements: 64 }}\npayload p {{ l: list\n d: dict\n {body} }}"), &payload)
+        judged(
+            &format!("settings {{ quantifier_elements: 64 }}\npayload p {{ l: list\n d: dict\n {body} }}"),
+            &payload,
+        )
     };
     let beyond = |amount: u64, most: u64| ("accept", vec![("quantifier_elements", amount, most)]);
     let reject = ("reject", vec![]);
@@ -219,8 +223,11 @@ fn an_each_of_a_payload_walks_over_so_many_elements() {
         (r#"each x in l { require "r": (x as int) > 1 }"#, 64),
         (r#"each x in l { each y in l { require "r": (x as int) + (y as int) > 2 } }"#, 8),
         (r#"each x in l { require "r": not all y in l: (y as int) > 0 }"#, 8),
-        (r#"each x in l { let n = (count y in l: (y as int) > 0)
-              require "r": n > 99 }"#, 8),
+        (
+            r#"each x in l { let n = (count y in l: (y as int) > 0)
+              require "r": n > 99 }"#,
+            8,
+        ),
         (r#"each x in l { each k, v in d { require "r": (any y in l: (v as int) + (y as int) > 5) } }"#, 4),
     ] {
         assert_eq!(judged(body, most), reject, "{body}");
@@ -243,7 +250,9 @@ fn an_each_of_a_payload_walks_over_so_many_elements() {
 fn work_in_an_each_counts_as_often_as_it_is_done() {
     let judged = |settings: &str, body: &str, count: usize| {
         let payload = json!({ "text": "a".repeat(10), "l": vec!["b"; count], "m": ["c"] });
-        let head = format!("settings {{ {settings} }}\npayload p {{ text: string\n l: list<string>\n m: list<string>\n");
+        let head = format!(
+            "settings {{ {settings} }}\npayload p {{ text: string\n l: list<string>\n m: list<string>\n"
+        );
         self::judged(&format!("{head} {body} }}"), &payload)
     };
     for (settings, body, limit) in [
@@ -258,7 +267,8 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
     let built = r#"each x in l { require "r": len(upper(x)) > 1 and len(upper(text)) > 99 }"#;
     assert_eq!(judged("value_bytes: 10", built, 64), ("reject", vec![]));
     assert_eq!(judged("value_bytes: 10", built, 65).0, "reject");
-    let after = r#"each x in l { require "r": upper(text) == "" } each x in m { require "s": upper(text) == "" }"#;
+    let after =
+        r#"each x in l { require "r": upper(text) == "" } each x in m { require "s": upper(text) == "" }"#;
     let (outcome, exceeded) = judged("value_bytes: 10", after, 100);
     assert_eq!((outcome, exceeded[0].0), ("reject", "value_bytes"));
 }
@@ -278,8 +288,10 @@ fn the_analysis_of_a_request_is_bounded() {
         entity order matches r\"order (?<id>[0-9]+)\"
         lexicon anger { \"furious\": 0.7 }\n";
     let check = |settings: &str, condition: &str, text: &str, expected: Result<bool, &str>| {
-        let (chosen, _, exceeded) =
-            decided(&format!("{RULES}settings {{ {settings} }}\nroute r when {condition} -> h"), &json!({ "text": text }));
+        let (chosen, _, exceeded) = decided(
+            &format!("{RULES}settings {{ {settings} }}\nroute r when {condition} -> h"),
+            &json!({ "text": text }),
+        );
         match expected {
             Ok(holds) => assert_eq!((chosen.is_some(), exceeded), (holds, vec![]), "{condition}"),
             Err(limit) => assert_eq!((chosen, exceeded), (None, vec![limit]), "{condition}"),
@@ -301,7 +313,7 @@ fn the_analysis_of_a_request_is_bounded() {
     check("request_work: 58", conditions[0], text, Ok(true));
     check("request_work: 57", conditions[0], text, Err("request_work"));
     // What is found is a value that is built.
-    check("value_bytes: 10", conditions[2], text, Ok(true) );
+    check("value_bytes: 10", conditions[2], text, Ok(true));
     check("value_bytes: 9", conditions[2], text, Err("value_bytes"));
     check("value_bytes: 15", conditions[3], text, Err("value_bytes"));
     check("", conditions[4], &"a ".repeat((1 << 19) + 1), Err("request_bytes"));

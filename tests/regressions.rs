@@ -73,7 +73,8 @@ fn a_type_that_another_statement_decides_is_reported() {
 /// A route that joined live rules later read a field at the type that others fix, and no message said so.
 #[test]
 fn a_type_that_others_decide_for_a_live_route_is_reported() {
-    let live = LiveRules::from_text(Compiler::new(), "route a when c.tags in [\"y\"] -> h").expect("it compiles");
+    let live =
+        LiveRules::from_text(Compiler::new(), "route a when c.tags in [\"y\"] -> h").expect("it compiles");
     let message = json!({ "c": { "tags": ["x"] } });
     assert_eq!(live.decide(&message).breaches(), []);
     live.insert("route b when c.tags contains \"x\" -> h").expect("it is inserted");
@@ -85,7 +86,10 @@ fn a_type_that_others_decide_for_a_live_route_is_reported() {
         let [breach] = decision.breaches() else { panic!("{merged}: {:?}", decision.breaches()) };
         assert_eq!((&*breach.path, &*breach.expected, &*breach.found), ("c.tags", "string", "list"));
         let hint = breach.hint.as_deref().unwrap_or_default();
-        assert!(hint.contains(if merged { ":1 uses it as string" } else { "another rule uses it as a string" }), "{hint}");
+        assert!(
+            hint.contains(if merged { ":1 uses it as string" } else { "another rule uses it as a string" }),
+            "{hint}"
+        );
         let fine = live.decide(&json!({ "c": { "tags": "x" } }));
         assert_eq!((fine.chosen(), fine.breaches().len()), (Some("b"), 0));
     }

@@ -191,13 +191,20 @@ impl Registry {
             let (name, result) = (declared.name.clone(), declared.result.kinds);
             match declared.feature {
                 Some(feature) => match request::function(&program.analysis, feature) {
-                    Ok(function) => Some(Host { name, result, function, work: Some(request::work(&program.analysis, feature)) }),
+                    Ok(function) => Some(Host {
+                        name,
+                        result,
+                        function,
+                        work: Some(request::work(&program.analysis, feature)),
+                    }),
                     Err(diagnostic) => {
                         diagnostics.push(diagnostic);
                         None
                     }
                 },
-                None if unlinked => Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)), work: None }),
+                None if unlinked => {
+                    Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)), work: None })
+                }
                 None => self.link_one(declared, diagnostics),
             }
         };

@@ -39,6 +39,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     _ => Tri::Unknown,
                 },
             },
+            Check::Equals(_) | Check::Members(_) if self.prepares_again(pred) => self.generic(pred, left),
             Check::Equals(string) => match (left, chunk.strings.get(string as usize)) {
                 (Value::Str(text), Some(wanted)) => {
                     self.prepared(pred, text, |text| text == &**wanted).into()
@@ -117,6 +118,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             }
             _ => self.arena.is_repeated(),
         }
+    }
+
+    /// True when a text is prepared for each element of a list: the operator's own function then tells whether that is
+    /// much.
+    #[inline]
+    fn prepares_again(&self, pred: &Pred) -> bool {
+        !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
     #[cold]

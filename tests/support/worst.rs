@@ -14,6 +14,7 @@ mod statements;
 pub use statements::WITHOUT;
 
 use rulec::internals::limits::{Limit, Limits};
+use rulec::internals::text::{automaton_states, parsed};
 use rulec::payload::Judge;
 use rulec::{CompileError, Compiler, Exceeded, Rules};
 use serde_json::{Value as Json, json};
@@ -72,6 +73,12 @@ impl Size {
         // What a reduced size leaves would be less than one letter.
         (Limits::default().of(Limit::SearchWork) as usize / Size::LIMITS.nest(2).pow(2)).min(self.bytes / 100)
     }
+}
+
+/// The bytes of a text that an expression may look through.
+pub fn searched_bytes(size: &Size, pattern: &str) -> usize {
+    let states = parsed(pattern, false).map_or(1, |parsed| automaton_states(&parsed)) as usize;
+    (size.of(Limit::RegexWork) / states).min(size.of(Limit::RegexBytes)).min(size.bytes / 2)
 }
 
 /// A text of so many letters.

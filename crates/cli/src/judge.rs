@@ -43,7 +43,8 @@ struct Judged<'a> {
 }
 
 pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let (workers, unreadable) = stream.answer(term, out, || Counting { judge, counts: [0; 3], exceeded: 0 })?;
+    let (workers, unreadable) =
+        stream.answer(term, out, || Counting { judge, counts: [0; 3], exceeded: 0 })?;
     let (mut counts, mut exceeded) = ([0; 3], 0);
     for worker in workers {
         counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);

@@ -210,7 +210,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out");
         let line = "{\"chosen\":\"a\u{202e}b\u{9b}2J\u{7f}文件\"}\n";
-        for (terminal, expected) in [(true, "{\"chosen\":\"a\\u202eb\\u009b2J\\u007f文件\"}\n"), (false, line)] {
+        for (terminal, expected) in
+            [(true, "{\"chosen\":\"a\\u202eb\\u009b2J\\u007f文件\"}\n"), (false, line)]
+        {
             let file = std::fs::File::create(&path).expect("it can be written");
             let mut out = Out { terminal, ..Out::to(Box::new(file)) };
             out.answers(line.as_bytes()).and_then(|()| out.flush()).expect("it can be written");

@@ -4,9 +4,9 @@
 use super::segment::Key;
 use super::snapshot::Snapshot;
 use crate::decision::{self, Choice, Chosen};
+use crate::engine::Rules;
 use crate::engine::backend::Calls;
 use crate::engine::decision::{Answer, Decision, Extras, Trail};
-use crate::engine::Rules;
 use crate::engine::input::Input;
 use crate::engine::workspace::{self, Workspace};
 use crate::json::{self, JsonError};

@@ -22,7 +22,8 @@ impl Checker<'_> {
                 "declare `{name}` in an `input` block, or read it at a type of its own, as in `{name} as list`"
             );
             // A route that joins others comes without their text, and without a report of its own.
-            let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?))) else {
+            let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?)))
+            else {
                 let hint = format!("another rule uses it as {this}").into();
                 self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
                 continue;

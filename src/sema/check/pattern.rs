@@ -191,7 +191,8 @@ pub(crate) fn regex_too_large(place: Span) -> Diagnostic {
 
 /// True when a part still has parameters of a `def` in it.
 fn has_parameter(part: Part<'_>) -> bool {
-    matches!(part, Part::Expr(Expr { kind: ExprKind::Param(_), .. })) || part.parts().into_iter().any(has_parameter)
+    matches!(part, Part::Expr(Expr { kind: ExprKind::Param(_), .. }))
+        || part.parts().into_iter().any(has_parameter)
 }
 
 /// A size for a message.

@@ -4,15 +4,17 @@ use super::judgement::Applied;
 use super::path::{Step, at_mut};
 use super::run::{Found, Mend};
 use serde_json::Value as Json;
+use std::collections::HashSet;
 
 /// Mends what can be mended, each place once, and says what was done.
 pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
+    let mut mended: HashSet<&str> = HashSet::new();
     let mut elements: Vec<&[Step<String>]> = Vec::new();
     for violation in found {
         let Some(mend) = &violation.mend else { continue };
         let path = &violation.violation.path;
-        if applied.iter().any(|other| other.path == *path) {
+        if mended.contains(path.as_str()) {
             continue;
         }
         let done = match (mend, violation.steps.last()) {
@@ -24,7 +26,10 @@ pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
             (Mend::Default(value), _) => put(payload, &violation.steps, value).then_some("default"),
             (Mend::Clamp(value), _) => put(payload, &violation.steps, value).then_some("clamp"),
         };
-        applied.extend(done.map(|kind| Applied { kind, path: path.clone() }));
+        if let Some(kind) = done {
+            mended.insert(path);
+            applied.push(Applied { kind, path: path.clone() });
+        }
     }
     // Elements go last and from the end, so that the places of the others stay what they are.
     elements.sort_by_key(|steps| match steps.last() {

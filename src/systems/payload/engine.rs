@@ -74,14 +74,17 @@ impl<'a> Engine<'a> {
     /// The limits that were exceeded so far, each once.
     pub fn exceeded(&mut self) -> Vec<Exceeded> {
         let mut exceeded = self.arena.exceeded();
-        limits::add(&mut exceeded, match &self.machine {
-            Machine::Reference(_) => Vec::new(),
-            Machine::Vm(bound) => bound.vm.arena().exceeded(),
-            #[cfg(feature = "jit")]
-            Machine::Compiled(bound) => {
-                bound.machine.machine().map_or_else(Vec::new, |vm| vm.arena().exceeded())
-            }
-        });
+        limits::add(
+            &mut exceeded,
+            match &self.machine {
+                Machine::Reference(_) => Vec::new(),
+                Machine::Vm(bound) => bound.vm.arena().exceeded(),
+                #[cfg(feature = "jit")]
+                Machine::Compiled(bound) => {
+                    bound.machine.machine().map_or_else(Vec::new, |vm| vm.arena().exceeded())
+                }
+            },
+        );
         exceeded
     }
 

@@ -68,7 +68,7 @@ pub const CASES: &[Case] = &[
     (Function, "Min", "in a nest", |size| pairs(size, "min(x, y, 5.5, x, y) == 5", 1, 3)),
     (Function, "Max", "in a nest", |size| pairs(size, "max(x, y, 5.5, x, y) == 5", 1, 3)),
     (Function, "Floor", "in a nest", |size| pairs(size, "floor(x + y) == 5", 1.5, 3)),
-    (Function, "Ceil", "in a nest", |size| pairs(size, "ceil(x + y) == 5", 1.5, 3)),
+    (Function, "Ceil", "in a nest", |size| pairs(size, "ceil(x + y) == 6", 1.5, 3)),
     (Function, "Round", "in a nest", |size| pairs(size, "round(x + y) == 6", 1.5, 3)),
     (Function, "Split", "between letters", |size| {
         ask("len(split(text, \"\")) == 1", json!({ "text": text(size.of(Limit::ValueBytes) / 9) }))
@@ -93,7 +93,7 @@ pub const CASES: &[Case] = &[
         ask("join(split(text, \"\"), u) == \"b\"", json!({ "text": text(bytes / 20), "u": text(18) }))
     }),
     (Function, "Join", "texts in a nest", |size| {
-        indexed(size, "join($, \"\") == \"b\"", list(size.work_of_pair(), ""))
+        indexed(size, "join($, \"\") == \"b\"", list(size.work_of_pair() / 8 - 1, ""))
     }),
     (Function, "Similarity", "two long texts", |size| {
         let letters = "éè".repeat(size.of(Limit::SimilarityCharacters).max(4) / 2);
@@ -103,7 +103,7 @@ pub const CASES: &[Case] = &[
         let count = 1_000.min(size.nest(1));
         let letters = size
             .of(Limit::SimilarityCharacters)
-            .min(size.of(Limit::SearchWork) / count / 4)
+            .min(size.of(Limit::SearchWork) / count / 500)
             .min(size.bytes / count);
         ask(
             &format!("any x in l: similarity(x, {:?}) > 0.99", text(letters.min(500))),
@@ -146,7 +146,7 @@ pub const CASES: &[Case] = &[
         )
     }),
     (Function, "Without", "lists in a nest", |size| {
-        let half = size.work_of_pair() / 2;
+        let half = size.work_of_pair() / 16 - 1;
         indexed(size, "len(without($, $)) == 1000", list(half, "a"))
     }),
     (Function, "Pluck", "many records", |size| {
@@ -156,17 +156,13 @@ pub const CASES: &[Case] = &[
         )
     }),
     (Function, "Pluck", "lists in a nest", |size| {
-        indexed(
-            size,
-            "len(pluck($, \"a\")) == 1000",
-            list(size.work_of_pair().min(size.bytes / size.nest(2) / 8), json!({"b": 1})),
-        )
+        indexed(size, "len(pluck($, \"a\")) == 1000", list(size.work_of_pair() / 8 - 1, json!({"b": 1})))
     }),
     (Function, "JsonSize", "a large value", |size| {
         ask("json_size(ctx.l) == 1", json!({ "ctx": { "l": list(size.bytes / 4, 0.5) } }))
     }),
     (Function, "JsonSize", "values in a nest", |size| {
-        let one = json!([vec![0.5; size.bytes / size.nest(2) / 4]]);
+        let one = json!([vec![0.5; size.work_of_pair() / 16 - 2]]);
         indexed(size, "json_size($) == 1", one)
     }),
     (Function, "Updated", "many keys", |size| {
@@ -175,9 +171,8 @@ pub const CASES: &[Case] = &[
     }),
     (Function, "Updated", "deep keys", |size| {
         let deep = |at: usize| format!("{at:07}{}", ".a".repeat(60));
-        let count = size.bytes / 140;
-        let updates: Map<String, Json> =
-            (0..count.min(elements(size) / 2)).map(|at| (deep(at), json!(1))).collect();
+        let count = size.of(Limit::ValueBytes) / 8 / 61;
+        let updates: Map<String, Json> = (0..count).map(|at| (deep(at), json!(1))).collect();
         ask("len(updated(ctx.d, ctx.u)) == 1", json!({ "ctx": { "d": {}, "u": updates } }))
     }),
     (Function, "Updated", "dicts in a nest", |size| {
@@ -210,22 +205,21 @@ pub const CASES: &[Case] = &[
         ask("len(duplicates(ctx.n, \"i\")) == 1", graph(size.bytes / 48, true))
     }),
     (Function, "Duplicates", "lists in a nest", |size| {
-        let records = list(size.work_of_pair().min(size.bytes / size.nest(2) / 16), json!({"i": " "}));
+        let records = list(size.work_of_pair() / 16 - 1, json!({"i": " "}));
         indexed(size, "len(duplicates($, \"i\")) == 1000", records)
     }),
     (Function, "Unmatched", "many records", |size| {
         ask("len(unmatched(ctx.e, \"t\", ctx.n, \"i\")) == 1", graph(size.bytes / 48, true))
     }),
     (Function, "Unmatched", "lists in a nest", |size| {
-        let records = list((size.work_of_pair() / 2).min(size.bytes / size.nest(2) / 16), json!({"i": "a"}));
+        let records = list(size.work_of_pair() / 32 - 1, json!({"i": "a"}));
         indexed(size, "len(unmatched($, \"i\", $, \"i\")) == 1000", records)
     }),
     (Function, "Isolated", "many records", |size| {
         ask("len(isolated(ctx.n, \"i\", ctx.e, \"f\", \"t\")) == 1", graph(size.bytes / 48, true))
     }),
     (Function, "Isolated", "lists in a nest", |size| {
-        let records =
-            list((size.work_of_pair() / 2).min(size.bytes / size.nest(2) / 16).min(7), json!({"i": "a"}));
+        let records = list(size.work_of_pair() / 32 - 1, json!({"i": "a"}));
         indexed(size, "len(isolated($, \"i\", $, \"i\", \"i\")) == 1000", records)
     }),
     (Function, "Acyclic", "a circle of many", |size| {
@@ -235,7 +229,7 @@ pub const CASES: &[Case] = &[
         ask("not acyclic(ctx.n, \"i\", ctx.e, \"f\", \"t\")", graph(size.bytes / 48, false))
     }),
     (Function, "Acyclic", "lists in a nest", |size| {
-        let records = list((size.work_of_pair() / 2).min(size.bytes / size.nest(2) / 16), json!({"i": "a"}));
+        let records = list(size.work_of_pair() / 32 - 1, json!({"i": "a"}));
         indexed(size, "acyclic($, \"i\", $, \"i\", \"i\")", records)
     }),
     (Function, "Abs", "every element", |size| each(size, "abs(x) == 5", -3)),

@@ -1,7 +1,7 @@
 //! The worst messages of statements.
 
 use super::Table::Statement;
-use super::{Case, Size, Task, ask, list, text};
+use super::{Case, Size, Task, ask, list, searched_bytes, text};
 use rulec::internals::limits::Limit;
 use serde_json::{Map, Value as Json, json};
 
@@ -17,9 +17,14 @@ fn long(size: &Size, letters: &str) -> Json {
     json!({ "text": letters.repeat(size.bytes / letters.len()) })
 }
 
+/// A text as long as may be analysed.
+fn analysed(size: &Size, letters: &str) -> Json {
+    json!({ "text": letters.repeat(size.of(Limit::RequestBytes).min(size.bytes) / letters.len()) })
+}
+
 /// Words, each another one.
 fn words(size: &Size) -> Json {
-    json!({ "text": (0..size.bytes / 8).map(|at| format!("{at:07} ")).collect::<String>() })
+    json!({ "text": (0..size.of(Limit::RequestBytes).min(size.bytes) / 8).map(|at| format!("{at:07} ")).collect::<String>() })
 }
 
 fn routes(count: usize, route: impl Fn(usize) -> String) -> String {
@@ -147,13 +152,12 @@ pub const CASES: &[Case] = &[
         )
     }),
     (Statement, "choice", "an expression of the message", |size| {
-        let states = 4_000;
-        let bytes =
-            (size.of(Limit::RegexWork) / states / 4).min(size.of(Limit::RegexBytes)).min(size.bytes / 2);
+        let pattern = r"\b(?:é?){600}[0-9]";
+        let bytes = searched_bytes(size, pattern);
         task(
             "choice c { default branch d\nbranch b { steps.a as string matches steps.b as string } }",
             json!({
-                "steps": { "a": "é".repeat(bytes), "b": r"\b(?:é?){600}@" },
+                "steps": { "a": "é".repeat(bytes / 2), "b": pattern },
             }),
         )
     }),
@@ -190,7 +194,7 @@ pub const CASES: &[Case] = &[
         task(
             "router n(output) { when output.ok -> output.to  otherwise -> next[0] loopback }",
             json!({
-                "output": { "ok": true, "to": list(size.bytes / 8, "node") }, "next": list(size.bytes / 16, "node"),
+                "output": { "ok": true, "to": list(size.bytes / 16, "node") }, "next": list(size.bytes / 16, "node"),
             }),
         )
     }),
@@ -203,18 +207,18 @@ pub const CASES: &[Case] = &[
     (Statement, "entity", "a long text", |size| {
         task(
             r#"entity e matches r"(?<a>\w+)@(?<b>\w+)" route r when request.entities.e.a == "a" -> h"#,
-            long(size, "aé"),
+            json!({ "text": "aé".repeat(size.of(Limit::RequestWork) / 1_700 / 3) }),
         )
     }),
     (Statement, "lexicon", "a long text of words that overlap", |size| {
         let words: Vec<String> = (1..60).map(|at| format!("\"{}\": 0.01", "a ".repeat(at) + "a")).collect();
         task(
             format!("lexicon x {{ {} }}\nroute r when request.x > 2 -> h", words.join(", ")),
-            long(size, "a "),
+            analysed(size, "a "),
         )
     }),
     (Statement, "lexicon", "a long text, normalised", |size| {
-        task("lexicon x { \"b\": 0.1 }\nroute r when request.x > 2 -> h", long(size, "\u{fdfa}"))
+        task("lexicon x { \"b\": 0.1 }\nroute r when request.x > 2 -> h", analysed(size, "\u{fdfa}"))
     }),
     (Statement, "route", "all keywords of a text", |size| ask("len(request.keywords) == 1", words(size))),
     (Statement, "payload", "an object with fields that nothing declares", |size| {
