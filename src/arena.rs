@@ -182,6 +182,11 @@ impl Arena {
         self.limits.of(limit) / self.repeats.get().0.max(1)
     }
 
+    /// True when a value of so many bytes would be within the limits.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        bytes <= self.most_bytes()
+    }
+
     /// True when a value of so many bytes may be built here.
     pub fn builds(&self, bytes: u64) -> bool {
         let most = self.most_bytes();

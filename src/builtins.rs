@@ -276,9 +276,12 @@ fn recased<'a, C: Iterator<Item = char>>(
     case: fn(char) -> C,
 ) -> Value<'a> {
     mapped(args, |text| {
-        // A letter's other case may take more bytes.
-        let bytes =
-            if text.is_ascii() { text.len() } else { text.chars().flat_map(case).map(char::len_utf8).sum() };
+        // A letter's other case may take more bytes, up to three times as many; they are counted where that matters.
+        let bytes = if text.is_ascii() || arena.has_room(3 * text.len() as u64) {
+            text.len()
+        } else {
+            text.chars().flat_map(case).map(char::len_utf8).sum()
+        };
         arena.text(bytes, |made| made.extend(text.chars().flat_map(case)))
     })
 }

@@ -225,18 +225,25 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The extent of a value with all that lies in it, as far as it is not more than `most`.
+    /// The extent of a value with all that lies in it; what is far beyond `most` is not read to its end.
     pub fn weight(self, most: u64) -> u64 {
-        let mut weight = self.extent();
-        let keys = self.entries().into_iter().flatten().map(|(key, value)| (key.len() as u64, value));
-        let elements = self.elements().into_iter().flatten().map(|element| (0, element));
-        for (key, value) in keys.chain(elements) {
-            if weight > most {
-                break;
+        let weight = self.extent();
+        match self {
+            Value::JsonList(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, json_weight(item, most)))
             }
-            weight = weight.saturating_add(key).saturating_add(value.weight(most - weight));
+            Value::List(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, item.weight(most)))
+            }
+            Value::Dict(map) => map.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + json_weight(value, most))
+            }),
+            Value::Entries(entries) => entries.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + value.weight(most))
+            }),
+            _ => Ok(weight),
         }
-        weight
+        .unwrap_or_else(|beyond| beyond)
     }
 
     pub fn as_str(self) -> Option<&'a str> {
@@ -277,6 +284,22 @@ impl<'a> Value<'a> {
         let mut list = bumpalo::collections::Vec::new_in(bump);
         list.extend(items);
         Value::List(list.into_bump_slice())
+    }
+}
+
+/// A sum with something more; it is an error beyond `most`.
+#[inline]
+fn heavier(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
+    let sum = sum.saturating_add(more);
+    if sum > most { Err(sum) } else { Ok(sum) }
+}
+
+#[inline]
+fn json_weight(json: &Json, most: u64) -> u64 {
+    match json {
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+        Json::String(text) => text.len() as u64,
+        _ => Value::from_json(json).weight(most),
     }
 }
 
@@ -333,6 +356,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
 /// Equality as inside lists and dicts: two-valued; different kinds are unequal and null equals null.
 pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
+        (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Missing, Value::Missing) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => a == b,

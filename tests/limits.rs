@@ -138,8 +138,12 @@ fn values_of_a_message_are_searched_for_each_other_within_bounds() {
     check(small, "text contains word u", &words(11), Err("search_work"));
     check(small, "any x in l: text contains x", &words(10), Ok(false));
     check(small, "any x in l: text contains x", &words(11), Err("search_work"));
-    check(small, "any x in l: l contains join([x], \"\") and x != \"b\"", &words(10), Ok(false));
-    check(small, "any x in l: x == u and x in l", &words(10), Ok(false));
+    // An element of a list counts as 8 bytes beside its own.
+    let lists = "search_work: 900";
+    check(lists, "any x in l: l contains join([x], \"\") and x != \"b\"", &words(10), Ok(false));
+    check(lists, "any x in l: x == u and x in l", &words(10), Ok(false));
+    check(lists, "l contains any m", &json!({ "l": vec![1; 10], "m": vec![2; 10] }), Ok(false));
+    check(lists, "l contains any m", &json!({ "l": vec![1; 11], "m": vec![2; 11] }), Err("search_work"));
     // What is written in the rules has no such bound.
     check(
         small,
@@ -147,6 +151,50 @@ fn values_of_a_message_are_searched_for_each_other_within_bounds() {
         &words(1),
         Ok(false),
     );
+}
+
+/// Comparing long values for each pair of two lists took minutes: what is compared, prepared, compiled and read within
+/// counts.
+#[test]
+fn values_are_compared_in_quantifiers_within_bounds() {
+    let small = "search_work: 1_000";
+    let lists =
+        |count: usize, value: Json| json!({ "l": vec![value.clone(); count], "m": vec![value; count] });
+    let texts = |bytes: usize| lists(10, json!("a".repeat(bytes)));
+    for condition in ["x == y ignoring case", "x contains y ignoring case", "x starts_with y ignoring case"] {
+        let condition = format!("any x in l: any y in m: {condition}");
+        check(small, &condition, &texts(5), Ok(true));
+        check(small, &condition, &texts(6), Err("search_work"));
+    }
+    check(small, "any x in l: any y in m: x != y", &texts(100), Ok(false));
+    let text = |bytes: usize| json!({ "l": vec!["a".repeat(bytes); 10] });
+    check(small, r#"any x in l: x in ["B", "c"] ignoring case"#, &text(100), Ok(false));
+    check(small, r#"any x in l: x in ["B", "c"] ignoring case"#, &text(101), Err("search_work"));
+    check(small, r#"any x in l: x == "b" ignoring case"#, &text(101), Err("search_work"));
+    for condition in ["x == y", "not (x != y)", "x in y", "json_size(x) + json_size(y) < 0"] {
+        let within = lists(10, json!([[1]]));
+        let holds = Ok(condition.contains("=="));
+        let condition = format!("any x in l: any y in m: {condition}");
+        let condition = condition.replace("not (x != y)", "not (x != y and x != y)");
+        check(
+            "search_work: 100_000",
+            &condition,
+            &within,
+            if condition.contains("!=") { Ok(true) } else { holds },
+        );
+        check("search_work: 100", &condition, &within, Err("search_work"));
+    }
+    check(small, "any x in l: any y in m: x like y", &lists(3, json!("a*")), Ok(true));
+    check(small, "any x in l: any y in m: x like y", &lists(4, json!("a*")), Err("search_work"));
+    check("value_bytes: 4", "text like u", &text_and_pattern("a*b*"), Ok(false));
+    check("value_bytes: 3", "text like u", &text_and_pattern("a*b*"), Err("value_bytes"));
+    let deep = json!({ "d": {}, "u": { "a.b.c": 1, "d.e": 2 } });
+    check("value_bytes: 40", "len(updated(d, u)) == 2", &deep, Ok(true));
+    check("value_bytes: 39", "len(updated(d, u)) == 2", &deep, Err("value_bytes"));
+}
+
+fn text_and_pattern(pattern: &str) -> Json {
+    json!({ "text": "aaa", "u": pattern })
 }
 
 /// A part that does not depend on the element was computed for each.

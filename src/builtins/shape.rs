@@ -104,7 +104,7 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if arena.is_repeated() {
         // What lies within is read as well, and numbers are written.
         let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
-        if !arena.affords(Limit::SearchWork, weight.saturating_mul(2)) {
+        if !arena.affords(Limit::SearchWork, weight.saturating_mul(4)) {
             return Value::Missing;
         }
     }

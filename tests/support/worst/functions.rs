@@ -162,7 +162,7 @@ pub const CASES: &[Case] = &[
         ask("json_size(ctx.l) == 1", json!({ "ctx": { "l": list(size.bytes / 4, 0.5) } }))
     }),
     (Function, "JsonSize", "values in a nest", |size| {
-        let one = json!([vec![0.5; size.work_of_pair() / 16 - 2]]);
+        let one = json!([vec![0.5; size.work_of_pair() / 32 - 2]]);
         indexed(size, "json_size($) == 1", one)
     }),
     (Function, "Updated", "many keys", |size| {

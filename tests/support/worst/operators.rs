@@ -107,8 +107,8 @@ pub const CASES: &[Case] = &[
         pairs(
             size,
             "x in y",
-            text(size.work_of_pair() / 4 - 7),
-            list(4, text(size.work_of_pair() / 4 - 8) + "b"),
+            text(size.work_of_pair() / 4 - 9),
+            list(4, text(size.work_of_pair() / 4 - 10) + "b"),
         )
     }),
     (Operator, "In", "lists in a nest", |size| pairs_of_lists(size, "x in y")),
