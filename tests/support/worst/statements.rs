@@ -75,6 +75,13 @@ pub const CASES: &[Case] = &[
             json!({ "text": "a", "ctx": { "l": list(count, 1), "m": list(count, 1) } }),
         )
     }),
+    (Statement, "let", "conditions as values, one in another, of every element", |size| {
+        let inner = (0..8).fold("x > 1".to_owned(), |inner, at| format!("[{inner} and x > {at} - 9][0]"));
+        task(
+            format!("route r when any x in ctx.l: {inner} -> h"),
+            json!({ "ctx": { "l": list(size.nest(1), 1) } }),
+        )
+    }),
     (Statement, "def", "in a nest", |size| {
         let count = size.nest(2);
         task(
