@@ -236,7 +236,13 @@ impl Function {
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();
         if arena.is_repeated() && info.cost > Cost::Scalar {
-            let work: u64 = args.iter().map(|arg| arg.extent()).sum();
+            let work: u64 = match self {
+                // A list knows its length.
+                Function::Len => {
+                    args.iter().filter_map(|arg| arg.as_str()).map(|text| text.len() as u64).sum()
+                }
+                _ => args.iter().map(|arg| arg.extent()).sum(),
+            };
             // Names of records are looked up and hashed.
             let work = if info.cost == Cost::Loop { work.saturating_mul(2) } else { work };
             if !arena.affords(Limit::SearchWork, work) {

@@ -66,6 +66,9 @@ limits! {
     RequestWork "request_work" 1 << 30, "1_073_741_824", "bytes × parts",
         "The bytes of that text, times the states of an entity's expressions or the number of intents.",
         "what `request` finds is missing";
+    Violations "violations" 100_000, "100_000", "violations",
+        "The violations of a payload that are collected, in the order of its rules.",
+        "what else is wrong with the payload is left out";
 }
 
 /// The bytes that a function may build inside quantifiers in all, in units of `value_bytes`.

@@ -3,7 +3,7 @@
 
 mod support;
 
-use rulec::internals::limits::TABLE;
+use rulec::internals::limits::{Limit, TABLE};
 use rulec::{Compiler, Decision, Rules, Session};
 use serde_json::Value as Json;
 use support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
@@ -157,12 +157,14 @@ fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'s
 #[test]
 fn every_engine_applies_the_limits_at_the_same_place() {
     // For each limit the decisions beyond it, and those that one more made stay within.
-    let mut met = vec![(0_usize, 0_usize); TABLE.len()];
+    // What bounds payloads alone is tried where they are.
+    let rows = || TABLE.iter().filter(|row| row.limit != Limit::Violations);
+    let mut met = vec![(0_usize, 0_usize); rows().count()];
     for seed in 0..LIMITED {
         let mut random = Random::new(seed);
         let (head, condition) = Generator::alone(&mut random);
         let messages: Vec<Json> = (0..8).map(|_| message(&mut random)).collect();
-        for (row, (beyond, within)) in TABLE.iter().zip(&mut met) {
+        for (row, (beyond, within)) in rows().zip(&mut met) {
             let (mut values, mut at) = (vec![0_u64], 0);
             while let Some(&value) = values.get(at).filter(|_| at < 10) {
                 at += 1;
@@ -184,7 +186,7 @@ fn every_engine_applies_the_limits_at_the_same_place() {
             }
         }
     }
-    for (row, (beyond, within)) in TABLE.iter().zip(met) {
+    for (row, (beyond, within)) in rows().zip(met) {
         println!("{}: {beyond} beyond, {within} within", row.name);
         assert!(beyond > 30 && within > 30, "{}: {beyond} beyond, {within} within", row.name);
     }

@@ -4,6 +4,7 @@
 mod engines;
 
 use engines::COLUMNS;
+use rulec::payload::Outcome;
 use rulec::{MemoryLoader, Rules};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
@@ -424,4 +425,31 @@ fn a_float_constant_keeps_kind_and_sign() {
         &json!({ "ctx": { "n": 1 } }),
     );
     assert_eq!(args.to_string(), r#"{"a":-0.0,"b":-0.0,"c":-0.0,"d":-0.0,"e":-0.0}"#);
+}
+
+/// A list of a million elements that are all wrong, or all to be mended or removed, took minutes.
+#[test]
+fn so_many_violations_of_a_payload_are_collected() {
+    let judged = |correction: &str, count: usize| {
+        let rules = format!(
+            "settings {{ violations: 20_000 }}\npayload p {{ l: list\n each x in l {{ require \"r\" at x: x == 1 {correction} }} }}"
+        );
+        let rules = Rules::from_text(&rules).unwrap_or_else(|error| panic!("{}", error.render()));
+        let list: Vec<u8> = (0..2 * count).map(|at| 1 + (at % 2) as u8).collect();
+        let judgements = COLUMNS.iter().map(|column| {
+            column.judging(&rules).judge("p").expect("the kind is there").judge(&json!({ "l": list }))
+        });
+        let mut judgements: Vec<_> = judgements.collect();
+        let first = judgements.swap_remove(0);
+        judgements.iter().for_each(|other| assert_eq!(other, &first));
+        (first.violations().len(), first.outcome(), first.exceeded().len())
+    };
+    let start = Instant::now();
+    assert_eq!(judged("", 20_000), (20_000, Outcome::Reject, 0));
+    assert_eq!(judged("", 20_001), (20_000, Outcome::Reject, 1));
+    for correction in ["remove", "clamp 1"] {
+        assert_eq!(judged(correction, 20_000), (20_000, Outcome::AcceptCorrected, 0));
+        assert_eq!(judged(correction, 20_001), (20_000, Outcome::Reject, 1));
+    }
+    assert!(start.elapsed() < Duration::from_secs(60));
 }

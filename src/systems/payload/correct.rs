@@ -31,15 +31,33 @@ pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
             applied.push(Applied { kind, path: path.clone() });
         }
     }
-    // Elements go last and from the end, so that the places of the others stay what they are.
-    elements.sort_by_key(|steps| match steps.last() {
-        Some(Step::Index(index)) => std::cmp::Reverse((steps.len(), *index)),
-        _ => std::cmp::Reverse((0, 0)),
-    });
-    for steps in elements {
-        remove(payload, steps);
+    // Elements go last and the innermost first, so that the places of the others stay what they are.
+    elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    for together in
+        elements.chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))
+    {
+        remove_elements(payload, together);
     }
     applied
+}
+
+/// Removes elements of one list, in one pass over it; their places are in order.
+fn remove_elements(payload: &mut Json, places: &[&[Step<String>]]) {
+    let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else { return };
+    let Some(Json::Array(items)) = at_mut(payload, list) else { return };
+    let mut gone = places.iter().filter_map(|steps| match steps.last() {
+        Some(Step::Index(index)) => Some(*index),
+        _ => None,
+    });
+    let (mut at, mut next) = (0, gone.next());
+    items.retain(|_| {
+        let goes = next == Some(at);
+        if goes {
+            next = gone.next();
+        }
+        at += 1;
+        !goes
+    });
 }
 
 fn put(payload: &mut Json, steps: &[Step<String>], value: &Json) -> bool {

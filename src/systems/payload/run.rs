@@ -6,7 +6,7 @@ use super::judgement::Violation;
 use super::path::{self, OwnedPath, Path, Step};
 use crate::arena::Arena;
 use crate::engine::Rules;
-use crate::limits::Exceeded;
+use crate::limits::{Exceeded, Limit};
 use crate::sema::hir::{self, BindingId, Block, Correction, Each, Place, Program, RuleId};
 use crate::source::SourceMap;
 use crate::trace::{TraceNode, Tracer};
@@ -135,6 +135,10 @@ impl<'a> Run<'a> {
 
     #[cold]
     fn violated(&mut self, rule: RuleId) {
+        // One is enough to reject it.
+        if !self.found.is_empty() && !self.engine.allows(Limit::Violations, self.found.len() + 1) {
+            return;
+        }
         let requirements = &self.program.requirements;
         let Ok(at) = requirements.binary_search_by_key(&rule, |requirement| requirement.rule) else { return };
         let requirement = &requirements[at];

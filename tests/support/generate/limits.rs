@@ -11,8 +11,10 @@ impl Generator<'_> {
         let small = [0, 1, 2, 4, 9, 16, 40, 200, 3_000];
         let settings: Vec<String> = TABLE
             .iter()
-            .filter(|_| random.chance(40))
-            .map(|row| format!("{}: {}", row.name, small[random.below(small.len())]))
+            .filter_map(|row| {
+                let most = small[random.below(small.len())];
+                random.chance(40).then(|| format!("{}: {most}", row.name))
+            })
             .collect();
         program.source.insert_str(0, &format!("settings {{ {} }}\n", settings.join(", ")));
         program

@@ -232,11 +232,19 @@ pub const CASES: &[Case] = &[
         let fields = routes(200, |at| format!("field_{at:04}x?: int\n"));
         task(format!("payload p {{ {fields} closed }}"), unknown_fields(size))
     }),
+    (Statement, "payload", "elements that are removed", |size| {
+        let mut list = vec![json!(1); size.nest(1)];
+        list[..size.of(Limit::Violations)].fill(json!(2));
+        task(
+            "payload p { l: list\n each x in l { require \"r\" at x: x == 1 else \"one\" remove } }",
+            json!({ "l": list }),
+        )
+    }),
     (Statement, "payload", "each of a long list, all of them wrong", |size| {
         task(
             "payload p { l: list\n each x in l { require \"r\" at x: x.a == 2 else \"two\" } }",
             json!({
-                "l": list(size.nest(1), json!({"a": 1})),
+                "l": list(size.of(Limit::Violations), json!({"a": 1})),
             }),
         )
     }),
@@ -253,7 +261,7 @@ pub const CASES: &[Case] = &[
         task(
             "payload p { l: list\n each x in l { require \"r\" at x.a: x.a == 2 else \"two\" clamp 2 } }",
             json!({
-                "l": list(size.nest(1), json!({"a": 1})),
+                "l": list(size.of(Limit::Violations), json!({"a": 1})),
             }),
         )
     }),
@@ -261,7 +269,7 @@ pub const CASES: &[Case] = &[
         task(
             "group g { a: string not blank\n b?: int\n closed }\npayload p { l: list<g> }",
             json!({
-                "l": list(size.nest(1), json!({"a": " ", "c": 1})),
+                "l": list(size.of(Limit::Violations) / 2, json!({"a": " ", "c": 1})),
             }),
         )
     }),
