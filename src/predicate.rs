@@ -46,7 +46,8 @@ pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: H
     let arena = how.arena;
     let passes = match (op.info().search, left) {
         (Some(Search::Glob), Value::Str(_)) if !how.constant && !affords_globs(right, arena) => return false,
-        (Some(_), Value::Str(_)) if how.constant => 1,
+        // What the rules themselves hold has no bound.
+        (Some(_), _) if how.constant => 1,
         (Some(search), Value::Str(_)) => passes(search, right, mode),
         // Each element of the one list is looked for in the other.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
