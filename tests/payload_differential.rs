@@ -22,12 +22,7 @@ fn every_engine_judges_like_the_reference() {
     let (mut accepted, mut corrected, mut rejected, mut violations, mut refused) = (0, 0, 0, 0, 0);
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
-        let mut generated = Payloads::rules(&mut random);
-        if seed % 5 == 2 {
-            generated
-                .source
-                .insert_str(0, "settings { violations: 2, quantifier_elements: 4, value_bytes: 40 }\n");
-        }
+        let generated = Payloads::rules(&mut random);
         let source = &generated.source;
         let rules = match Rules::from_text(source) {
             Ok(rules) => rules,

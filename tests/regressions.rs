@@ -126,8 +126,8 @@ fn an_expression_of_matches_is_constant_outside_a_choice() {
         assert_eq!(codes(&format!("{defs}route r when {condition} -> h")), wrong, "{condition}");
     }
     assert_eq!(codes("let x = text matches ctx.p\nroute r when x -> h"), wrong);
-    assert_eq!(codes("router n(output) { when output.a matches output.b -> a otherwise -> b }"), wrong);
-    assert_eq!(codes("payload p { a: string b: string require \"r\": a matches b }"), wrong);
+    assert_eq!(codes("router n(output) {\n when output.a matches output.b -> a\n otherwise -> b\n}"), wrong);
+    assert_eq!(codes("payload p { a: string\n b: string\n require \"r\": a matches b }"), wrong);
     let fine = "list ps = [\"a\", \"b\"]\nlet p = \"a+\"\ndef fits(p: string) = text matches p\ndef outer(p: string) = fits(p)
         route r when text matches any ps or text matches p or outer(\"x\") -> h
         choice c { branch d { (ctx.t as string) matches (ctx.p as string) } branch e { fits(ctx.p) } }";

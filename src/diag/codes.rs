@@ -132,6 +132,7 @@ codes! {
     MessageNumber = "E0605", "a message has a number out of range";
     MessageNotUtf8 = "E0606", "a message is not UTF-8";
     MessageTooLong = "E0607", "a message is too long";
+    MessageObjects = "E0608", "a message has too many objects";
     DecisionFailed = "E0610", "rulec failed while deciding a message";
 
     UnknownGroup = "E0701", "there is no such group";

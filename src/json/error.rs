@@ -3,7 +3,7 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{MAX_BYTES, MAX_DEPTH};
+use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
 use crate::diag::Code;
 
 /// Characters of a key that a message shows; the rest is left out.
@@ -27,6 +27,8 @@ pub enum JsonErrorKind {
     Utf8,
     /// More than [`MAX_BYTES`].
     TooLong,
+    /// More than [`MAX_OBJECTS`].
+    TooManyObjects,
 }
 
 impl JsonErrorKind {
@@ -40,6 +42,7 @@ impl JsonErrorKind {
             JsonErrorKind::NotAnObject => Code::MessageNotObject,
             JsonErrorKind::Utf8 => Code::MessageNotUtf8,
             JsonErrorKind::TooLong => Code::MessageTooLong,
+            JsonErrorKind::TooManyObjects => Code::MessageObjects,
         }
     }
 }
@@ -133,6 +136,12 @@ impl JsonError {
                 "keep one of the two",
                 find(text, |_, keys| keys == nth),
             ),
+            Some(Refusal::Objects { nth }) => (
+                JsonErrorKind::TooManyObjects,
+                format!("the message has more than {MAX_OBJECTS} objects"),
+                "send it as several messages, or lists of values in place of lists of small objects",
+                find(text, |_, keys| keys == nth),
+            ),
             None => {
                 let offset = offset_of(text, error);
                 let said = error.to_string();
@@ -193,6 +202,8 @@ impl JsonError {
 pub(super) enum Refusal {
     /// One list or object too many.
     Depth,
+    /// One object too many; its first key is the `nth` of the whole text.
+    Objects { nth: usize },
     /// `key`, the `nth` key of the whole text, was in its object before.
     DuplicateKey { key: String, nth: usize },
 }

@@ -139,7 +139,7 @@ impl FlowMatcher {
         self.search(text).0
     }
 
-    /// What [`FlowMatcher::find`] finds, and the limits that were exceeded on the way, each once: a pattern that
+    /// The result of [`FlowMatcher::find`], and the limits that were exceeded on the way, each once: a pattern that
     /// would have gone beyond one was not found, and a text beyond them has no intent.
     pub fn search(&self, text: &str) -> (Found<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.keyword(text);

@@ -99,13 +99,18 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
     let broken = judge.why(&payload);
     match args.format {
         Format::Json => out.json(&broken, "explanation")?,
-        Format::Human if broken.is_empty() => out.line("\u{2713} no rule is broken")?,
         Format::Human => {
             for why in &broken {
                 out.text(why.to_string().trim_end_matches('\n'))?;
             }
             let judgement = judge.judge(&payload);
-            out.line(&format!("the payload is answered with {}", judgement.outcome().name()))?;
+            match broken.is_empty() {
+                true => out.line("\u{2713} no rule is broken")?,
+                false => out.line(&format!("the payload is answered with {}", judgement.outcome().name()))?,
+            }
+            for exceeded in judgement.exceeded() {
+                out.line(&format!("counted as missing: {exceeded}"))?;
+            }
         }
     }
     Ok(Status::Fine)

@@ -104,7 +104,7 @@ impl<'a> Oracle<'a> {
                 HostCalls::new(self.hosts).call(
                     *function,
                     self.arena.bump().alloc_slice_copy(&args),
-                    self.arena.bump(),
+                    self.arena,
                 )
             }
             NExpr::Count { list, kinds, body, level, .. } => match self.each(*list, *kinds, *body, *level) {

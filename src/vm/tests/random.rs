@@ -271,7 +271,7 @@ pub(crate) fn hosts() -> Vec<Host> {
         Value::Bool(_) => Err("no bools".to_owned()),
         _ => Ok(Json::Null),
     });
-    vec![Host { name: "f".into(), result: KindSet::STRING.union(KindSet::LIST), function }]
+    vec![Host { name: "f".into(), result: KindSet::STRING.union(KindSet::LIST), function, work: None }]
 }
 
 /// Every check, fast or generic, against the operator's own function.

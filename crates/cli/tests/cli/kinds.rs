@@ -121,3 +121,43 @@ fn tests_may_ask_for_a_branch() {
     assert_eq!(ran.out, "0 passed, 0 failed\n");
     assert!(ran.err.starts_with("note: there is no `test` block; write one: "), "{}", ran.err);
 }
+
+/// Only decisions by routes told which limits were exceeded.
+#[test]
+fn every_kind_tells_the_limits_that_were_exceeded() {
+    let settings = "settings { value_bytes: 4, regex_bytes: 4, quantifier_elements: 4 }\n";
+    let choice = "choice c { default branch a  branch b { (lower(text) == \"x\") } }\n";
+    let flows = "flow f keyword regex [\"x+\"] -> \"f\"\n";
+    let router =
+        "router check(output) { when upper(output.ok as string) == \"X\" -> done  otherwise -> draft }\n";
+    let table = "table t { route r when upper(text) == \"X\" -> h }\n";
+    let payload = "payload p { l: list\n each x in l { require \"r\": (x as int) > 9 } }\n";
+    let message = json!({"text": "12345", "output": {"ok": "12345"}, "l": [1, 2, 3, 4, 5]});
+    for (rules, args, limit, ends) in [
+        (choice, &["--entry", "c"][..], "value_bytes", "c.a 1 · 1 beyond a limit\n"),
+        (flows, &["--entry", "flows"], "regex_bytes", "none 1 · 1 beyond a limit\n"),
+        (router, &["--entry", "check"], "value_bytes", " 1 · 1 beyond a limit\n"),
+        (table, &["--entry", "t"], "value_bytes", "none 1 · 1 beyond a limit\n"),
+        (payload, &["--decision", "p"], "quantifier_elements", "0 rejected · 1 beyond a limit\n"),
+    ] {
+        let folder = Folder::with([settings, rules].concat());
+        let args = [&["run", "a.rules"], args].concat();
+        for engine in ["auto", "reference", "vm"] {
+            let args = [&args[..], &["--engine", engine]].concat();
+            let ran = folder.fed(&args, message.to_string()).expect(0);
+            let [answer] = &ran.json()[..] else { panic!("{}", ran.out) };
+            assert_eq!(answer["exceeded"][0]["limit"], limit, "{rules}: {answer}");
+            assert_eq!(answer["exceeded"][0]["amount"], 5, "{rules}: {answer}");
+            assert!(ran.err.ends_with(ends), "{}", ran.err);
+        }
+        if rules == payload {
+            let why = ["why", "a.rules", "--decision", "p", "--input", &message.to_string()];
+            let ran = folder.rulec(&why).expect(0);
+            let counted =
+                "counted as missing: 5 elements are more than the 4 that `quantifier_elements` allows\n";
+            assert!(ran.out.ends_with(counted), "{}", ran.out);
+        }
+        let ran = folder.fed(&args, "{\"text\": \"y\", \"output\": {\"ok\": \"y\"}, \"l\": []}").expect(0);
+        assert!(ran.json()[0].get("exceeded").is_none() && !ran.err.contains("limit"), "{}", ran.err);
+    }
+}

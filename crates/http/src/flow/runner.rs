@@ -47,7 +47,7 @@ pub struct FlowRunner {
 /// The flow that was found, by its id and name; the end where there is nothing to execute.
 type Search = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
-/// What the search for a flow began at and met.
+/// The start of a search for a flow, and the findings on its way.
 struct Seen {
     start: Instant,
     nearest: Vec<IntentHit>,

@@ -191,6 +191,16 @@ fn what_nobody_finds_is_told_with_what_came_nearest() {
     let ran = handle(Setting { classifier: Some(strict), ..Setting::plain() }, "my money");
     assert_eq!(ran.found(), (None, None, "no_flow"));
     assert_eq!(ran.outcome.nearest[0].id, "refund_v2");
+    assert_eq!(ran.outcome.exceeded, []);
+}
+
+/// A text that was too long for the patterns was like one that no pattern matches.
+#[test]
+fn an_outcome_tells_the_limits_that_were_exceeded() {
+    let ran = handle(Setting::classified(), &"my money back ".repeat(100_000));
+    assert_eq!(ran.found(), (None, None, "no_flow"));
+    let limits: Vec<_> = ran.outcome.exceeded.iter().map(|exceeded| exceeded.limit()).collect();
+    assert_eq!(limits, ["regex_bytes", "request_bytes"]);
 }
 
 #[test]

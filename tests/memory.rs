@@ -1,0 +1,131 @@
+//! The memory of a decision is bounded by the size of its message: the most that is held at once while a message is
+//! read and decided, by an allocator that counts, is a factor of the message's bytes. What the rules build
+//! themselves has limits of its own.
+
+#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
+
+use rulec::Rules;
+use rulec::internals::json;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+
+struct Counting;
+
+thread_local! {
+    /// The bytes held by this thread, and the most so far.
+    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+}
+
+fn hold(bytes: isize) {
+    // A thread that is ending has no counter any more.
+    let _ = HELD.try_with(|held| {
+        let (now, most) = held.get();
+        held.set((now + bytes, most.max(now + bytes)));
+    });
+}
+
+// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        hold(layout.size() as isize);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // Where it cannot grow in its place, both are held for a moment.
+        hold(size as isize);
+        hold(-(layout.size() as isize));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes held at once by work, beside those held before.
+fn most_held<T>(work: impl FnOnce() -> T) -> usize {
+    let (before, _) = HELD.get();
+    HELD.set((before, before));
+    let made = black_box(work());
+    let (_, most) = HELD.get();
+    drop(made);
+    (most - before) as usize
+}
+
+/// A message of so many bytes at most whose field `l` is made of one element again and again.
+fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &str) -> String {
+    let mut text = format!("{{\"text\":\"a\",\"l\":{open}");
+    for at in 0.. {
+        let element = element(at);
+        if text.len() + element.len() + close.len() + 2 > bytes {
+            break;
+        }
+        if at > 0 {
+            text.push(',');
+        }
+        text.push_str(&element);
+    }
+    text + close + "}"
+}
+
+#[test]
+fn a_message_takes_a_factor_of_its_bytes() {
+    /// The promise of docs/limits.md.
+    const MOST: f64 = 48.0;
+    let one = |element: &'static str| move |_| element.to_owned();
+    let objects = json::MAX_OBJECTS - 1;
+    let worst = move |at| if at < objects { "{\"\":1}" } else { "1" }.to_owned();
+    let bytes = json::MAX_BYTES;
+    let mut wrong = Vec::new();
+    let rules =
+        "input { text: string\n l: any }\nroute r when (l as list)[0] == 3 or (l as dict)[text] == 3 -> h";
+    let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{}", error.render()));
+    rules.decide_line(b"{}").expect("it is JSON");
+    for (name, text) in [
+        ("numbers", message(bytes, "[", one("1"), "]")),
+        // A list that has just grown is held twice.
+        ("grown numbers", message((9 << 20) + 100, "[", one("1"), "]")),
+        ("texts", message(bytes, "[", one("\"\""), "]")),
+        ("lists", message(bytes, "[", one("[1]"), "]")),
+        ("objects", message(bytes, "[", worst, "]")),
+        ("keys", message(bytes, "{", |at| format!("\"{at:x}\":1"), "}")),
+        ("one text", format!("{{\"l\":\"{}\"}}", "a".repeat(bytes - 8))),
+    ] {
+        assert!(text.len() <= bytes);
+        let tree = most_held(|| json::parse_object(&text).expect("it is JSON"));
+        let line = most_held(|| rules.decide_line(text.as_bytes()).expect("it is JSON"));
+        for (how, held) in [("tree", tree), ("line", line)] {
+            let factor = held as f64 / text.len() as f64;
+            println!("{name:14} {how} {factor:5.1}");
+            if factor > MOST {
+                wrong.push(format!("{name}, read as a {how}: {factor:.1} times its bytes"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Two million objects of one key each took 1.6 GB.
+#[test]
+fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
+    let element = |_: usize| "{\"\":1}".to_owned();
+    let text = message(json::MAX_BYTES, "[", element, "]");
+    let rules = Rules::from_text("route r when text == \"b\" -> h").expect("it compiles");
+    let expected = json::parse_object(&text).expect_err("they are too many");
+    assert_eq!((expected.kind().code().as_str(), expected.path()), ("E0608", "l[499999]"));
+    assert_eq!(text.as_bytes()[expected.offset()], b'"');
+    assert!(most_held(|| json::parse_object(&text).map(drop).expect_err("too many")) < 600 << 20);
+    assert_eq!(rules.decide_line(text.as_bytes()).map(drop), Err(expected));
+    // Braces in texts are none.
+    let braces = format!("{{\"text\":\"{}\"}}", "{".repeat(4 << 20));
+    rules.decide_line(braces.as_bytes()).expect("it has one object");
+}
