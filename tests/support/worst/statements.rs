@@ -76,7 +76,7 @@ pub const CASES: &[Case] = &[
         )
     }),
     (Statement, "let", "conditions as values, one in another, of every element", |size| {
-        let inner = (0..8).fold("x > 1".to_owned(), |inner, at| format!("[{inner} and x > {at} - 9][0]"));
+        let inner = (0..3).fold("x > 1".to_owned(), |inner, at| format!("[{inner} and x > {at} - 9][0]"));
         task(
             format!("route r when any x in ctx.l: {inner} -> h"),
             json!({ "ctx": { "l": list(size.nest(1), 1) } }),
