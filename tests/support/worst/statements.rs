@@ -24,7 +24,7 @@ fn analysed(size: &Size, letters: &str) -> Json {
 
 /// Words, each another one.
 fn words(size: &Size) -> Json {
-    json!({ "text": (0..size.of(Limit::RequestBytes).min(size.bytes) / 8).map(|at| format!("{at:07} ")).collect::<String>() })
+    json!({ "text": (0..size.of(Limit::ValueBytes).min(size.bytes) / 16).map(|at| format!("{at:07} ")).collect::<String>() })
 }
 
 fn routes(count: usize, route: impl Fn(usize) -> String) -> String {
