@@ -63,7 +63,11 @@ fn every_engine_answers_like_the_reference() {
     let (mut chose, mut found) = (0_usize, 0_usize);
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
-        let program = Generator::program(&mut random);
+        // Under limits so small that messages go beyond them the engines choose alike too.
+        let program = match seed % 4 {
+            1 => Generator::under_limits(&mut random),
+            _ => Generator::program(&mut random),
+        };
         let rules = match compile(&program.source) {
             Ok(rules) => rules,
             Err(error) => {
@@ -131,7 +135,8 @@ fn every_engine_answers_like_the_reference() {
     assert!(chose > 5_000 && found * 100 >= chose * 21, "of {chose} choices the index found {found}");
 }
 
-/// The answer to a condition that stands alone, and the limits exceeded: the same by every engine.
+/// The answer to a condition that stands alone, and the limits exceeded: the same by every engine, unless one need not
+/// look at all that the reference looks at.
 fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'static str, u64, u64)>) {
     let mut answers = engines.iter().map(|rules| {
         let decision = rules.decide(message);
@@ -140,10 +145,21 @@ fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'s
         (decision.chosen().is_some(), exceeded.collect::<Vec<_>>())
     });
     let first = answers.next().expect("there are engines");
+    // The reference goes on behind an element of which nothing is known, in search of one that decides.
+    let has_elements = ["any e", "all e", "any o"].iter().any(|quantifier| context.contains(quantifier));
     for (answer, column) in answers.zip(&COLUMNS[1..]) {
         // The index need not try the route at all.
         let untried = column.engine == INDEX.engine && answer == (false, vec![]) && !first.0;
-        assert!(untried || answer == first, "{column:?}: {answer:?}, not {first:?}: {message}\n{context}");
+        let names = |(_, exceeded): &(bool, Vec<(&'static str, u64, u64)>)| -> Vec<&'static str> {
+            exceeded.iter().map(|(name, ..)| *name).collect()
+        };
+        let less = has_elements
+            && answer.0 == first.0
+            && names(&answer).iter().all(|name| names(&first).contains(name));
+        assert!(
+            untried || less || answer == first,
+            "{column:?}: {answer:?}, not {first:?}: {message}\n{context}"
+        );
     }
     first
 }

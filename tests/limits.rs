@@ -208,6 +208,32 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
+/// A comparison by itself is cheap, so the machine made it for each element and counted it as often: it was unknown
+/// where the reference had compared once.
+#[test]
+fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
+    let message = json!({ "u": "ABCDE", "v": [1, 2], "w": [1, 2], "l": [1, 2, 3] });
+    for condition in ["u == \"abcde\" ignoring case", "u == (v[5] as string ?? \"ABCDE\")", "v == w"] {
+        check("search_work: 16", &format!("all x in l: {condition}"), &message, Ok(true));
+        check(
+            "search_work: 16",
+            &format!("any x in l: (count y in l: y > 0 and {condition}) == 3"),
+            &message,
+            Ok(true),
+        );
+    }
+    // A condition that is used elsewhere too was kept there, and computed for each element here.
+    let shared = "settings { search_work: 16 }
+        let d = not (ctx.f == 1e300 or trim(u) contains \"x\" ignoring case or ctx.f <= 2)
+        route b when all x in l: d -> h
+        route a when d -> h";
+    let message = json!({ "u": "ABCDE", "ctx": { "f": 3 }, "l": [1, 2, 3] });
+    assert_eq!(decided(shared, &message), (Some("b".to_owned()), json!({}), vec![]));
+    // In the element itself they count as often as they are made.
+    let message = json!({ "v": [1, 2], "l": [[1, 2], [1, 2]] });
+    check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));
+}
+
 /// Imported files cannot change the limits of the whole rule set.
 #[test]
 fn settings_of_limits_stand_in_the_main_file() {

@@ -112,7 +112,7 @@ pub fn indexed(size: &Size, condition: &str, value: impl Into<Json>) -> Task {
     pairs(size, &condition.replace('$', "y[x]"), 0, json!([value.into()]))
 }
 
-/// What comes of a message: the choices and judgements of every entry.
+/// The result of a message: the choices and judgements of every entry.
 pub fn decide(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
     let (mut answers, mut exceeded) = (Vec::new(), Vec::new());
     for name in rules.entries() {

@@ -8,6 +8,12 @@ impl Generator<'_> {
     /// A random program with small limits in its settings.
     pub fn under_limits(random: &mut Random) -> Generated {
         let mut program = Generator::program(random);
+        program.source.insert_str(0, &Generator::small_limits(random));
+        program
+    }
+
+    /// Settings with small limits.
+    pub fn small_limits(random: &mut Random) -> String {
         let small = [0, 1, 2, 4, 9, 16, 40, 200, 3_000];
         let settings: Vec<String> = TABLE
             .iter()
@@ -16,8 +22,7 @@ impl Generator<'_> {
                 random.chance(40).then(|| format!("{}: {most}", row.name))
             })
             .collect();
-        program.source.insert_str(0, &format!("settings {{ {} }}\n", settings.join(", ")));
-        program
+        format!("settings {{ {} }}\n", settings.join(", "))
     }
 
     /// Declarations, and a condition without `and` and `or`, so that every engine looks at the same values.
