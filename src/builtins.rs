@@ -333,7 +333,17 @@ impl Function {
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();
         if arena.is_repeated() && info.cost > Cost::Scalar {
-            let work = args.iter().map(|arg| arg.extent()).sum();
+            let work: u64 = match self {
+                // It counts the product of both itself, also where one is prepared.
+                Function::Similarity => 0,
+                // A list knows its length.
+                Function::Len => {
+                    args.iter().filter_map(|arg| arg.as_str()).map(|text| text.len() as u64).sum()
+                }
+                _ => args.iter().map(|arg| arg.extent()).sum(),
+            };
+            // Names of records are looked up and hashed.
+            let work = if info.cost == Cost::Loop { work.saturating_mul(2) } else { work };
             if !arena.affords(Limit::SearchWork, work) {
                 return Value::Missing;
             }
@@ -371,9 +381,12 @@ fn recased<'a, C: Iterator<Item = char>>(
     case: fn(char) -> C,
 ) -> Value<'a> {
     mapped(args, |text| {
-        // A letter's other case may take more bytes.
-        let bytes =
-            if text.is_ascii() { text.len() } else { text.chars().flat_map(case).map(char::len_utf8).sum() };
+        // A letter's other case may take more bytes, up to three times as many; they are counted where that matters.
+        let bytes = if text.is_ascii() || arena.has_room(3 * text.len() as u64) {
+            text.len()
+        } else {
+            text.chars().flat_map(case).map(char::len_utf8).sum()
+        };
         arena.text(bytes, |made| made.extend(text.chars().flat_map(case)))
     })
 }

@@ -221,13 +221,33 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
-    /// The bytes of a text, the elements of a list, the keys of a dict.
+    /// The bytes of a text, and 8 for each element of a list and key of a dict.
     pub fn extent(self) -> u64 {
-        let extent = match self {
-            Value::Str(text) => text.len(),
-            _ => self.list_len().or(self.dict_len()).unwrap_or(0),
-        };
-        extent as u64
+        match self {
+            Value::Str(text) => text.len() as u64,
+            _ => 8 * self.list_len().or(self.dict_len()).unwrap_or(0) as u64,
+        }
+    }
+
+    /// The extent of a value with all that lies in it; what is far beyond `most` is not read to its end.
+    pub fn weight(self, most: u64) -> u64 {
+        let weight = self.extent();
+        match self {
+            Value::JsonList(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, json_weight(item, most)))
+            }
+            Value::List(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, item.weight(most)))
+            }
+            Value::Dict(map) => map.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + json_weight(value, most))
+            }),
+            Value::Entries(entries) => entries.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + value.weight(most))
+            }),
+            _ => Ok(weight),
+        }
+        .unwrap_or_else(|beyond| beyond)
     }
 
     pub fn as_str(self) -> Option<&'a str> {
@@ -268,6 +288,22 @@ impl<'a> Value<'a> {
         let mut list = bumpalo::collections::Vec::new_in(bump);
         list.extend(items);
         Value::List(list.into_bump_slice())
+    }
+}
+
+/// A sum with something more; it is an error beyond `most`.
+#[inline]
+fn heavier(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
+    let sum = sum.saturating_add(more);
+    if sum > most { Err(sum) } else { Ok(sum) }
+}
+
+#[inline]
+fn json_weight(json: &Json, most: u64) -> u64 {
+    match json {
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+        Json::String(text) => text.len() as u64,
+        _ => Value::from_json(json).weight(most),
     }
 }
 
@@ -327,6 +363,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
 /// Equality as inside lists and dicts: two-valued; different kinds are unequal and null equals null.
 pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
+        (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Missing, Value::Missing) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => a == b,

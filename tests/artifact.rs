@@ -303,8 +303,14 @@ fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
     }
     for kind in payload::kinds(rules) {
         for message in messages {
-            let judged =
-                |rules: &Rules| rules.judge(kind).map(|judge| format!("{:?}", judge.judge(message))).ok();
+            // Which of several values beyond a limit is met first depends on the way of deciding.
+            let judged = |rules: &Rules| {
+                let judgement = rules.judge(kind).ok()?.judge(message);
+                let mut json = serde_json::to_value(&judgement).expect("a judgement is JSON");
+                let map = json.as_object_mut().expect("it is an object");
+                map.remove("exceeded");
+                Some(json)
+            };
             let expected = judged(&reference);
             for engine in engines {
                 assert_eq!(judged(engine), expected, "{kind} {message}");

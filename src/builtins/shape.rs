@@ -2,6 +2,7 @@
 //! since that may come from a stranger.
 
 use crate::arena::Arena;
+use crate::limits::Limit;
 use crate::meaning::add;
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
@@ -120,7 +121,14 @@ fn dict_size(map: &Map<String, Json>) -> u64 {
     list_size(map.len()) + entries.sum::<u64>()
 }
 
-pub(super) fn json_size<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    if arena.is_repeated() {
+        // What lies within is read as well, and numbers are written.
+        let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
+        if !arena.affords(Limit::SearchWork, weight.saturating_mul(4)) {
+            return Value::Missing;
+        }
+    }
     let size = match args {
         [Value::Missing] | [] => return Value::Missing,
         [Value::Dict(map)] => dict_size(map),
@@ -147,8 +155,13 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if base.kind() != Some(crate::ty::Kind::Dict) {
         return Value::Missing;
     }
-    let mut changes = Changes::default();
+    let (mut changes, mut segments) = (Changes::default(), 0);
     for (key, value) in updates {
+        segments += 1 + key.bytes().filter(|byte| *byte == b'.').count() as u64;
+        // As much as a list of them.
+        if !arena.builds(8 * segments) {
+            return Value::Missing;
+        }
         if key.split('.').nth(MAX_SEGMENTS).is_some() {
             return Value::Missing;
         }

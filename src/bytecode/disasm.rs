@@ -54,7 +54,11 @@ impl Listing<'_> {
                     writeln!(out, "condition {id}{note}:")?;
                 }
                 BlockKind::Value => {
-                    let kept = if block.cache == NONE { "" } else { ", kept" };
+                    let kept = match block.kept {
+                        None => "",
+                        Some(kept) if kept.varies => ", kept for each element",
+                        Some(_) => ", kept",
+                    };
                     writeln!(out, "value {id}, registers {}{kept}:", block.registers)?;
                 }
             }

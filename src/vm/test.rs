@@ -29,6 +29,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     _ => Tri::Unknown,
                 },
             },
+            Check::Equals(_) | Check::Members(_) if self.prepares_again(pred) => self.generic(pred, left),
             Check::Equals(string) => match (left, chunk.strings.get(string as usize)) {
                 (Value::Str(text), Some(wanted)) => {
                     self.prepared(pred, text, |text| text == &**wanted).into()
@@ -106,6 +107,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
         let how = How { arena: self.arena, constant };
         predicate::test(op, left, self.operand(pred.right), pred.mode, how)
+    }
+
+    /// True when a text is prepared for each element of a list: the operator's own function then tells whether that is
+    /// much.
+    #[inline]
+    fn prepares_again(&self, pred: &Pred) -> bool {
+        !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
     /// True when searching a text again and again is within the limits.

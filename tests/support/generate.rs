@@ -4,6 +4,7 @@
 
 mod conditions;
 mod decide;
+mod limits;
 mod message;
 pub mod payload;
 
@@ -122,9 +123,8 @@ lexicon heat { "a": 0.2, "show": 0.5, "件": 0.6 }
 "#;
 
 impl<'r> Generator<'r> {
-    /// A random program.
-    pub fn program(random: &'r mut Random) -> Generated {
-        let mut this = Generator {
+    fn new(random: &'r mut Random) -> Generator<'r> {
+        Generator {
             random,
             out: String::new(),
             scope: Vec::new(),
@@ -135,24 +135,18 @@ impl<'r> Generator<'r> {
             hosts: false,
             declared: false,
             analysis: false,
-        };
+        }
+    }
+
+    /// A random program.
+    pub fn program(random: &'r mut Random) -> Generated {
+        let mut this = Generator::new(random);
         this.write()
     }
 
     /// A random program, and further routes that fit into its entries: each with its entry's name.
     pub fn with_spares(random: &'r mut Random, spares: usize) -> (Generated, Vec<(String, String)>) {
-        let mut this = Generator {
-            random,
-            out: String::new(),
-            scope: Vec::new(),
-            vars: 0,
-            lets: Vec::new(),
-            defs: Vec::new(),
-            lists: Vec::new(),
-            hosts: false,
-            declared: false,
-            analysis: false,
-        };
+        let mut this = Generator::new(random);
         let program = this.write();
         let tables = program.entries.iter().filter(|entry| entry.starts_with('t')).count();
         let spares = (0..spares).map(|at| {

@@ -7,7 +7,7 @@ use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, Step};
 use crate::arena::Arena;
 use crate::engine::Rules;
-use crate::limits::Exceeded;
+use crate::limits::{Exceeded, Limit};
 use crate::sema::hir::{
     self, BindingId, Block, Correction, Each, Place, Program, Requirement, RuleId, TableId,
 };
@@ -230,6 +230,10 @@ impl<'a> Run<'a> {
 
     #[cold]
     fn violated(&mut self, rule: RuleId) {
+        // One is enough to reject it.
+        if !self.found.is_empty() && !self.engine.allows(Limit::Violations, self.found.len() + 1) {
+            return;
+        }
         let Some(requirement) = self.requirement(rule) else { return };
         let Some((path, exact)) = self.locate(&requirement.place) else { return };
         let mend = match &requirement.correction {

@@ -40,7 +40,7 @@ impl Generator<'_> {
         parts.join(with)
     }
 
-    fn quantifier(&mut self, depth: usize) -> String {
+    pub(super) fn quantifier(&mut self, depth: usize) -> String {
         let (list, kind) = self.list();
         let name = format!("e{}", self.vars);
         self.vars += 1;
@@ -59,7 +59,7 @@ impl Generator<'_> {
     }
 
     /// One predicate.
-    fn test(&mut self) -> String {
+    pub(super) fn test(&mut self) -> String {
         match self.random.below(25) {
             22 => format!(
                 "{} {} {}",
@@ -163,7 +163,7 @@ impl Generator<'_> {
         }
     }
 
-    fn text_test(&mut self) -> String {
+    pub(super) fn text_test(&mut self) -> String {
         let left = self.value(Kind::Text, 1);
         match self.random.below(8) {
             0..=4 => {
