@@ -307,8 +307,7 @@ fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
             let judged = |rules: &Rules| {
                 let judgement = rules.judge(kind).ok()?.judge(message);
                 let mut json = serde_json::to_value(&judgement).expect("a judgement is JSON");
-                let map = json.as_object_mut().expect("it is an object");
-                map.remove("exceeded");
+                json.as_object_mut().expect("it is an object").remove("exceeded");
                 Some(json)
             };
             let expected = judged(&reference);

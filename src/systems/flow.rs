@@ -189,7 +189,7 @@ impl FlowMatcher {
         (Found::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }, exceeded)
     }
 
-    /// What the classifier says of a text; nothing without one, or of a text beyond the limits.
+    /// The classifier's verdict on a text; none without a classifier, or for a text beyond the limits.
     fn classify(&self, text: &str) -> (Option<Verdict<'_>>, Vec<Exceeded>) {
         let Some(classifier) = &self.classifier else { return (None, Vec::new()) };
         let arena = Arena::new(&self.rules.program().limits);

@@ -5,6 +5,7 @@
 mod conditions;
 mod decide;
 mod limits;
+mod lists;
 mod message;
 pub mod payload;
 
@@ -471,29 +472,6 @@ impl<'r> Generator<'r> {
             }
         }
         (path.to_owned(), kind)
-    }
-
-    fn keywords(&mut self, count: usize) -> String {
-        let words: Vec<String> = (0..count).map(|_| quoted(self.random.pick(WORDS))).collect();
-        format!("[{}]", words.join(", "))
-    }
-
-    fn constant_list(&mut self, kind: Kind) -> String {
-        let count = 1 + if self.random.chance(10) { 40 } else { self.random.below(4) };
-        if kind == Kind::Text {
-            return self.keywords(count);
-        }
-        let numbers: Vec<String> = (0..count).map(|_| self.int()).collect();
-        format!("[{}]", numbers.join(", "))
-    }
-
-    fn constant_or_named_list(&mut self, kind: Kind) -> String {
-        let named: Vec<String> =
-            self.lists.iter().filter(|(_, other)| *other == kind).map(|(name, _)| name.clone()).collect();
-        if !named.is_empty() && self.random.chance(50) {
-            return named[self.random.below(named.len())].clone();
-        }
-        self.constant_list(kind)
     }
 }
 

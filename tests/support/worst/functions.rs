@@ -121,6 +121,55 @@ pub const CASES: &[Case] = &[
     (Function, "Date", "in a nest", |size| {
         indexed(size, "date($ as datetime) == \"x\"", "2026-01-05T09:30:00Z")
     }),
+    (Function, "Minute", "in a nest, in a zone", |size| {
+        indexed(size, "minute($ as datetime, \"America/New_York\") == -1", "2026-01-05T09:30:00Z")
+    }),
+    (Function, "Day", "in a nest, in a zone", |size| {
+        indexed(size, "day($ as datetime, \"America/New_York\") == -1", "2026-01-05T09:30:00Z")
+    }),
+    (Function, "Month", "in a nest, in a zone", |size| {
+        indexed(size, "month($ as datetime, \"America/New_York\") == -1", "2026-01-05T09:30:00Z")
+    }),
+    (Function, "Year", "in a nest, in a zone", |size| {
+        indexed(size, "year($ as datetime, \"America/New_York\") == -1", "2026-01-05T09:30:00Z")
+    }),
+    (Function, "Replace", "a long text that grows", |size| {
+        built(size, "replace(text, \"a\", \"bb\") == \"b\"", "a", 2)
+    }),
+    (Function, "Replace", "texts in a nest", |size| {
+        indexed(size, "replace($, \"a\", \"bb\") == \"b\"", text(bytes_of_pair(size) / 2))
+    }),
+    (Function, "Substring", "the end of a long text", |size| {
+        long(size, "substring(text, -9, 2) == \"b\"", "é")
+    }),
+    (Function, "Substring", "texts in a nest", |size| {
+        indexed(size, "substring($, 1) == \"b\"", text(size.work_of_pair()))
+    }),
+    (Function, "IndexOf", "a long text", |size| long(size, "index_of(text, \"b\") == 1", "a")),
+    (Function, "IndexOf", "texts in a nest", |size| {
+        indexed(size, "index_of($, \"b\") == 1", text(size.work_of_pair()))
+    }),
+    (Function, "Number", "in a nest", |size| indexed(size, "number($) == 1", "1234567.89e3")),
+    (Function, "Number", "a long text", |size| long(size, "number(text) == 1", "1")),
+    (Function, "Version", "in a nest", |size| indexed(size, "version($) > \"2\"", "v1.2.3-alpha.10")),
+    (Function, "Sum", "many numbers", |size| {
+        ask("sum(ctx.l) == -1", json!({ "ctx": { "l": list(size.bytes / 4, 0.5) } }))
+    }),
+    (Function, "First", "in a nest", |size| indexed(size, "first($) == 2", json!([1]))),
+    (Function, "Last", "of many", |size| {
+        ask("last(ctx.l) == -1", json!({ "ctx": { "l": list(size.bytes / 4, 0.5) } }))
+    }),
+    (Function, "Ancestors", "a row of many", |size| {
+        ask(
+            "len(ancestors(ctx.n, \"i\", ctx.e, \"f\", \"t\", \"000000\")) == -1",
+            graph(size.bytes / 48, true),
+        )
+    }),
+    (Function, "Placeholders", "of many texts", |size| {
+        let count = size.of(Limit::ValueBytes) / 32;
+        let texts: Vec<String> = (0..count).map(|at| format!("${{{at}}}")).collect();
+        ask("len(placeholders(ctx.l)) == -1", json!({ "ctx": { "l": texts } }))
+    }),
     (Function, "Bucket", "a long text", |size| long(size, "bucket(text) > 99", "a")),
     (Function, "Bucket", "texts in a nest", |size| {
         indexed(size, "bucket($) > 99", text(size.work_of_pair()))

@@ -112,6 +112,10 @@ pub const CASES: &[Case] = &[
         )
     }),
     (Operator, "In", "lists in a nest", |size| pairs_of_lists(size, "x in y")),
+    (Operator, "InNetwork", "in a nest", |size| {
+        pairs(size, "(x in_network any [\"10.0.0.0/8\", \"2001:db8::/32\"] and y == 2)", "::ffff:11.1.2.3", 1)
+    }),
+    (Operator, "Unless", "in a nest", |size| pairs(size, "((x > y unless x == 7) and y == 8)", 2, 1)),
     (Operator, "Contains", "a long text", |size| {
         ask("text contains \"aaab\"", json!({ "text": text(size.bytes) }))
     }),
