@@ -230,10 +230,11 @@ impl<'a> Checker<'a> {
                     ("version", _) => {
                         self.wrong_setting(value.span, "version", "a text, such as `\"1.2\"`");
                     }
-                    ("zone", zone) => match self.zone_exists(zone, value.span) {
-                        Ok(()) => settings.zone = Some(zone.into()),
-                        Err(Reported) => {}
-                    },
+                    ("zone", zone) => {
+                        if self.zone_exists(zone, value.span).is_ok() {
+                            settings.zone = Some(zone.into());
+                        }
+                    }
                     ("case", _) => self.wrong_setting(value.span, "case", "`insensitive` or `sensitive`"),
                     ("normalize", _) => {
                         self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`")

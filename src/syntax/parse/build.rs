@@ -77,15 +77,7 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         }
         Rule::default_statement => StatementKind::Default { target: target(cx)? },
         Rule::table_statement => StatementKind::Table { name: name(cx)?, statements: Vec::new() },
-        Rule::test_statement => {
-            let name = string(cx);
-            let given: Vec<_> = children(&pair, Rule::given).map(|pair| given(cx, pair)).collect();
-            let expected = child(&pair, Rule::expect)?;
-            let breaks = cx.all(&expected, Rule::string, Cx::spanned_string)?;
-            let expect = keys(cx, child(&expected, Rule::path)?);
-            let given = given.into_iter().collect::<Built<_>>()?;
-            StatementKind::Test(Test { name: name?, given, expect, breaks })
-        }
+        Rule::test_statement => StatementKind::Test(test(cx, &pair)?),
         Rule::choice_statement => StatementKind::Choice(decide::choice(cx, pair)?),
         Rule::flow_statement => StatementKind::Flow(decide::flow(cx, pair)?),
         Rule::flow_tool_statement => {
@@ -99,6 +91,16 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::lexicon_statement => StatementKind::Lexicon(request::lexicon(cx, pair)?),
         _ => return Err(Failed),
     })
+}
+
+fn test(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Test> {
+    let name = cx.one(pair, Rule::string, Cx::spanned_string);
+    let given: Vec<_> = children(pair, Rule::given).map(|pair| given(cx, pair)).collect();
+    let expected = child(pair, Rule::expect)?;
+    let breaks = cx.all(&expected, Rule::string, Cx::spanned_string)?;
+    let expect = keys(cx, child(&expected, Rule::path)?);
+    let given = given.into_iter().collect::<Built<_>>()?;
+    Ok(Test { name: name?, given, expect, breaks })
 }
 
 fn given(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {

@@ -60,24 +60,14 @@ impl Generator<'_> {
 
     /// One predicate.
     pub(super) fn test(&mut self) -> String {
-        match self.random.below(25) {
+        match self.random.below(26) {
             22 => format!(
                 "{} {} {}",
                 self.value(Kind::Text, 1),
                 self.comparison(),
                 quoted(self.random.pick(WORDS))
             ),
-            23 => {
-                let (value, kind) = match self.random.below(4) {
-                    0 => ("ctx.tags".to_owned(), Kind::Text),
-                    1 => ("ctx.nums".to_owned(), Kind::Int),
-                    2 => (format!("[{}]", self.value(Kind::Text, 1)), Kind::Text),
-                    _ => (format!("[{}, {}]", self.value(Kind::Int, 1), self.int()), Kind::Int),
-                };
-                let lists: Vec<String> =
-                    (0..1 + self.random.below(3)).map(|_| self.constant_list(kind)).collect();
-                format!("{value}{} [{}]", self.maybe_not(" in"), lists.join(", "))
-            }
+            23 => self.list_in_list(),
             0..=6 => self.text_test(),
             7..=10 => {
                 let kind = if self.random.chance(60) { Kind::Int } else { Kind::Float };
@@ -130,26 +120,41 @@ impl Generator<'_> {
                 let other = if self.random.chance(70) { "\"1.2.3\"".to_owned() } else { other };
                 format!("{version} {} {other}", self.comparison())
             }
-            24 => {
-                let address = if self.random.chance(30) {
-                    self.value(Kind::Text, 1)
-                } else {
-                    quoted(self.random.pick(&["10.1.2.3", "::ffff:10.0.0.1", "2001:db8::1", "10.1.2"]))
-                };
-                let networks = self.random.pick(&[
-                    "\"10.0.0.0/8\"",
-                    "any [\"10.1.0.0/16\", \"2001:db8::/32\"]",
-                    "all [\"10.0.0.0/8\", \"10.1.2.3\"]",
-                    "none ctx.tags",
-                    "ctx.s",
-                ]);
-                format!("{address}{} {networks}", self.maybe_not(" in_network"))
-            }
+            24 => self.network(),
             _ => {
                 let key = self.random.pick(&["a", "b", "zz"]);
                 format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
             }
         }
+    }
+
+    /// A list that is looked for among lists.
+    fn list_in_list(&mut self) -> String {
+        let (value, kind) = match self.random.below(4) {
+            0 => ("ctx.tags".to_owned(), Kind::Text),
+            1 => ("ctx.nums".to_owned(), Kind::Int),
+            2 => (format!("[{}]", self.value(Kind::Text, 1)), Kind::Text),
+            _ => (format!("[{}, {}]", self.value(Kind::Int, 1), self.int()), Kind::Int),
+        };
+        let lists: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.constant_list(kind)).collect();
+        format!("{value}{} [{}]", self.maybe_not(" in"), lists.join(", "))
+    }
+
+    /// An address that is looked for in networks.
+    fn network(&mut self) -> String {
+        let address = if self.random.chance(30) {
+            self.value(Kind::Text, 1)
+        } else {
+            quoted(self.random.pick(&["10.1.2.3", "::ffff:10.0.0.1", "2001:db8::1", "10.1.2"]))
+        };
+        let networks = self.random.pick(&[
+            "\"10.0.0.0/8\"",
+            "any [\"10.1.0.0/16\", \"2001:db8::/32\"]",
+            "all [\"10.0.0.0/8\", \"10.1.2.3\"]",
+            "none ctx.tags",
+            "ctx.s",
+        ]);
+        format!("{address}{} {networks}", self.maybe_not(" in_network"))
     }
 
     fn version(&mut self) -> String {

@@ -118,7 +118,7 @@ impl CoordinatorBuilder {
         CoordinatorBuilder { fallback: Some(Arc::new(make)), ..self }
     }
 
-    /// The agent that is asked again when a [`Session`] is offered a decision of its that is rejected. It answers
+    /// The agent that is asked again when a [`Session`](super::Session) is offered a decision of its that is rejected. It answers
     /// with other decisions, or with none to give up. Its own failure counts as none.
     pub fn agent<F, Fut, E>(self, agent: F) -> Self
     where

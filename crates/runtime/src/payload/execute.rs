@@ -31,8 +31,11 @@ pub(super) struct Crew {
     /// The failures that may be asked about in one run.
     pub recoveries: u64,
     /// Told of each run after each of its nodes.
-    pub saving: Option<Arc<dyn Fn(&Json) + Send + Sync>>,
+    pub saving: Option<Saving>,
 }
+
+/// Takes a run as it can be resumed.
+type Saving = Arc<dyn Fn(&Json) + Send + Sync>;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
