@@ -1,18 +1,15 @@
 //! Bugs that were found once, each as a named test with a line on its cause.
 
+#[path = "support/findings.rs"]
+mod findings;
+
+use findings::codes;
 use rulec::payload::Judge;
 use rulec::{Code, Compiler, LiveRules, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-fn codes(source: &str) -> Vec<Code> {
-    match Rules::from_text(source) {
-        Ok(_) => Vec::new(),
-        Err(error) => error.diagnostics().iter().map(|diagnostic| diagnostic.code).collect(),
-    }
-}
 
 /// Text made of a line for each number.
 fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {

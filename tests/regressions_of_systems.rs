@@ -1,14 +1,11 @@
 //! Bugs of single systems and functions that were found once, each as a named test with a line on its cause.
 
+#[path = "support/findings.rs"]
+mod findings;
+
+use findings::codes;
 use rulec::{Code, Compiler, Indexing, LiveRules, Rules, Tier};
 use serde_json::json;
-
-fn codes(source: &str) -> Vec<Code> {
-    match Rules::from_text(source) {
-        Ok(_) => Vec::new(),
-        Err(error) => error.diagnostics().iter().map(|diagnostic| diagnostic.code).collect(),
-    }
-}
 
 /// The permissions that a handler requires stood in a route's metadata, where another route could forget them.
 #[test]
