@@ -7,6 +7,7 @@ use rulec::internals::loader::MAX_FILE_BYTES;
 use rulec::{
     Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, LoadError, Loader, Rules, SourceMap,
 };
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,7 @@ pub struct Compiled {
 
 /// The path that stands for standard input, and the name by which the rules read from there go.
 const DASH: &str = "-";
-const STDIN: &str = "<stdin>";
+pub const STDIN: &str = "<stdin>";
 
 /// True when a file holds compiled rules. What cannot be read is for whoever reads it to say.
 pub fn is_artifact(path: &Path) -> bool {
@@ -56,6 +57,21 @@ impl Loader for Piped {
     }
 }
 
+/// Files on disk, of which some have another text.
+struct Edited<'a> {
+    disk: DiskLoader,
+    texts: &'a HashMap<PathBuf, String>,
+}
+
+impl Loader for Edited<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        // What lies outside the root is refused as ever.
+        let bytes = self.disk.load(path)?;
+        let real = self.disk.root().join(path).canonicalize().ok();
+        Ok(real.and_then(|real| self.texts.get(&real)).map_or(bytes, |text| text.clone().into_bytes()))
+    }
+}
+
 impl Target {
     /// True when it is standard input.
     pub fn is_piped(&self) -> bool {
@@ -81,6 +97,20 @@ impl Target {
             compiler.compile_path(&self.path)
         };
         Ok(Compiled { target: self, result })
+    }
+
+    /// Compiles the file with texts in place of those on disk, by their real paths.
+    pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
+        let mut compiler = Compiler::new().allow_missing_functions();
+        if let Some(root) = &self.root {
+            compiler = compiler.root(root);
+        }
+        if is_artifact(&self.path) {
+            return Compiled { target: self.clone(), result: compiler.load_artifact_path(&self.path) };
+        }
+        let edited = compiler.on_disk(&self.path);
+        let result = edited.and_then(|(disk, name)| compiler.compile_with(&Edited { disk, texts }, &name));
+        Compiled { target: self.clone(), result }
     }
 
     /// Compiles what comes on standard input, as if it were a file of the root folder, or of the current one.

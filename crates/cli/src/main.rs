@@ -6,8 +6,9 @@
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
 //! | `mistake` | panics, kept to the line or verb they belong to |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
-//! | `report` | diagnostics as text, JSON and GitHub annotations |
+//! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
+//! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
 //! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 //! | `meaning` | intent flows, and choices that a language model makes |
@@ -18,11 +19,14 @@ mod compiled;
 mod conformance;
 mod explain;
 mod files;
+mod fix;
+mod fmt;
 mod import;
 mod judge;
 mod lines;
 mod meaning;
 mod mistake;
+mod patch;
 mod plan;
 mod progress;
 mod prompt;
@@ -45,6 +49,7 @@ use term::{Color, Out, Term};
 const AFTER_HELP: &str = "\
 Examples:
   rulec check rules/                                  find every mistake in the folder's *.rules
+  rulec fmt rules/                                    lay the files out in the one style
   rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide for each message, one a line
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
@@ -70,6 +75,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Check(check::Args),
+    Fmt(fmt::Args),
     Build(build::Args),
     Run(run::Args),
     Why(why::Args),
@@ -97,7 +103,7 @@ struct CompletionsArgs {
 }
 
 /// The way a run of the program ends, with its exit status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     /// All well.
     Fine = 0,
@@ -149,6 +155,7 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     match verb {
         Verb::Build(args) => build::run(&args, term, out),
         Verb::Check(args) => check::run(&args, term, out),
+        Verb::Fmt(args) => fmt::run(&args, term, out),
         Verb::Run(args) => run::run(&args, term, out),
         Verb::Why(args) => why::run(&args, term, out),
         Verb::Plan(args) => plan::run(&args, term, out),

@@ -1,6 +1,11 @@
-//! Diagnostics for people, for programs and for GitHub.
+//! Diagnostics for people, for programs and for CI. Each format tells the same place.
 
+pub mod junit;
+mod sarif;
+
+use super::CliError;
 use super::compiled::Compiled;
+use super::term::Out;
 use clap::ValueEnum;
 use rulec::internals::diag::visible;
 use rulec::{Applicability, Code, Diagnostic, Renderer, Severity, Span};
@@ -11,11 +16,20 @@ pub enum Format {
     /// With the text underlined
     #[default]
     Human,
+    /// One line each
+    Concise,
     /// One JSON object a line
     Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
     /// Annotations for GitHub Actions
     Github,
+    /// XML, which most CI systems show as tests
+    Junit,
 }
+
+/// The version of the JSON of findings and of tests: raised when a field changes or goes, not when one is added.
+pub const VERSION: u32 = 1;
 
 /// A diagnostic with the files it points into.
 #[derive(Clone, Copy)]
@@ -68,6 +82,7 @@ impl Found<'_> {
 
 #[derive(Serialize)]
 struct JsonDiagnostic<'a> {
+    version: u32,
     code: Code,
     severity: Severity,
     message: &'a str,
@@ -97,6 +112,7 @@ pub fn json(found: &Found<'_>) -> String {
     let diagnostic = found.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
+        version: VERSION,
         code: diagnostic.code,
         severity: diagnostic.severity(),
         message: &diagnostic.message,
@@ -120,12 +136,52 @@ pub fn json(found: &Found<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-pub fn github(found: &Found<'_>) -> String {
-    let diagnostic = found.diagnostic;
-    let level = match diagnostic.severity() {
+/// Writes the findings about files in a format for programs.
+pub fn write(
+    format: Format,
+    files: &[String],
+    findings: &[Found<'_>],
+    denied: bool,
+    out: &mut Out,
+) -> Result<(), CliError> {
+    match format {
+        Format::Human | Format::Concise => findings.iter().try_for_each(|found| out.line(&concise(found))),
+        Format::Json => findings.iter().try_for_each(|found| out.json_line(&json(found))),
+        Format::Github => findings.iter().try_for_each(|found| out.line(&github(found))),
+        Format::Sarif => out.json(&sarif::document(findings), "report"),
+        Format::Junit => out.source(&junit::document("rulec check", &junit::suites(files, findings, denied))),
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
-    };
+    }
+}
+
+/// `FILE:LINE:COLUMN: severity[CODE]: message; help`
+pub fn concise(found: &Found<'_>) -> String {
+    let (place, diagnostic) = (found.primary(), found.diagnostic);
+    let mut line = place.file;
+    for number in [place.line, place.column].into_iter().flatten() {
+        line.push_str(&format!(":{number}"));
+    }
+    line.push_str(&format!(
+        ": {}[{}]: {}",
+        level(diagnostic.severity()),
+        diagnostic.code,
+        diagnostic.message
+    ));
+    if let Some(help) = &diagnostic.help {
+        line.push_str(&format!("; {help}"));
+    }
+    line
+}
+
+pub fn github(found: &Found<'_>) -> String {
+    let diagnostic = found.diagnostic;
+    let level = level(diagnostic.severity());
     let place = found.primary();
     let mut properties = format!("file={}", escape(&place.file, true));
     if let (Some(line), Some(column)) = (place.line, place.column) {
