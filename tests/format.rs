@@ -4,7 +4,7 @@
 
 mod support;
 
-use rulec::internals::sema::hir::Program;
+use rulec::internals::sema::hir::{Condition, Program};
 use rulec::internals::syntax::format::format;
 use rulec::internals::syntax::lex::{Token, TokenKind, tokens};
 use rulec::{Compiler, DiskLoader, LoadError, Loader, Rules};
@@ -99,8 +99,11 @@ fn without_places(rules: &Rules) -> String {
     let mut patterns: Vec<_> = program.patterns.keys().collect();
     patterns.sort();
     let warnings: Vec<_> = rules.warnings().iter().map(|warning| warning.code).collect();
-    // A map has no order of its own.
-    let program = Program { patterns: Default::default(), ..program.clone() };
+    // A map has no order of its own, and conditions are kept as bytes.
+    let mut program = Program { patterns: Default::default(), ..program.clone() };
+    for rule in &mut program.rules {
+        rule.condition = Condition::from((*rule.condition).clone());
+    }
     let shown = format!("{program:?}");
     let mut parts = shown.split("Span {");
     let mut out = parts.next().unwrap_or_default().to_owned();

@@ -105,8 +105,14 @@ impl File<'_> {
         let from = next;
         for piece in pieces {
             next = self.loose(next..piece.tokens.start, indent, writer);
-            let place = if next == from && indent > 0 { Place::First } else { Place::Between };
-            writer.gap(&self.gaps, piece.tokens.start, indent, place);
+            let start = piece.tokens.start;
+            if !piece.is_sound && start > 0 && self.gaps.lines(start) == 0 {
+                // At the start of a line it might be read otherwise.
+                writer.as_it_stands(&self.gaps, start);
+            } else {
+                let place = if next == from && indent > 0 { Place::First } else { Place::Between };
+                writer.gap(&self.gaps, start, indent, place);
+            }
             next = self.piece(piece, indent, writer);
         }
         next

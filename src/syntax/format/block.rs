@@ -22,6 +22,11 @@ impl Builder<'_> {
         match self.gaps.kind(open) {
             _ if open + 1 == close => self.empty(open),
             Some(TokenKind::OpenBrace) => self.braces(open),
+            Some(TokenKind::OpenBracket) if self.is_index(open) => {
+                self.token(open);
+                self.plain(open + 1..self.closer(open));
+                self.token(close);
+            }
             Some(TokenKind::OpenBracket) => self.list(open),
             _ => self.parentheses(open),
         }

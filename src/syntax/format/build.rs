@@ -147,6 +147,12 @@ impl Builder<'_> {
 
     // --- Looking ---------------------------------------------------------------------------------
 
+    /// True for the bracket of `list[0]`.
+    pub(super) fn is_index(&self, open: usize) -> bool {
+        !self.gaps.has_space(open, self.lists)
+            && self.gaps.kind(open - 1).is_some_and(TokenKind::ends_operand)
+    }
+
     pub(super) fn closer(&self, open: usize) -> usize {
         self.closers[open - self.start]
     }
@@ -241,7 +247,9 @@ impl Builder<'_> {
         // The name behind the first word may be spelled like any of them.
         let starts = |at: &usize| {
             let is_arrow = self.gaps.kind(*at) == Some(TokenKind::Arrow) && words.contains(&"->");
-            *at > range.start + 1 && (is_arrow || self.is_word(*at, words))
+            // `intent examples […]` is one part.
+            let goes_on = self.is_word(*at, &["examples", "keywords"]) && self.is_word(*at - 1, &["intent"]);
+            *at > range.start + 1 && (is_arrow || self.is_word(*at, words) && !goes_on)
         };
         let starts = self.outer(range.clone()).filter(starts).collect();
         self.in_parts(range, starts, |builder, head| builder.part(head));
@@ -301,17 +309,26 @@ impl Builder<'_> {
 
     // --- Conditions and values -------------------------------------------------------------------
 
-    /// A condition or value; `hangs` when it does not begin a line, so that its further lines stand further in.
+    /// A condition or value; `hangs` when it does not begin a line, so that its further lines stand further in. The
+    /// block of conditions that it may end with is broken without breaking what stands before it.
     pub(super) fn expression(&mut self, range: Range<usize>, hangs: bool) {
         let joints = self.joints(range.clone());
-        let Some(&first) = joints.first() else { return self.plain(range) };
+        let (Some(&first), Some(&last)) = (joints.first(), joints.last()) else { return self.plain(range) };
+        let block = self.block_at_end(last + 1..range.end);
+        let chain_end = block.unwrap_or(range.end);
+        let group = self.events.len();
         self.begin(false);
         self.keep(joints.iter().any(|joint| self.begins_line(*joint)));
-        if hangs {
+        // What belongs together more closely stands further in than what follows; a bracket does not.
+        let nested = hangs && !self.joints(range.start..first).is_empty();
+        if nested {
             self.indent();
         }
         self.expression(range.start..first, true);
-        let ends = joints.iter().skip(1).copied().chain([range.end]);
+        if hangs && !nested {
+            self.indent();
+        }
+        let ends = joints.iter().skip(1).copied().chain([chain_end]);
         for (joint, end) in joints.iter().copied().zip(ends) {
             self.line(joint, true, Place::Inner);
             self.token(joint);
@@ -321,6 +338,23 @@ impl Builder<'_> {
             self.dedent();
         }
         self.end();
+        if let Some(open) = block {
+            self.events.extend(hangs.then_some(Event::IndentIf(group)));
+            self.bracket(open);
+            self.plain(self.closer(open) + 1..range.end);
+            self.events.extend(hangs.then_some(Event::DedentIf(group)));
+        }
+    }
+
+    /// The brace of `any { … }` or its like, if that is all of an operand but what parts it from the next.
+    fn block_at_end(&self, operand: Range<usize>) -> Option<usize> {
+        let open = operand.start + 1;
+        let is_block = self.is_word(operand.start, &["any", "all", "none"])
+            && open < operand.end
+            && self.gaps.kind(open) == Some(TokenKind::OpenBrace);
+        let close = if is_block { self.closer(open) } else { return None };
+        let separates = matches!(self.gaps.kind(close + 1), Some(TokenKind::Comma | TokenKind::Semicolon));
+        (close + 1 == operand.end || separates && close + 2 == operand.end).then_some(open)
     }
 
     /// Tokens one behind the other, with the groups that brackets, quantifiers and `if` make.

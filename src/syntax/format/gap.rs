@@ -165,13 +165,19 @@ impl<'a> Gaps<'a> {
             _ if self.angles[at] || self.angles[at - 1] && first == "<" => false,
             _ if matches!(first, "-" | "+") => self.binds(at - 1).is_some(),
             (_, OpenParen) => !self.is_name(at - 1),
-            (CloseParen | CloseBracket | CloseBrace, OpenBracket) => lists,
-            (_, OpenBracket) => lists || !self.is_name(at - 1),
+            // An index touches what it looks into.
+            (_, OpenBracket) => lists || !before.ends_operand() || !self.is_indexed(at - 1),
             _ => true,
         }
     }
 
-    /// True for a name that can be called, or have an index behind it.
+    /// True for what a bracket touches, other than a word that no value is.
+    fn is_indexed(&self, at: usize) -> bool {
+        let is_value = !self.is_plain_word(at) || !is_joint(self.word(at));
+        self.slice(at + 1).is_empty() && (is_value || matches!(self.word(at), "clamp" | "const"))
+    }
+
+    /// True for a name that can be called.
     fn is_name(&self, at: usize) -> bool {
         match self.kind(at) {
             Some(TokenKind::Quoted) => true,

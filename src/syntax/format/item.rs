@@ -18,12 +18,13 @@ impl Builder<'_> {
         match word {
             "each" => self.each(range),
             "let" => self.definition(range),
+            "include" => self.parts(range, &["as", "when"]),
             "require" => {
-                let starts = self.consequences(range.clone(), &["else", "default", "clamp", "remove"]);
+                let starts = self.consequences(range.clone(), &["else", "default", "clamp"]);
                 self.in_parts(range, starts, |builder, head| builder.requirement(head));
             }
             "forbid" => {
-                let starts = self.consequences(range.clone(), &["else", "default", "clamp", "remove"]);
+                let starts = self.consequences(range.clone(), &["else", "default", "clamp"]);
                 self.in_parts(range, starts, |builder, head| builder.parts(head, &["when"]));
             }
             _ => {
@@ -52,14 +53,7 @@ impl Builder<'_> {
     fn requirement(&mut self, range: Range<usize>) {
         let is_colon = |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Colon);
         let Some(colon) = self.outer(range.clone()).find(is_colon) else { return self.plain(range) };
-        let when = self.outer(range.start..colon).find(|at| self.is_word(*at, &["when"]));
-        match when {
-            Some(when) => {
-                self.plain(range.start..when + 1);
-                self.expression(when + 1..colon, true);
-            }
-            None => self.plain(range.start..colon),
-        }
+        self.parts(range.start..colon, &["when"]);
         self.behind_colon(colon, range.end);
     }
 

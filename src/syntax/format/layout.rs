@@ -31,6 +31,9 @@ pub(super) enum Event {
     End,
     Indent,
     Dedent,
+    /// The same, if the group that begins at that event stands on several lines.
+    IndentIf(usize),
+    DedentIf(usize),
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -134,6 +137,7 @@ impl<'a> Writer<'a> {
     pub(super) fn layout(&mut self, gaps: &Gaps<'_>, events: &[Event], base: usize) {
         let sizes = Sizes::new(gaps, events);
         let (mut modes, mut indent) = (vec![Mode::Broken], base);
+        let mut several_lines = vec![false; events.len()];
         for (at, event) in events.iter().enumerate() {
             let mode = modes.last().copied().unwrap_or(Mode::Broken);
             match *event {
@@ -162,15 +166,19 @@ impl<'a> Writer<'a> {
                 }
                 Event::Begin { fills, broken } => {
                     let fits = !broken && self.column + sizes.of_group(at) <= WIDTH;
-                    modes.push(match (mode, fits, fills) {
+                    let mode = match (mode, fits, fills) {
                         (Mode::Flat, ..) | (_, true, _) => Mode::Flat,
                         (_, false, true) => Mode::Fills,
                         (_, false, false) => Mode::Broken,
-                    });
+                    };
+                    several_lines[at] = mode != Mode::Flat;
+                    modes.push(mode);
                 }
                 Event::End => drop(modes.pop()),
                 Event::Indent => indent += STEP,
                 Event::Dedent => indent -= STEP,
+                Event::IndentIf(group) => indent += if several_lines[group] { STEP } else { 0 },
+                Event::DedentIf(group) => indent -= if several_lines[group] { STEP } else { 0 },
             }
         }
     }

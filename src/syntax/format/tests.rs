@@ -18,7 +18,7 @@ fn stays(text: &str) {
 #[test]
 fn spaces_stand_where_they_help() {
     check("let  a=1+2*-3", "let a = 1 + 2 * -3\n");
-    check("let a = x . y [ 0 ] ??-1", "let a = x.y[0] ?? -1\n");
+    check("let a = x . y[ 0 ] ??-1", "let a = x.y[0] ?? -1\n");
     check("let a = f ( x , size : 2 )", "let a = f(x, size: 2)\n");
     check("route a when not( x in 1 .. 5 ) -> h", "route a when not (x in 1..5) -> h\n");
     check(
@@ -32,7 +32,7 @@ fn spaces_stand_where_they_help() {
     check("let a = any x in y[0]: x<3", "let a = any x in y[0]: x < 3\n");
     check("flow a \"d\" keyword exact[\"x\"]->\"id\"", "flow a \"d\" keyword exact [\"x\"] -> \"id\"\n");
     check("input {text:string ctx:{n:int}}", "input { text: string ctx: { n: int } }\n");
-    check("let a = ( x as list<any> ) [ 0 ]", "let a = (x as list<any>)[0]\n");
+    check("let a = ( x as list<any> )[ 0 ]", "let a = (x as list<any>)[0]\n");
     check("let a = { }", "let a = {}\n");
     check("let `when`=ctx.when", "let `when` = ctx.when\n");
 }
@@ -85,6 +85,8 @@ fn conditions_break_before_the_words_that_join_them() {
 
 #[test]
 fn the_conditions_of_a_block_stand_one_a_line() {
+    check("let a = x and any{y;z}", "let a = x and any {\n  y;\n  z\n}\n");
+    check("let a = x\nand any{y;z}", "let a = x\n  and any {\n    y;\n    z\n  }\n");
     check("let a = any{x;y}", "let a = any {\n  x;\n  y\n}\n");
     check("let a = none { x == 1 }", "let a = none { x == 1 }\n");
     check(
@@ -157,7 +159,22 @@ fn payloads_have_an_item_a_line_and_say_below_what_follows() {
 }
 
 #[test]
+fn the_head_of_a_requirement_breaks_before_its_guard() {
+    let long = "x".repeat(50);
+    check(
+        &format!(
+            "payload p rank 1 {{\nrequire \"{long}\" at a[b] when len(a) > 1 and b == \"c\": len(a[b]) > 3 remove\n}}"
+        ),
+        &format!(
+            "payload p rank 1 {{\n  require \"{long}\" at a[b]\n    when len(a) > 1 and b == \"c\": len(a[b]) > 3 remove\n}}\n"
+        ),
+    );
+    stays("flow a \"d\"\n  intent examples [\"x\"]\n  -> \"id\"\n");
+}
+
+#[test]
 fn what_cannot_be_read_stays_as_it_is() {
+    check("let a  = 1 entity  x", "let a = 1 entity  x\n");
     check("let  a=1\nrout  b when   x ->h\nlet  c=3", "let a = 1\nrout  b when   x ->h\nlet c = 3\n");
     check("let a =  (1\nroute  b when x==1 -> h", "let a =  (1\nroute b when x == 1 -> h\n");
     check("let a = 1 ;\n let b  = 2", "let a = 1 ;\nlet b = 2\n");

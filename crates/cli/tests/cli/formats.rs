@@ -16,7 +16,10 @@ fn checked(rules: &str, format: &str, status: i32) -> Ran {
 
 #[test]
 fn a_line_a_finding_is_concise() {
-    insta::assert_snapshot!(checked(RULES, "concise", 1).out, @"");
+    insta::assert_snapshot!(checked(RULES, "concise", 1).out, @r"
+    my rules.rules:2:5: error[E0203]: the let `文` is declared twice; rename one of them or remove it
+    my rules.rules:3:24: error[E0101]: both conditions are joined by `and`; write `and`
+    ");
 }
 
 #[test]
@@ -73,9 +76,23 @@ fn sarif_has_the_structure_that_scanners_read() {
 
 #[test]
 fn junit_shows_a_case_a_finding() {
-    insta::assert_snapshot!(checked(RULES, "junit", 1).out, @"");
-    insta::assert_snapshot!(checked(WARNED, "junit", 0).out, @"");
-    insta::assert_snapshot!(checked("default -> h\n", "junit", 0).out, @"");
+    insta::assert_snapshot!(checked(RULES, "junit", 1).out, @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="rulec check" tests="2" failures="2" errors="0">
+      <testsuite name="my rules.rules" tests="2" failures="2" errors="0">
+        <testcase classname="my rules.rules" name="E0203 at 2:5"><failure type="E0203" message="the let `文` is declared twice">my rules.rules:2:5: error[E0203]: the let `文` is declared twice; rename one of them or remove it</failure></testcase>
+        <testcase classname="my rules.rules" name="E0101 at 3:24"><failure type="E0101" message="both conditions are joined by `and`">my rules.rules:3:24: error[E0101]: both conditions are joined by `and`; write `and`</failure></testcase>
+      </testsuite>
+    </testsuites>
+    "#);
+    let warned = checked(WARNED, "junit", 0).out;
+    assert!(
+        warned.contains("tests=\"1\" failures=\"0\"")
+            && warned.contains("<system-out>my rules.rules:1:5: warning[W"),
+        "{warned}"
+    );
+    let sound = checked("default -> h\n", "junit", 0).out;
+    assert!(sound.contains("<testcase classname=\"my rules.rules\" name=\"check\"/>"), "{sound}");
 }
 
 /// Columns are counted in characters everywhere.
