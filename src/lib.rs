@@ -51,6 +51,7 @@ mod diag;
 mod engine;
 mod eval;
 mod explain;
+mod graph;
 mod host;
 mod index;
 mod input;
@@ -105,7 +106,7 @@ pub mod internals {
     }
 
     inside! {
-        arena artifact builtins bytecode codec decision diag engine eval explain host index input json limits loader meaning
+        arena artifact builtins bytecode codec decision diag engine eval explain graph host index input json limits loader meaning
         modifiers ops request schema sema source span syntax text threads trace ty value vm
     }
     #[cfg(feature = "jit")]

@@ -125,6 +125,8 @@ codes! {
     BlankPattern = "E0521", "a keyword pattern is empty";
     BadDestination = "E0522", "a router leads to no next node";
     BranchForm = "E0523", "a branch says too much or too little";
+    WorkflowNode = "E0530", "a workflow leads where there is nothing";
+    WorkflowStalls = "E0531", "a workflow cannot run as it is written";
     MessageSyntax = "E0601", "a message is not JSON";
     MessageNotObject = "E0602", "a message is not an object";
     MessageTooDeep = "E0603", "a message is nested too deep";
@@ -173,6 +175,7 @@ codes! {
     BranchNeverChosen = "W0403", "a branch that is never chosen";
     PatternHidden = "W0404", "a keyword pattern is hidden by an earlier one";
     CatchesExample = "W0405", "a keyword flow catches an example of an intent flow";
+    WorkflowDoubt = "W0410", "a workflow's graph is suspicious";
     UnknownIntent = "W0601", "a comparison with an intent that is not declared";
     EntityAlwaysFound = "W0602", "an entity that is found in every text";
 }

@@ -11,6 +11,7 @@ mod payload;
 mod promised;
 mod tree;
 mod verify;
+mod workflow;
 
 pub use condition::Condition;
 pub use measure::{MAX_DEPTH, MAX_NODES, Measure};
@@ -22,6 +23,7 @@ pub use payload::{
 };
 pub use promised::Inferred;
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
+pub use workflow::{MAX_GRAPH, Node, PARALLEL, Workflow};
 
 use crate::ops::Op;
 use crate::sema::request::{Analysis, Feature};
@@ -92,6 +94,7 @@ pub struct Program {
     /// The undeclared fields that one statement reads at fewer kinds than another one could.
     pub inferred: Vec<Inferred>,
     pub tests: Vec<Test>,
+    pub workflows: Vec<Workflow>,
     /// The payload kinds, in source order.
     pub payloads: Vec<Payload>,
     /// Their requirements, in the order of their rules.

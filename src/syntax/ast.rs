@@ -76,6 +76,8 @@ pub enum StatementKind {
     Flow(Flow),
     /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
     Router(Router),
+    /// `workflow council { node draft echo -> review  node review vote { threshold: 0.6 } -> draft, done by verdict }`
+    Workflow(Workflow),
     /// `intent refund { keywords ["refund"] examples ["I want my money back"] }`
     Intent(Intent),
     /// `entity order matches r"order (?<id>[0-9]+)"`
@@ -149,6 +151,29 @@ pub struct RouterCase {
     /// `next`, `next[0]`, node names and ids, fields of the output that hold them.
     pub destinations: Vec<Expr>,
     pub loopback: Option<Span>,
+    pub span: Span,
+}
+
+/// A graph of nodes; it begins at the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workflow {
+    pub name: Ident,
+    /// `passthrough session, user_id`: fields that every node hands on.
+    pub passthrough: Vec<Ident>,
+    pub nodes: Vec<Node>,
+}
+
+/// `node NAME KIND { config } within 2s -> next, next by ROUTER`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub id: Ident,
+    /// The name under which its processor is registered, or `parallel`.
+    pub kind: Ident,
+    pub config: Vec<(Ident, Expr)>,
+    /// The longest it may take, in seconds.
+    pub within: Option<Spanned<Literal>>,
+    pub next: Vec<Ident>,
+    pub router: Option<Ident>,
     pub span: Span,
 }
 

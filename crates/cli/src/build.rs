@@ -53,7 +53,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Under another name first, so that whoever loads the file meanwhile finds the old one or the new one.
 /// What is no regular file, such as `/dev/stdout`, is written to as it is.
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if path.exists() && !path.is_file() {
         return std::fs::write(path, bytes);
     }

@@ -8,7 +8,7 @@
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `report` | diagnostics as text, JSON and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
-//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
+//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 
 mod build;
@@ -17,6 +17,7 @@ mod compiled;
 mod conformance;
 mod explain;
 mod files;
+mod graph;
 mod import;
 mod judge;
 mod lines;
@@ -33,6 +34,7 @@ mod summary;
 mod term;
 mod test;
 mod why;
+mod workflow;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -49,6 +51,8 @@ Examples:
   rulec plan support.rules                            how each rule is found
   rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 what a code means, with examples
+  rulec workflow run review.rules --input '{}'        run a workflow
+  rulec graph review.rules                            draw it
   rulec import routes router.json -o support.rules    rules from another system's JSON
 
 Exit status: 0 all well, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
@@ -79,6 +83,8 @@ enum Verb {
     Conformance(conformance::Args),
     Schema(schema::Args),
     Prompt(prompt::Args),
+    Workflow(workflow::Args),
+    Graph(graph::Args),
     Completions(CompletionsArgs),
 }
 
@@ -156,6 +162,8 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Conformance(args) => conformance::run(&args, out),
         Verb::Schema(args) => schema::run(&args, term, out),
         Verb::Prompt(args) => prompt::run(&args, term, out),
+        Verb::Workflow(args) => workflow::run(&args, term, out),
+        Verb::Graph(args) => graph::run(&args, term, out),
         Verb::Completions(args) => completions(&args, out),
     }
 }

@@ -47,7 +47,7 @@ macro_rules! program {
         }
     };
 }
-program!(slots lets externs tables rules values flows questions handlers input inferred tests payloads requirements analysis limits);
+program!(slots lets externs tables rules values flows questions handlers input inferred tests workflows payloads requirements analysis limits);
 
 /// It may use earlier ones only, so it counts when it has been read: whoever followed a circle would never
 /// come back.

@@ -78,6 +78,7 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::choice_statement => StatementKind::Choice(decide::choice(cx, pair)?),
         Rule::flow_statement => StatementKind::Flow(decide::flow(cx, pair)?),
         Rule::router_statement => StatementKind::Router(decide::router(cx, pair)?),
+        Rule::workflow_statement => StatementKind::Workflow(decide::workflow(cx, pair)?),
         Rule::intent_statement => StatementKind::Intent(request::intent(cx, pair)?),
         Rule::entity_statement => StatementKind::Entity(request::entity(cx, pair)?),
         Rule::lexicon_statement => StatementKind::Lexicon(request::lexicon(cx, pair)?),

@@ -1,9 +1,11 @@
 //! From the grammar's pairs to the syntax tree: the statements beside routes that decide.
 
 use super::context::{Built, Cx, Failed, child, children, has};
-use super::{Pair, Rule, expr};
+use super::{Pair, Rule, expr, operand};
 use crate::span::Spanned;
-use crate::syntax::ast::{Branch, Choice, Expr, ExprKind, Flow, Ident, Router, RouterCase, Trigger};
+use crate::syntax::ast::{
+    Branch, Choice, Expr, ExprKind, Flow, Ident, Node, Router, RouterCase, Trigger, Workflow,
+};
 
 pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Choice> {
     Ok(Choice {
@@ -71,6 +73,35 @@ fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
     let destinations = cx.all(&behind, Rule::destination, destination)?;
     let loopback = children(&behind, Rule::kw_loopback).next().map(|word| cx.span(&word));
     Ok(RouterCase { condition, destinations, loopback, span: cx.span(&pair) })
+}
+
+pub(super) fn workflow(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Workflow> {
+    let name = cx.one(&pair, Rule::name, Cx::declared)?;
+    let keys = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::node_id, text_or_name);
+    let passthrough = cx.all(&pair, Rule::passthrough, keys)?.concat();
+    Ok(Workflow { name, passthrough, nodes: cx.all(&pair, Rule::workflow_node, node)? })
+}
+
+fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Node> {
+    let ids = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+        cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
+        cx.all(&pair, Rule::node_id, text_or_name)
+    };
+    let entries = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::entry, operand::entry);
+    let number = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+        let span = cx.span(&child(&pair, Rule::number)?);
+        Ok(Spanned::new(cx.number(span, false)?, span))
+    };
+    let router = |cx: &mut Cx<'_>, pair: Pair<'_>| cx.one(&pair, Rule::name, Cx::declared);
+    Ok(Node {
+        id: cx.one(&pair, Rule::node_id, text_or_name)?,
+        kind: cx.one(&pair, Rule::node_kind, text_or_name)?,
+        config: cx.optional(&pair, Rule::metadata, entries)?.unwrap_or_default(),
+        within: cx.optional(&pair, Rule::within, number)?,
+        next: cx.optional(&pair, Rule::next_nodes, ids)?.unwrap_or_default(),
+        router: cx.optional(&pair, Rule::routed, router)?,
+        span: cx.span(&pair),
+    })
 }
 
 pub(super) fn string(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<String>> {

@@ -115,7 +115,7 @@ impl<'a> Failure<'_, 'a> {
         if self.wants(Rule::arrow) && self.rule != Rule::extern_statement {
             phrases = vec![match self.rule {
                 Rule::flow_statement => "`->` and a flow id",
-                Rule::router_statement => "`->` and a next node",
+                Rule::router_statement | Rule::workflow_statement => "`->` and a next node",
                 _ => "`->` and a handler",
             }];
         }
@@ -182,6 +182,9 @@ impl<'a> Failure<'_, 'a> {
             }
             Rule::router_statement => {
                 "`router check(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }`"
+            }
+            Rule::workflow_statement => {
+                "`workflow review { node draft echo -> ballot  node ballot vote { threshold: 0.6 } -> draft, done by verdict  node done echo }`"
             }
             Rule::intent_statement => {
                 "`intent refund { keywords [\"refund\"] examples [\"I want my money back\"] }`"

@@ -405,7 +405,7 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
         None if token.kind == TokenKind::Word => diagnostic.help(
             "statements start with `import`, `input`, `handler`, `list`, `let`, `def`, `extern`, `settings`, \
-             `type`, `route`, `default`, `table`, `choice`, `flow`, `router`, `intent`, `entity`, `lexicon` or `test`",
+             `type`, `route`, `default`, `table`, `choice`, `flow`, `router`, `workflow`, `intent`, `entity`, `lexicon` or `test`",
         ),
         None => diagnostic.help("a statement starts with a word such as `route` or `let`"),
     }

@@ -209,6 +209,11 @@ terminals! {
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;
     kw_count "count" Quantity CONTINUES;
+    kw_workflow "workflow" InnerStatement DECLARES;
+    kw_node "node" Contextual;
+    kw_within "within" Contextual;
+    kw_by "by" Contextual;
+    kw_passthrough "passthrough" Contextual;
     bar "|" Operator;
     // Every other symbol, of this language or not; those that are none are told so by their place.
     symbol "" Operator => "a value";

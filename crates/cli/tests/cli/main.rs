@@ -16,6 +16,7 @@ mod shell;
 mod streams;
 mod tests;
 mod why;
+mod workflow;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

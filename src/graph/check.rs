@@ -1,13 +1,10 @@
 //! The faults of a workflow before it runs, each with the nodes it concerns.
 
-mod graph;
+mod edges;
 mod joins;
 
-use super::node::NodeId;
-use super::plan::Step;
-use super::report::names;
-use super::router::{Route, Target};
-use graph::Graph;
+use super::node::{NodeId, Route, Target, Vertex, names};
+use edges::Graph;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -120,13 +117,15 @@ impl FindingKind {
 pub struct Finding {
     kind: FindingKind,
     severity: Severity,
+    node: Option<NodeId>,
     path: Vec<NodeId>,
     message: String,
 }
 
 impl Finding {
-    pub(super) fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
-        Finding { kind, severity: kind.severity(), path, message }
+    /// A finding; the last node of the path is at fault.
+    pub fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
+        Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
     /// The kind of fault.
@@ -137,6 +136,11 @@ impl Finding {
     /// Its severity.
     pub fn severity(&self) -> Severity {
         self.severity
+    }
+
+    /// The node that is at fault, where there is one of that name.
+    pub fn node(&self) -> Option<&NodeId> {
+        self.node.as_ref()
     }
 
     /// The nodes from the start to the place; for a cycle, once round it.
@@ -153,6 +157,21 @@ impl Finding {
     pub fn help(&self) -> &'static str {
         self.kind.help()
     }
+
+    /// A route of the node's router is at fault.
+    pub fn is_about_routes(&self) -> bool {
+        use FindingKind::*;
+        let kinds = [
+            UnknownTarget,
+            MissingTarget,
+            UnlistedTarget,
+            LoopWithoutExit,
+            MixedLoopBack,
+            LoopBackOutsideLoop,
+            IdleRouter,
+        ];
+        kinds.contains(&self.kind)
+    }
 }
 
 impl fmt::Display for Finding {
@@ -167,7 +186,8 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(super) fn graph(steps: &[Step], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
+/// Holds a connected graph against the rules. The start is the number of a node.
+pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();
     for number in 0..steps.len() {
@@ -202,7 +222,7 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let id = &step.id;
     let mut add = |kind, next: Option<&NodeId>, message| {
         let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
-        findings.push(Finding::new(kind, path, message));
+        findings.push(Finding { node: Some(id.clone()), ..Finding::new(kind, path, message) });
     };
     for (place, next) in step.next.iter().enumerate() {
         if step.next[..place].contains(next) {
@@ -215,7 +235,7 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
                 let message = format!("`{id}` leads to `{next}`, which is no node");
                 add(FindingKind::UnknownNext, Some(next), message);
             }
-            Some(child) if step.is_parallel() && graph.steps[child].is_parallel() => {
+            Some(child) if step.parallel && graph.steps[child].parallel => {
                 let message =
                     format!("the parallel node `{next}` stands directly under the parallel node `{id}`");
                 add(FindingKind::NestedParallel, Some(next), message);
@@ -223,10 +243,10 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
             Some(_) => {}
         }
     }
-    if step.is_parallel() && step.next.is_empty() {
+    if step.parallel && step.next.is_empty() {
         add(FindingKind::EmptyParallel, None, format!("the parallel node `{id}` has no children"));
     }
-    if step.is_parallel() && step.given.is_some() {
+    if step.parallel && step.routes.is_some() {
         let message = format!("the router of the parallel node `{id}` is never asked");
         add(FindingKind::IdleRouter, None, message);
     }
