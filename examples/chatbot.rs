@@ -6,7 +6,6 @@
 //! lines at the end of this file, which listen on this machine only.
 
 use rulec::Rules;
-use rulec::classifier::Options;
 use rulec::flow::FlowMatcher;
 use rulec_http::{
     AllowedHosts, AskedChoice, Body, ChatModel, FlowEnding, FlowExecutor, FlowOutcome, FlowRunner,
@@ -41,7 +40,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Keyword flows first, then the built-in classifier, trained here on the rules; where it abstains
     // a language model is asked. Leave out what you do not want.
     let model = ChatModel::new(client.clone(), &format!("http://{host}/v1"), "stand-in")?;
-    let flows = FlowMatcher::new(&rules)?.with_classifier(Options::default())?;
+    let flows = FlowMatcher::offline(&rules)?;
     let bot = FlowRunner::new(flows, FlowExecutor::new(client, endpoint)?).with_model(model.clone());
 
     let context = Map::from_iter([("conversation_id".to_owned(), json!("c-42"))]);
@@ -82,7 +81,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// the outcome says what failed.
 fn answer(outcome: &FlowOutcome) -> String {
     match &outcome.result {
-        FlowEnding::Executed(response) => match response.body() {
+        FlowEnding::Executed(response) => match &response.body {
             Body::Json(reply) => reply["reply"].as_str().unwrap_or("好的。").to_owned(),
             Body::Text(text) => text.clone(),
         },

@@ -5,7 +5,7 @@
 //! `cargo run --example router`
 
 use rulec::Rules;
-use rulec_runtime::route::{DecisionLog, HandlerError, Outcome, Request, Router};
+use rulec_runtime::route::{DecisionLog, HandlerError, Outcome, Permissions, Request, Router};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::Duration;
@@ -88,6 +88,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let message = json!({ "text": text, "now": now, "ctx": ctx });
         print(text, &router.route(message).await);
     }
+
+    println!("\n--- what a handler requires is asked of whoever sends the message\n");
+    let text = "run the monthly report";
+    let admin = json!({ "id": "u-1", "role": "admin", "permissions": [] });
+    let message = json!({ "text": text, "ctx": { "message_count": 1, "user": admin } });
+    print(text, &router.route(message.clone()).await);
+    // What the program itself knows of the sender, not what the message says.
+    let granted: Permissions = ["execute"].into_iter().collect();
+    print(text, &router.route_as(message, &granted).await);
 
     println!("\n--- other rules are swapped in; what is under way ends with the old ones\n");
     let swapped = router.swap(Rules::from_text(

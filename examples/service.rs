@@ -1,105 +1,107 @@
-//! A small service: a registry of handlers, one rule set shared by several threads, and messages of
-//! a type of the program's own.
+//! A small service with one thing to hold, a router: it decides by a file of rules that is watched, calls handlers
+//! only for those who may, tries them again, has others take over, and counts.
 //!
 //! `cargo run --example service`
 
-use rulec::{Decision, Rules};
-use serde::Serialize;
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::mpsc;
-use std::thread;
+use rulec::{Compiler, Rules};
+use rulec_runtime::route::{Outcome, Permissions, Policy, Request, Router};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-/// The message, which the rules read as `text` and `ctx`; any type that serializes to an object will do.
-#[derive(Serialize)]
-struct Message {
-    text: &'static str,
-    ctx: Context,
-}
+const RULES: &str = r#"
+# What a handler requires stands with the handler, so that no route to it can forget it.
+handler run_code() requires permission "execute"
+handler open_ticket(text: string)
+handler write_down(text: string)
+handler chat()
 
-#[derive(Serialize)]
-struct Context {
-    message_count: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<User>,
-}
+route run priority 90 when text starts_with "run" -> run_code
+route broken when text contains any ["broken", "error"] -> open_ticket(text: text)
+default -> chat
+"#;
 
-#[derive(Serialize)]
-struct User {
-    role: &'static str,
-    permissions: Vec<&'static str>,
-}
-
-type Handler = fn(&Message, &Decision) -> String;
-
-fn handlers() -> HashMap<&'static str, Handler> {
-    let mut handlers: HashMap<&'static str, Handler> = HashMap::new();
-    handlers.insert("file_handler", |_, decision| {
-        format!("listing files, {}", serde_json::Value::from(decision.args().clone()))
-    });
-    handlers.insert("code_handler", |message, _| format!("running what {:?} asks for", message.text));
-    handlers.insert("refund_handler", |_, decision| {
-        format!("refunding, by way of {}", decision.path().join(" → "))
-    });
-    handlers.insert("smalltalk_handler", |_, _| "hello to you".to_owned());
-    for name in [
-        "beta_handler",
-        "billing_handler",
-        "error_recovery_handler",
-        "invoice_handler",
-        "on_call_handler",
-        "upload_handler",
-    ] {
-        handlers.insert(name, |message, _| format!("passing {:?} on", message.text));
+/// The tickets' service is down when the first messages come.
+async fn open_ticket(called: Arc<AtomicU32>, request: Request) -> Result<Json, String> {
+    match called.fetch_add(1, Ordering::Relaxed) {
+        0..4 => Err("503 from the tickets' service".to_owned()),
+        _ => Ok(json!({ "ticket": request.args["text"] })),
     }
-    handlers.insert("default_handler", |message, _| format!("chatting about {:?}", message.text));
-    handlers
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/helpdesk.rules");
-    let rules = Rules::from_path(path)?;
-    // A target without a handler is found at start-up, not when the first message goes there.
-    for target in rules.targets() {
-        assert!(handlers().contains_key(target), "the rules lead to {target}, which has no handler");
+fn print(text: &str, outcome: &Outcome) {
+    let handler = outcome.fallback.as_ref().or(outcome.handler.as_ref());
+    let handler = handler.map_or("nobody", String::as_str);
+    println!("[{}] {text:<24} {handler}: {}", outcome.generation, outcome.result);
+    for tried in &outcome.tried {
+        println!("    before: {} {} after {} calls", tried.handler, tried.result, tried.attempts);
     }
-    let (replies, inbox) = mpsc::channel();
+}
 
-    thread::scope(|scope| {
-        let admin = || User { role: "admin", permissions: vec!["execute"] };
-        for (worker, (text, user)) in [
-            ("please show my files", None),
-            ("run the script", Some(admin())),
-            ("refund invoice 17", None),
-            ("hello", None),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            // A session shares the compiled rules and has working memory of its own; deciding needs no lock.
-            let (mut session, replies) = (rules.session(), replies.clone());
-            scope.spawn(move || {
-                let message = Message { text, ctx: Context { message_count: 4, user } };
-                let reply = match session.decide_value(&message) {
-                    Ok(decision) => {
-                        match decision.target().and_then(|target| handlers().get(target).copied()) {
-                            Some(handler) => handler(&message, &decision),
-                            None => format!("no handler for {:?}", decision.target()),
-                        }
-                    }
-                    Err(error) => format!("the message is no JSON object: {error}"),
-                };
-                // The receiver outlives every worker.
-                let _ = replies.send((worker, reply));
-            });
-        }
-    });
-    drop(replies);
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("service.rules");
+    std::fs::write(&path, RULES)?;
 
-    let mut answers: Vec<(usize, String)> = inbox.into_iter().collect();
-    answers.sort();
-    for (worker, reply) in answers {
-        println!("worker {worker}: {reply}");
+    let called = Arc::new(AtomicU32::new(0));
+    let router = Router::builder(Rules::from_text(RULES)?)
+        .handler("run_code", |_| async { json!("done") })
+        .handler("open_ticket", move |request| open_ticket(called.clone(), request))
+        .handler("write_down", |request| async move { json!({ "for later": request.args["text"] }) })
+        .handler("chat", |_| async { json!("hello to you") })
+        // Each call has two seconds and is made twice; after four failures in a row the service is left alone for a
+        // moment, and meanwhile the messages are written down.
+        .policy(
+            "open_ticket",
+            Policy::new()
+                .time_limit(Duration::from_secs(2))
+                .retries(1, Duration::from_millis(10))
+                .circuit(4, Duration::from_millis(200))
+                .fallback("write_down"),
+        )
+        .build()?;
+    let mut watch = router.watch(Compiler::new(), &path).await?;
+    let route = async |text: &'static str| print(text, &router.route(json!({ "text": text })).await);
+
+    println!("--- who sends a message is granted what the program knows of them, and nothing else\n");
+    route("run my script").await;
+    let admin: Permissions = ["execute"].into_iter().collect();
+    print("run my script", &router.route_as(json!({"text": "run my script"}), &admin).await);
+
+    println!("\n--- a service that is down: tried again, taken over from, left alone, and back\n");
+    for _ in 0..3 {
+        route("the door is broken").await;
+    }
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    route("the door is broken").await;
+
+    println!("\n--- the file changes while the service runs; a broken version is refused\n");
+    std::fs::write(&path, RULES.replace("default -> chat", "default -> chatter"))?;
+    let status = watch.changed().await;
+    println!("refused: {}", status.error.unwrap_or_default().lines().next().unwrap_or_default());
+    route("hello").await;
+    std::fs::write(
+        &path,
+        format!("{RULES}\nroute late when text contains \"late\" -> open_ticket(text: text)"),
+    )?;
+    println!("in force: version {}", watch.changed().await.loaded);
+    route("my parcel is late").await;
+
+    println!("\n--- a route is inserted by hand, which has a generation of its own\n");
+    router.rules().insert("route hello priority 99 when text == \"hello\" -> write_down(text: text)")?;
+    route("hello").await;
+
+    println!("\n--- what was counted\n");
+    let stats = router.stats();
+    println!("{} messages, {} refused", stats.messages.total(), stats.messages.refused);
+    for handler in stats.handlers {
+        let (name, counts) = (handler.handler, handler.counts);
+        println!(
+            "{name:<12} {} handled, {} failed, {} while its circuit was open",
+            counts.handled, counts.failed, counts.circuit_open
+        );
     }
     Ok(())
 }

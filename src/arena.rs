@@ -177,6 +177,25 @@ impl Arena {
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
+    /// The most work of a kind that each time what is computed here may do.
+    pub fn left(&self, limit: Limit) -> u64 {
+        self.limits.of(limit) / self.repeats.get().0.max(1)
+    }
+
+    /// True when a value of so many bytes would be within the limits.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        bytes <= self.most_bytes()
+    }
+
+    /// True when a value of so many bytes may be built here.
+    pub fn builds(&self, bytes: u64) -> bool {
+        let most = self.most_bytes();
+        if bytes > most {
+            self.exceed(Limit::ValueBytes, bytes, most);
+        }
+        bytes <= most
+    }
+
     /// The most bytes that a value which is built here may have.
     fn most_bytes(&self) -> u64 {
         let most = self.limits.of(Limit::ValueBytes);
@@ -185,9 +204,7 @@ impl Arena {
 
     /// Builds a text of so many bytes; it is missing when they are too many.
     pub fn text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
-        let most = self.most_bytes();
-        if bytes as u64 > most {
-            self.exceed(Limit::ValueBytes, bytes as u64, most);
+        if !self.builds(bytes as u64) {
             return Value::Missing;
         }
         let mut made = BumpString::with_capacity_in(bytes, &self.bump);

@@ -18,6 +18,7 @@ use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::diag::Diagnostic;
 use crate::sema::hir::Program;
 use crate::source::SourceMap;
+use crate::text::zone;
 use crate::{builtins, ops};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use thiserror::Error;
 /// The first bytes of an artifact; no text begins so.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Changes whenever the bytes mean something else.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 /// The bytes of a SHA-256.
 const HASH: usize = 32;
 
@@ -40,6 +41,9 @@ pub enum ArtifactError {
     /// Another version of rulec wrote it.
     #[error("it was built by rulec {0}, and this is rulec {version}", version = env!("CARGO_PKG_VERSION"))]
     Version(String),
+    /// Its decisions depend on other data of time zones.
+    #[error("it was built with the time zones of {0}, and this rulec knows those of {version}", version = zone::version())]
+    Zones(Arc<str>),
     /// It is shorter or longer than it was, or other bytes stand in it.
     #[error("it was damaged after it was built: its content is not what its header says")]
     Damaged,
@@ -117,6 +121,10 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     reader.end()?;
     if program.counts(sources.len()) != counts {
         return Err(DecodeError("the program is not as large as it says").into());
+    }
+    // Other data may say another hour, and nobody would know since when.
+    if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::version()) {
+        return Err(ArtifactError::Zones(zones.clone()));
     }
     program.verify()?;
     Ok(Contents { program, sources, warnings })

@@ -3,7 +3,9 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+mod clock;
 mod graph;
+mod numbers;
 mod shape;
 mod words;
 
@@ -12,11 +14,10 @@ use crate::codec::impl_codec;
 use crate::limits::Limit;
 use crate::meaning::finite;
 use crate::ops::Cost;
-use crate::text;
+use crate::text::{self, Hash};
 use crate::ty::{KindSet, Ty};
-use crate::value::{Value, compare};
+use crate::value::Value;
 use std::cmp::Ordering;
-use time::OffsetDateTime;
 
 /// A row of the table.
 pub struct FnInfo {
@@ -25,6 +26,8 @@ pub struct FnInfo {
     pub name: &'static str,
     /// Each parameter's name and the kinds it takes.
     pub params: &'static [(&'static str, KindSet)],
+    /// The number of parameters at the end that may be left out.
+    pub optional: usize,
     /// True when the last parameter may be repeated.
     pub variadic: bool,
     pub result: FnResult,
@@ -50,35 +53,72 @@ pub enum FnResult {
     LikeFirst,
     /// Of the kinds of its arguments taken together.
     LikeArguments,
+    /// An element of the first argument.
+    ElementOfFirst,
+    /// A sum of elements of the first argument.
+    SumOfFirst,
+    /// An int, or with a hash of another system a number.
+    Bucket,
+    /// The same, and missing for some arguments though they are there.
+    Maybe(&'static FnResult),
 }
 
 impl FnInfo {
     pub fn result_ty(&self, args: &[Ty]) -> Ty {
-        match self.result {
-            FnResult::Kinds(kinds) => Ty::plain(kinds),
-            FnResult::Strings => Ty::list(Ty::STRING),
-            FnResult::Ints => Ty::list(Ty::INT),
-            FnResult::ValuesOfFirst => Ty::list(args.first().map_or(Ty::ANY, Ty::element)),
-            FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
-            FnResult::LikeArguments => {
-                let kinds = args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds));
-                let numbers = kinds.intersect(KindSet::NUMBER);
-                // Arguments of which none can be a number give nothing.
-                Ty::plain(if numbers.is_empty() { KindSet::NUMBER } else { numbers })
-            }
-        }
+        self.result.ty(args)
+    }
+
+    /// True when it is missing for some arguments though they are there.
+    pub fn is_partial(&self) -> bool {
+        matches!(self.result, FnResult::Maybe(_))
+    }
+
+    /// True when so many arguments can be given.
+    pub fn takes(&self, count: usize) -> bool {
+        let most = self.params.len();
+        count >= most - self.optional && (count <= most || self.variadic)
     }
 
     /// The signature as an author would read it.
     pub fn signature(&self) -> String {
-        let params: Vec<String> =
-            self.params.iter().map(|(name, kinds)| format!("{name}: {kinds}")).collect();
+        let least = self.params.len() - self.optional;
+        let param = |(at, (name, kinds)): (usize, &(&str, KindSet))| {
+            format!("{name}{}: {kinds}", if at < least { "" } else { "?" })
+        };
+        let params: Vec<String> = self.params.iter().enumerate().map(param).collect();
         format!("{}({}{})", self.name, params.join(", "), if self.variadic { ", …" } else { "" })
     }
 }
 
+impl FnResult {
+    fn ty(self, args: &[Ty]) -> Ty {
+        let element = || args.first().map_or(Ty::ANY, Ty::element);
+        // Where none can be a number there is nothing.
+        let numbers = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
+            KindSet::EMPTY => Ty::NUMBER,
+            numbers => Ty::plain(numbers),
+        };
+        match self {
+            FnResult::Kinds(kinds) => Ty::plain(kinds),
+            FnResult::Strings => Ty::list(Ty::STRING),
+            FnResult::Ints => Ty::list(Ty::INT),
+            FnResult::ValuesOfFirst => Ty::list(element()),
+            FnResult::ElementOfFirst => element(),
+            // The sum of an empty list is the int 0.
+            FnResult::SumOfFirst => numbers(element().kinds.union(KindSet::INT)),
+            FnResult::Bucket if args.len() <= 2 => Ty::INT,
+            FnResult::Bucket => Ty::NUMBER,
+            FnResult::Maybe(result) => result.ty(args),
+            FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
+            FnResult::LikeArguments => {
+                numbers(args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds)))
+            }
+        }
+    }
+}
+
 macro_rules! functions {
-    ($($function:ident $name:literal ($($param:literal: $kinds:expr),*) $variadic:literal -> $result:expr, $cost:ident,
+    ($($function:ident $name:literal ($($param:literal: $kinds:expr),* $(; $($more:literal: $more_kinds:expr),*)?) $variadic:literal -> $result:expr, $cost:ident,
        $meaning:expr, $doc:literal, $cond:literal on $input:literal;)*) => {
         /// A function of the language; its row in [`TABLE`] says the rest.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,16 +127,19 @@ macro_rules! functions {
 
         /// The table, in the order of [`Function`].
         pub static TABLE: &[FnInfo] = &[$(FnInfo {
-            function: Function::$function, name: $name, params: &[$(($param, $kinds)),*],
-            variadic: $variadic, result: $result, cost: Cost::$cost, meaning: $meaning, doc: $doc,
+            function: Function::$function, name: $name, params: &[$(($param, $kinds),)* $($(($more, $more_kinds),)*)?],
+            optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, meaning: $meaning, doc: $doc,
             example: ($cond, $input),
         },)*];
     };
 }
 
-use FnResult::{Ints, Kinds, LikeArguments, LikeFirst, Strings, ValuesOfFirst};
+use FnResult::{
+    Bucket, ElementOfFirst, Ints, Kinds, LikeArguments, LikeFirst, Maybe, Strings, SumOfFirst, ValuesOfFirst,
+};
 use KindSet as K;
 
+// Behind the semicolon stand the parameters that may be left out.
 functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
         "The number of characters of a text, of elements of a list, of keys of a dict.",
@@ -110,24 +153,39 @@ functions! {
     Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| mapped(args, |text| Value::Str(text.trim())),
         "The text without white space at its ends.",
         r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
-    Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, abs,
+    Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, numbers::abs,
         "The number without its sign.",
         r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
-    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| extreme(args, Ordering::Less),
+    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Less),
         "The smallest of the numbers.",
         r#"min(ctx.n, 3, 7) == 2"# on r#"{"ctx":{"n":2}}"#;
-    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| extreme(args, Ordering::Greater),
+    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Greater),
         "The greatest of the numbers.",
         r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
-    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| whole(args, f64::floor),
+    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::floor),
         "The greatest integer that is not above the number.",
         r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
-    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| whole(args, f64::ceil),
+    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::ceil),
         "The smallest integer that is not below the number.",
         r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
-    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| whole(args, f64::round),
+    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::round),
         "The nearest integer; halves go away from zero.",
         r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
+    Replace "replace" ("text": K::STRING, "old": K::STRING, "new": K::STRING) false -> Kinds(K::STRING), Scan, words::replace,
+        "The text with every `old` in it replaced; an empty `old` is nowhere.",
+        r#"replace(text, "-", "") == "abc""# on r#"{"text":"a-b-c"}"#;
+    Substring "substring" ("text": K::STRING, "from": K::INT; "length": K::INT) false -> Maybe(&Kinds(K::STRING)), Scan, words::substring,
+        "The characters from one on, the first is 0, to the end or so many; `-3` is the third from the end. Missing when it starts outside the text.",
+        r#"substring(text, 1, 2) == "bc" and substring(text, -2) == "de""# on r#"{"text":"abcde"}"#;
+    IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT)), Scan, words::index_of,
+        "How many characters stand before the first `wanted` in the text; missing when it is not there.",
+        r#"index_of(text, "你") == 2"# on r#"{"text":"a 你好"}"#;
+    Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER)), Scan, words::number,
+        "The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing when it writes none. A number is itself.",
+        r#"number(ctx.age) >= 18"# on r#"{"ctx":{"age":" 42"}}"#;
+    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION)), Scan, words::version,
+        "The version that a text writes, to compare by semantic versioning: 1.10.0 is greater than 1.9.0 and than 1.10.0-rc.1. `v1.2` is 1.2.0. Missing when it writes none.",
+        r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
     Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
         "The pieces of a text between separators; an empty separator cuts between characters.",
         r#"split(text, ",")[1] == "b""# on r#"{"text":"a,b"}"#;
@@ -137,18 +195,30 @@ functions! {
     Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, similarity,
         "How alike two texts are, from 0 to 1: (m − d) / m for edit distance d and greater length m, ignoring case and runs of white space.",
         r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
-    Hour "hour" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, |args, _| part_of_time(args, |at| at.hour()),
-        "The hour, 0 to 23, at the offset the time is written with.",
-        r#"hour(ctx.now) == 9"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Weekday "weekday" ("at": K::DATETIME) false -> Kinds(K::INT), Scalar, |args, _| part_of_time(args, |at| at.weekday().number_from_monday()),
+    Hour "hour" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.hour().into()),
+        "The hour, 0 to 23, at the offset the time is written with, or in a time zone.",
+        r#"hour(ctx.now) == 9 and hour(ctx.now, "Europe/Berlin") == 2"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Minute "minute" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.minute().into()),
+        "The minute, 0 to 59.",
+        r#"minute(ctx.now) == 30 and minute(ctx.now, "Asia/Kolkata") == 0"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Weekday "weekday" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.weekday().number_from_monday().into()),
         "The day of the week, 1 for Monday to 7 for Sunday.",
-        r#"weekday(ctx.now) == 1"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Date "date" ("at": K::DATETIME) false -> Kinds(K::STRING), Scalar, date,
+        r#"weekday(ctx.now) == 1 and weekday(ctx.now, "America/New_York") == 7"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Day "day" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.day().into()),
+        "The day of the month, 1 to 31.",
+        r#"day(ctx.now) == 5 and day(ctx.now, "America/New_York") == 4"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Month "month" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| u8::from(at.month()).into()),
+        "The month, 1 to 12.",
+        r#"month(ctx.now) == 1"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Year "year" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.year()),
+        "The year.",
+        r#"year(ctx.now) == 2026 and year(ctx.now + 52w, "UTC") == 2027"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Date "date" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::STRING), Scalar, clock::date,
         "The date as text, such as \"2026-01-05\".",
-        r#"date(ctx.now) == "2026-01-05""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Bucket "bucket" ("key": K::STRING.union(K::INT)) false -> Kinds(K::INT), Scan, bucket,
-        "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users.",
-        r#"bucket(ctx.user_id) in 0..100"# on r#"{"ctx":{"user_id":"u-1"}}"#;
+        r#"date(ctx.now, "America/New_York") == "2026-01-04""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, bucket,
+        "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users. A seed mixes them anew. `hash` names how another system does it: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (its group is the seed), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999.",
+        r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73"# on r#"{"ctx":{"user_id":"123"}}"#;
     Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::listed(args, arena, |(key, _)| Value::Str(key)),
         "The keys of a dict, sorted.",
         r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
@@ -158,6 +228,15 @@ functions! {
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
         "The list without the texts that stand in the other list.",
         r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
+    Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst), Scan, shape::sum,
+        "The sum of the numbers of a list, 0 of an empty one; missing when an element is no number.",
+        r#"sum(ctx.prices) == 3.5"# on r#"{"ctx":{"prices":[1,2.5]}}"#;
+    First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst), Scalar, |args, _| shape::end(args, false),
+        "The first element of a list; missing when it is empty.",
+        r#"first(ctx.tags) == "a""# on r#"{"ctx":{"tags":["a","b"]}}"#;
+    Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst), Scalar, |args, _| shape::end(args, true),
+        "The last element of a list; missing when it is empty.",
+        r#"last(ctx.tags) == "b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
         "What each element of a list has at the key, or behind several keys; elements without it are left out.",
         r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
@@ -192,6 +271,13 @@ functions! {
         "Whether the edges between the nodes lead nowhere in a circle.",
         r#"not acyclic(ctx.nodes, "id", ctx.edges, "from", "to")"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
+    Ancestors "ancestors" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING, "of": K::STRING) false -> Strings, Loop, graph::ancestors,
+        "The names of the nodes from which the edges lead to the node of that name, in the order of the list.",
+        r#""a" in ancestors(ctx.nodes, "id", ctx.edges, "from", "to", "b")"# on
+        r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"}],"edges":[{"from":"a","to":"b"}]}}"#;
+    Placeholders "placeholders" ("value": K::ALL) false -> Strings, Scan, words::placeholders,
+        "What stands between `${` and `}` in the texts of a value, at any depth, each once.",
+        r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
 
 /// The function that a name of another language means.
@@ -207,6 +293,17 @@ pub fn meant(name: &str) -> Option<&'static str> {
         "dayofweek" | "getday" | "isoweekday" | "isodow" => "weekday",
         "gethours" | "gethour" => "hour",
         "todate" | "getdate" => "date",
+        "getminutes" | "getminute" => "minute",
+        "dayofmonth" | "getdayofmonth" => "day",
+        "getmonth" => "month",
+        "getyear" | "getfullyear" => "year",
+        "substr" | "slice" | "mid" => "substring",
+        "indexof" | "strpos" | "find" | "locate" | "position" => "index_of",
+        "replaceall" | "substitute" => "replace",
+        "tonumber" | "parsenumber" | "parseint" | "parsefloat" => "number",
+        "semver" | "toversion" | "parseversion" => "version",
+        "total" => "sum",
+        "head" => "first",
         "minimum" | "least" => "min",
         "maximum" | "greatest" => "max",
         other => TABLE.iter().find(|row| row.name != name && row.name == other)?.name,
@@ -236,7 +333,17 @@ impl Function {
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();
         if arena.is_repeated() && info.cost > Cost::Scalar {
-            let work = args.iter().map(|arg| arg.extent()).sum();
+            let work: u64 = match self {
+                // It counts the product of both itself, also where one is prepared.
+                Function::Similarity => 0,
+                // A list knows its length.
+                Function::Len => {
+                    args.iter().filter_map(|arg| arg.as_str()).map(|text| text.len() as u64).sum()
+                }
+                _ => args.iter().map(|arg| arg.extent()).sum(),
+            };
+            // Names of records are looked up and hashed.
+            let work = if info.cost == Cost::Loop { work.saturating_mul(2) } else { work };
             if !arena.affords(Limit::SearchWork, work) {
                 return Value::Missing;
             }
@@ -274,46 +381,14 @@ fn recased<'a, C: Iterator<Item = char>>(
     case: fn(char) -> C,
 ) -> Value<'a> {
     mapped(args, |text| {
-        // A letter's other case may take more bytes.
-        let bytes =
-            if text.is_ascii() { text.len() } else { text.chars().flat_map(case).map(char::len_utf8).sum() };
+        // A letter's other case may take more bytes, up to three times as many; they are counted where that matters.
+        let bytes = if text.is_ascii() || arena.has_room(3 * text.len() as u64) {
+            text.len()
+        } else {
+            text.chars().flat_map(case).map(char::len_utf8).sum()
+        };
         arena.text(bytes, |made| made.extend(text.chars().flat_map(case)))
     })
-}
-
-fn abs<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
-    match args {
-        [Value::Int(int)] => int.checked_abs().map_or(Value::Missing, Value::Int),
-        [Value::Float(float)] => Value::Float(float.abs()),
-        _ => Value::Missing,
-    }
-}
-
-fn extreme<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
-    let mut best = match args.first() {
-        Some(first @ (Value::Int(_) | Value::Float(_))) => *first,
-        _ => return Value::Missing,
-    };
-    for &arg in &args[1..] {
-        match compare(arg, best) {
-            Some(order) if order == wanted => best = arg,
-            Some(_) => {}
-            None => return Value::Missing,
-        }
-    }
-    best
-}
-
-fn whole<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    match args {
-        [Value::Int(int)] => Value::Int(*int),
-        [Value::Float(float)] => {
-            let float = f(*float);
-            if (-LIMIT..LIMIT).contains(&float) { Value::Int(float as i64) } else { Value::Missing }
-        }
-        _ => Value::Missing,
-    }
 }
 
 fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -363,28 +438,22 @@ pub fn affords_similarity(a: usize, b: usize, arena: &Arena) -> bool {
         && (!arena.is_repeated() || arena.affords(Limit::SearchWork, work))
 }
 
-fn part_of_time<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> u8) -> Value<'a> {
-    match args {
-        [Value::DateTime(at)] => Value::Int(part(*at).into()),
-        _ => Value::Missing,
-    }
-}
-
-fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    match args {
-        [Value::DateTime(at)] => {
-            let date = at.date().to_string();
-            arena.text(date.len(), |made| made.push_str(&date))
-        }
-        _ => Value::Missing,
-    }
-}
-
 fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
-    match args {
-        [Value::Str(key)] => Value::Int(text::bucket(key)),
-        [Value::Int(key)] => Value::Int(text::bucket(&key.to_string())),
-        _ => Value::Missing,
+    let (key, seed, hash) = match *args {
+        [key] => (key, "", Some(Hash::Rulec)),
+        [key, Value::Str(seed)] => (key, seed, Some(Hash::Rulec)),
+        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, Hash::named(hash)),
+        _ => return Value::Missing,
+    };
+    let Some(hash) = hash else { return Value::Missing };
+    let found = match key {
+        Value::Str(key) => hash.bucket(key, seed),
+        Value::Int(key) => hash.bucket(&key.to_string(), seed),
+        _ => return Value::Missing,
+    };
+    match found {
+        text::Bucket::Number(number) => Value::Int(number),
+        text::Bucket::Part(part) => Value::from_float(part),
     }
 }
 

@@ -240,9 +240,6 @@ pub struct Classifier {
 
 impl Classifier {
     /// Learns `intents`. Without any, every text is abstained from.
-    ///
-    /// # Errors
-    /// See [`TrainError`].
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
         options.check()?;
         let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();

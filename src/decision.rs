@@ -2,7 +2,7 @@
 //! which jumps. Every engine answers with a [`Choice`], so that they can be held against each other.
 
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// The answer of a table; `R` names a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl<R> Choice<R> {
 
 impl Choice {
     /// The tables walked through from `entry` to the one of the chosen statement, both included.
-    pub fn tables(&self, program: &Program, entry: TableId) -> Vec<TableId> {
+    pub fn tables(&self, program: &Program, entry: TableId) -> Trail {
         let jumps = self.path.iter().filter_map(|jump| {
             let route = &program.rules[jump.index()];
             match route.outcome {
@@ -49,14 +49,17 @@ impl Choice {
     }
 }
 
+/// The tables from an entry to the one of the chosen statement.
+pub(crate) type Trail = SmallVec<[TableId; 4]>;
+
 /// The tables walked through from `entry` by jumps, each from a table to another, to the last one.
 pub(crate) fn trail(
     program: &Program,
     entry: TableId,
     jumps: impl Iterator<Item = (TableId, TableId)>,
     last: Option<TableId>,
-) -> Vec<TableId> {
-    let mut tables = vec![entry];
+) -> Trail {
+    let mut tables = smallvec![entry];
     for (from, to) in jumps {
         follow_defaults(program, &mut tables, from);
         tables.push(to);
@@ -68,7 +71,7 @@ pub(crate) fn trail(
 }
 
 /// Appends the tables that `default -> goto` leads through, until `wanted`.
-fn follow_defaults(program: &Program, tables: &mut Vec<TableId>, wanted: TableId) {
+fn follow_defaults(program: &Program, tables: &mut Trail, wanted: TableId) {
     // Jumps are acyclic, so no way is longer than the number of tables.
     for _ in &program.tables {
         match tables.last() {

@@ -29,13 +29,12 @@ pub use entry::{Entry, UnknownEntry};
 pub use files::{DiskLoader, open_regular, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use input::Record;
-pub use live::{EditError, LiveRules, UnknownRoute};
+pub use live::{EditError, Guard, LiveRules, UnknownRoute};
 pub use session::Session;
 pub use strategy::{Indexing, Tier, TierUnavailable};
 pub use test_blocks::TestOutcome;
 
 use crate::bytecode::Bytecode;
-use crate::decision::Chosen;
 use crate::diag::Diagnostic;
 use crate::explain::Explanation;
 use crate::host::Host;
@@ -46,7 +45,7 @@ use crate::sema::normal::Normal;
 use crate::source::SourceMap;
 use crate::trace;
 use serde::Serialize;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use set::{RuleSet, Shared};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -101,9 +100,6 @@ impl Rules {
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`].
-    ///
-    /// # Errors
-    /// As there.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         self.main().decide_line(text)
     }
@@ -185,18 +181,14 @@ impl Rules {
         entry::targets(&self.set().program, choosing.map(|(_, id)| TableId(id)).collect())
     }
 
+    /// The permissions that a handler requires, every one of them; none when no `handler` statement says so.
+    pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
+        self.set().program.required(handler)
+    }
+
     /// The message as a log may show it: the values of `@private` fields masked.
     pub fn masked_message(&self, message: &Json) -> Json {
         trace::masked_message(&self.set().program, message)
-    }
-
-    /// A chosen handler's arguments as a log may show them: what comes from `@private` fields masked.
-    #[doc(hidden)]
-    pub fn masked_args(&self, chosen: Option<Chosen>, given: &Map<String, Json>) -> Map<String, Json> {
-        match chosen.and_then(|chosen| chosen.outcome(&self.set().program)) {
-            Some(outcome) => trace::masked_args(&self.set().program, outcome, given),
-            None => given.clone(),
-        }
     }
 
     /// The warnings found on compiling.

@@ -211,6 +211,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         match &cond.kind {
             CondKind::Const(value) => Tri::from(*value),
             CondKind::Not(inner) => eval.cond(inner).not(),
+            CondKind::NotTrue(inner) => Tri::from(!eval.cond(inner).holds()),
             CondKind::And(_) => {
                 let operands = eval.host_use.ordered(cond, eval.program);
                 Tri::all(operands.into_iter().map(|operand| eval.cond(operand)))
@@ -358,7 +359,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             | ExprKind::Param(_)
             | ExprKind::Extern(..)
             | ExprKind::Count { .. }
-            | ExprKind::Cond(_) => false,
+            | ExprKind::Cond(_)
+            | ExprKind::If { .. } => false,
             _ => expr.parts().into_iter().all(|part| match part {
                 Part::Expr(part) => self.is_constant(part),
                 _ => false,
@@ -431,6 +433,10 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
             }
             ExprKind::Cond(cond) => truth_value(self.cond(cond)),
+            ExprKind::If { cond, then, other } => {
+                let value = if self.cond(cond).holds() { then } else { other };
+                self.expr(value)
+            }
             ExprKind::Let(id) => self.let_value(*id),
         }
     }

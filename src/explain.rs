@@ -45,6 +45,9 @@ use std::fmt;
 /// }
 /// ```
 ///
+/// Where intent flows were asked, `intents` has `threshold`, `margin` and the `ranked` flows, each with `name`, `id`,
+/// `score` and `chosen`.
+///
 /// `chosen` is a route's name, `"default"`, or null. `result` is `true`, `false`, `unknown` or
 /// `skipped`; a skipped node of a condition has `"note": "decided"`. A node's `kind` is `constant`,
 /// `not`, `and`, `or`, `test`, `any`, `all`, `let`, `call`, or for the conditions of a choice's branch
@@ -64,6 +67,9 @@ pub struct Explanation {
     pub args: Map<String, Json>,
     /// Its metadata.
     pub metadata: Map<String, Json>,
+    /// The permissions that it requires.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
     /// The tables walked through, the entry first, the one of the chosen statement last.
     pub tables: Vec<String>,
     /// The routes whose jumps were taken, outermost first.
@@ -79,6 +85,33 @@ pub struct Explanation {
     pub host_failures: Vec<HostFailed>,
     /// The search, step by step.
     pub trace: TableTrace,
+    /// The intent flows that were asked, where no pattern of a keyword flow was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intents: Option<IntentTrace>,
+}
+
+/// The answer of the built-in classifier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IntentTrace {
+    /// The least score of an intent that is chosen.
+    pub threshold: f64,
+    /// The least lead over the second.
+    pub margin: f64,
+    /// The intent flows that came nearest, best first.
+    pub ranked: Vec<RankedIntent>,
+}
+
+/// An intent flow with its score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankedIntent {
+    /// Its name in the rules.
+    pub name: String,
+    /// The id that it answers with.
+    pub id: String,
+    /// From 0 to 1.
+    pub score: f64,
+    /// True when it was chosen.
+    pub chosen: bool,
 }
 
 /// Explains the decision that a table comes to on the evaluator's message. Values of `@private`
@@ -98,6 +131,7 @@ pub fn explain(
         Some(Outcome::Handler { name, metadata, .. }) => (Some(name.to_string()), (**metadata).clone()),
         _ => (None, Map::new()),
     };
+    let required = target.as_deref().map_or(&[] as &[_], |handler| program.required(handler));
     let tables = choice.tables(program, entry);
     Explanation {
         entry: program.tables[entry.index()].name.to_string(),
@@ -105,12 +139,14 @@ pub fn explain(
         target,
         args,
         metadata,
+        requires: required.iter().map(ToString::to_string).collect(),
         tables: tables.iter().map(|id| program.tables[id.index()].name.to_string()).collect(),
         path: choice.path.iter().map(|id| program.rules[id.index()].name.to_string()).collect(),
         missing_args,
         message: tracer.message(),
         host_failures: tracer.host_failures(),
         trace,
+        intents: None,
     }
 }
 

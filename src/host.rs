@@ -155,6 +155,7 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
             None => key.hash_one(text),
         },
         Value::DateTime(time) => key.hash_one(time.unix_timestamp_nanos()),
+        Value::Version(version) => key.hash_one(version),
         Value::JsonList(_) | Value::List(_) => {
             let elements = value.elements().into_iter().flatten();
             elements.fold(1, |sum, element| key.hash_one((sum, hash_value(key, element))))

@@ -125,7 +125,6 @@ pub struct Key {
     pub posting: u32,
 }
 
-/// The index of a table.
 #[derive(Debug, Default)]
 pub struct TableIndex {
     /// The routes that have keys, by key.

@@ -55,10 +55,7 @@ impl InputScratch {
             return None;
         }
         let text = std::str::from_utf8(text).ok()?;
-        let mut fill = Fill::new(plan, emptied(&mut self.bump), recycle(std::mem::take(&mut self.values)));
-        let done = text::read(&mut fill, text).map(|()| then(fill.filled()));
-        self.values = recycle(fill.values);
-        done
+        self.fill(plan, |fill| text::read(fill, text), then)
     }
 
     /// Takes a value apart; `None` when it does not serialize to an object, or only a tree will do.
@@ -68,15 +65,19 @@ impl InputScratch {
         message: &impl Serialize,
         then: impl FnOnce(Filled<'_, '_>) -> T,
     ) -> Option<T> {
-        let mut fill = Fill::new(plan, emptied(&mut self.bump), recycle(std::mem::take(&mut self.values)));
-        let done = serialize::take(&mut fill, message).map(|()| then(fill.filled()));
+        self.fill(plan, |fill| serialize::take(fill, message), then)
+    }
+
+    fn fill<'a, T>(
+        &'a mut self,
+        plan: &'a Plan,
+        source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
+        then: impl FnOnce(Filled<'_, 'a>) -> T,
+    ) -> Option<T> {
+        arena::empty(&mut self.bump);
+        let mut fill = Fill::new(plan, &self.bump, recycle(std::mem::take(&mut self.values)));
+        let done = source(&mut fill).map(|()| then(fill.filled()));
         self.values = recycle(fill.values);
         done
     }
-}
-
-/// The arena, emptied.
-fn emptied(bump: &mut Bump) -> &Bump {
-    arena::empty(bump);
-    bump
 }

@@ -65,9 +65,6 @@ impl JitCode {
 }
 
 /// Checks that code can be made for the machine this runs on.
-///
-/// # Errors
-/// [`JitError::Unsupported`] when not.
 pub fn available() -> Result<(), JitError> {
     isa().map(drop)
 }

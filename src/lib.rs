@@ -81,7 +81,7 @@ mod walk;
 
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, HostArgument,
+    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, Guard, HostArgument,
     HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
     TierUnavailable, UnknownEntry, UnknownRoute,
 };
@@ -94,7 +94,7 @@ pub use schema::Breach;
 pub use sema::hir::TableKind;
 pub use source::{Position, SourceFile, SourceMap};
 pub use span::{FileId, Span};
-pub use systems::{flow, payload, prompt, shipped};
+pub use systems::{choice, condition, flow, payload, prompt, run_tests, shipped};
 pub use trace::SkippedCondition;
 
 /// The compiler's own modules, for the tools, tests and benchmarks of this repository. Everything in here may

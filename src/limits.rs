@@ -57,8 +57,8 @@ limits! {
     ValueBytes "value_bytes" 1 << 20, "1MiB", "bytes",
         "The size of a value that a function or a list in the rules builds: the bytes of its texts, and 8 for each element.",
         "the value is missing";
-    SearchWork "search_work" 1 << 30, "1_073_741_824", "bytes × bytes",
-        "The work of searching one value of the message for another: the product of their sizes.",
+    SearchWork "search_work" 1 << 28, "268_435_456", "bytes × bytes",
+        "The work of searching one value of the message for another: the product of their sizes, where an element of a list counts as 8 bytes.",
         "the condition is unknown";
     RequestBytes "request_bytes" 1 << 20, "1MiB", "bytes",
         "The bytes of the text that `request` analyses.",
@@ -66,6 +66,9 @@ limits! {
     RequestWork "request_work" 1 << 30, "1_073_741_824", "bytes × parts",
         "The bytes of that text, times the states of an entity's expressions or the number of intents.",
         "what `request` finds is missing";
+    Violations "violations" 100_000, "100_000", "violations",
+        "The violations of a payload that are collected, in the order of its rules.",
+        "what else is wrong with the payload is left out";
 }
 
 /// The bytes that a function may build inside quantifiers in all, in units of `value_bytes`.

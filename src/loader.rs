@@ -19,9 +19,6 @@ pub const MAX_IMPORT_DEPTH: usize = 64;
 /// without `.` and `..`.
 pub trait Loader {
     /// The bytes of a file.
-    ///
-    /// # Errors
-    /// See [`LoadError`].
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError>;
 }
 

@@ -151,6 +151,15 @@ fn matches_by(
     }
 }
 
+pub fn in_network(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
+    match (left, right) {
+        (Value::Str(address), Value::Str(wanted)) => {
+            text::network::is_in_network(address, wanted).map_or(Tri::Unknown, Tri::from)
+        }
+        _ => Tri::Unknown,
+    }
+}
+
 pub fn has_key(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
     right.as_str().and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
 }

@@ -40,12 +40,16 @@ pub enum Right {
     Kinds(KindSet),
     /// A value of the left operand's family (numbers compare with numbers).
     Same,
+    /// A text, where one of both sides is surely one: what may be a number or a time is compared as such.
+    SomeText,
     /// An element of the left operand, a list.
     Element,
     /// A string, or with `any`, `all` or `none` a list of strings.
     Text,
     /// A constant regular expression, or with `any`, `all` or `none` a list of them.
     Pattern,
+    /// A network of the Internet, or with `any`, `all` or `none` a list of them.
+    Network,
     /// A list whose elements are of the left operand's family, or a range.
     Members,
     Type,
@@ -180,6 +184,7 @@ pub struct Accepts {
 
 const NOTHING: Accepts = Accepts { word: false, quantity: false, case: false };
 const CASE: Accepts = Accepts { word: false, quantity: false, case: true };
+const LIST: Accepts = Accepts { word: false, quantity: true, case: false };
 const LIST_CASE: Accepts = Accepts { word: false, quantity: true, case: true };
 const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
 
@@ -204,7 +209,14 @@ macro_rules! operators {
 use KindSet as K;
 use Meaning::{Predicate, Structure};
 
+/// The kinds whose values stand in an order.
+const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
+
 operators! {
+    Unless "unless" Infix 5, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure, foreign ["except"],
+        "The left condition holds and the right one does not: it is false, or unknown since something is missing.",
+        r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
     Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure,
         "At least one of the conditions holds.",
@@ -219,31 +231,31 @@ operators! {
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
     Eq "==" Infix 40, Negation::Op(Op::Ne), CASE, Scalar,
-        [(K::ALL, Right::Same, Condition)], Predicate(meaning::equal), foreign ["equals", "equal", "eq"],
+        [(K::EVERY, Right::Same, Condition)], Predicate(meaning::equal), foreign ["equals", "equal", "eq"],
         "Both values are equal; values of different kinds, or missing ones, are neither equal nor unequal.",
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
     Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE, Scalar,
-        [(K::ALL, Right::Same, Condition)], Predicate(meaning::not_equal), foreign ["ne", "neq", "isnt"],
+        [(K::EVERY, Right::Same, Condition)], Predicate(meaning::not_equal), foreign ["ne", "neq", "isnt"],
         "Both values are of one kind and differ.",
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less), foreign ["lt"],
-        "The left number is smaller, or the left time earlier.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::less), foreign ["lt"],
+        "The left number or version is smaller, the left time earlier, or the left text before the other by the code points of their characters.",
         r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
     Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::less_equal), foreign ["le", "lte"],
-        "The left number is not greater, or the left time not later.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::less_equal), foreign ["le", "lte"],
+        "The left number or version is not greater, the left time not later, or the left text not behind the other by code points.",
         r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
     Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater), foreign ["gt"],
-        "The left number is greater, or the left time later.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::greater), foreign ["gt"],
+        "The left number or version is greater, the left time later, or the left text behind the other by code points.",
         r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
     Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
-        [(K::NUMBER.union(K::DATETIME), Right::Same, Condition)], Predicate(meaning::greater_equal), foreign ["ge", "gte"],
-        "The left number is not smaller, or the left time not earlier.",
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::greater_equal), foreign ["ge", "gte"],
+        "The left number or version is not smaller, the left time not earlier, or the left text not before the other by code points.",
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
-        [(K::ALL, Right::Members, Condition)], Predicate(meaning::is_in), foreign ["one_of", "oneof"],
+        [(K::EVERY, Right::Members, Condition)], Predicate(meaning::is_in), foreign ["one_of", "oneof"],
         "The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end).",
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
@@ -271,6 +283,10 @@ operators! {
         search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
         "The regular expression is found anywhere in the text; outside a `choice` it must be a constant.",
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
+    InNetwork "in_network" Infix 40, Negation::NotBefore, LIST, Scan,
+        [(K::STRING, Right::Network, Condition)], Predicate(meaning::in_network), foreign ["in_cidr", "incidr", "in_subnet", "ip_in"],
+        "The address lies in the network, or is the address; of version 4 or 6. A text that is no address makes it unknown.",
+        r#"ctx.ip in_network any ["10.0.0.0/8", "2001:db8::/32"]"# on r#"{"ctx":{"ip":"10.1.2.3"}}"#;
     HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
         [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(meaning::has_key), foreign ["haskey"],
         "The dict or record has the key, even when its value is null.",
@@ -285,7 +301,7 @@ operators! {
         r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
 
     Coalesce "??" Infix 50, Negation::None, NOTHING, Scalar,
-        [(K::ALL, Right::Same, Either)], Meaning::Value(meaning::coalesce),
+        [(K::EVERY, Right::Same, Either)], Meaning::Value(meaning::coalesce),
         "The left value, or the right one where the left is missing.",
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
     Add "+" Infix 60, Negation::None, NOTHING, Scalar,
@@ -364,7 +380,7 @@ pub fn reserved_words() -> impl Iterator<Item = &'static str> {
         .iter()
         .filter(|row| row.op.is_word())
         .flat_map(|row| row.spelling.split(' '))
-        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching"])
+        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching", "if", "then", "else"])
 }
 
 pub fn is_reserved_word(word: &str) -> bool {

@@ -40,20 +40,61 @@ pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: 
     }
 }
 
-/// True when searching the left operand for the right one is within the limits. A single pass over what the
-/// message holds is; passes over one of its values for each part of another need not be.
+/// True when searching the left operand for the right one, or comparing them, is within the limits. A single pass
+/// over what the message holds is; passes over one of its values for each part of another need not be.
 pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: How<'_>) -> bool {
-    let (size, passes) = match (op.info().search, left) {
-        (Some(_), Value::Str(text)) if how.constant => (text.len(), 1),
-        (Some(search), Value::Str(text)) => (text.len(), passes(search, right, mode)),
-        (Some(search), list) if search.finds_elements() => (list.list_len().unwrap_or(0), 1),
-        (None, _) if op == Op::In && !how.constant => (right.list_len().unwrap_or(0), 1),
+    let arena = how.arena;
+    let passes = match (op.info().search, left) {
+        (Some(Search::Glob), Value::Str(_)) if !how.constant && !affords_globs(right, arena) => return false,
+        // What the rules themselves hold has no bound.
+        (Some(_), _) if how.constant => 1,
+        (Some(search), Value::Str(_)) => passes(search, right, mode),
+        // Each element of the one list is looked for in the other.
+        (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
+        (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
+        (None, _) if op == Op::InNetwork => right.list_len().map_or(1, |len| len as u64),
         _ => return true,
     };
-    if passes == 1 && !how.arena.is_repeated() {
+    if passes <= 1 && !arena.is_repeated() {
         return true;
     }
-    how.arena.affords(Limit::SearchWork, (size as u64).saturating_mul(passes))
+    let most = arena.left(Limit::SearchWork) / passes.max(1);
+    // What is prepared anew each time counts, as does what is compiled.
+    let prepared = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.weight(most) };
+    let work = match (op.info().search, left) {
+        (Some(search), Value::Str(text)) => {
+            let built = match search {
+                _ if how.constant => 0,
+                Search::Glob => right.weight(most).saturating_mul(GLOB_BYTE),
+                _ => prepared(right),
+            };
+            (text.len() as u64).saturating_mul(passes).saturating_add(built)
+        }
+        (Some(_), list) => list.weight(most).saturating_mul(passes),
+        (None, _) if op == Op::InNetwork => passes,
+        (None, Value::Str(text)) if op != Op::In || how.constant => match prepared(left) {
+            0 => 0,
+            _ if how.constant => text.len() as u64,
+            work => work.saturating_add(prepared(right)),
+        },
+        (None, _) if op == Op::In && !how.constant => right.weight(most),
+        // Two lists or dicts are compared up to the end of the shorter.
+        (None, _) => match left.weight(most) {
+            0 => 0,
+            work => right.weight(work),
+        },
+    };
+    arena.affords(Limit::SearchWork, work)
+}
+
+/// The work that a byte of a pattern of `like` counts as where it comes from a message and is compiled anew.
+const GLOB_BYTE: u64 = 32;
+
+/// True when patterns of `like` that a message brings are no larger than other values that are built.
+fn affords_globs(patterns: Value<'_>, arena: &Arena) -> bool {
+    let fits =
+        |pattern: Value<'_>| arena.allows(Limit::ValueBytes, pattern.as_str().map_or(0, str::len) as u64);
+    fits(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(fits))
 }
 
 /// The passes over a text that a search for what the message brings may take.

@@ -10,7 +10,10 @@
 //! | [`pattern`] | how are regular expressions compiled, and when? |
 //! | [`prepared`] | which texts of a decision have been prepared already? |
 //! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
-//! | [`mod@bucket`] | into which of 100 stable buckets does a key fall? |
+//! | [`mod@bucket`] | into which stable bucket does a key fall, by our hash or another system's? |
+//! | [`network`] | in which network does an address lie? |
+//! | [`version`] | in which order do versions stand? |
+//! | [`zone`] | how late is it in a time zone? |
 //! | [`mod@printable`] | how is a text shown without steering the terminal? |
 //!
 //! Nothing in here fails: each function is total over all texts.
@@ -20,6 +23,7 @@
 pub mod bucket;
 pub mod fold;
 pub mod glob;
+pub mod network;
 pub mod normalize;
 pub mod parsed;
 pub mod pattern;
@@ -27,10 +31,12 @@ pub mod prepared;
 pub mod printable;
 pub mod similarity;
 mod size;
+pub mod version;
 pub mod word;
+pub mod zone;
 
-pub use bucket::bucket;
 pub(crate) use bucket::finalise;
+pub use bucket::{Bucket, Hash};
 pub use fold::{fold, fold_char, fold_into, is_folded};
 pub use glob::Glob;
 pub use normalize::{Form, TextMode};

@@ -25,11 +25,21 @@ pub enum Kind {
     DateTime,
     List,
     Dict,
+    /// A version, which only `version` makes: no message holds one.
+    Version,
 }
 
 impl Kind {
-    const ALL: [Kind; 7] =
-        [Kind::Bool, Kind::Int, Kind::Float, Kind::String, Kind::DateTime, Kind::List, Kind::Dict];
+    const ALL: [Kind; 8] = [
+        Kind::Bool,
+        Kind::Int,
+        Kind::Float,
+        Kind::String,
+        Kind::DateTime,
+        Kind::List,
+        Kind::Dict,
+        Kind::Version,
+    ];
 }
 
 /// A set of kinds; by default none.
@@ -39,7 +49,10 @@ pub struct KindSet(u8);
 impl KindSet {
     /// No kind: two uses that contradict each other.
     pub const EMPTY: KindSet = KindSet(0);
+    /// The kinds of the values of messages.
     pub const ALL: KindSet = KindSet(0x7f);
+    /// The same, and those that are only computed.
+    pub const EVERY: KindSet = KindSet(0xff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
     pub const FLOAT: KindSet = KindSet(1 << Kind::Float as u8);
@@ -48,6 +61,7 @@ impl KindSet {
     pub const DATETIME: KindSet = KindSet(1 << Kind::DateTime as u8);
     pub const LIST: KindSet = KindSet(1 << Kind::List as u8);
     pub const DICT: KindSet = KindSet(1 << Kind::Dict as u8);
+    pub const VERSION: KindSet = KindSet(1 << Kind::Version as u8);
 
     pub const fn of(kind: Kind) -> KindSet {
         KindSet(1 << kind as u8)
@@ -85,7 +99,7 @@ impl KindSet {
 
 impl fmt::Display for KindSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == KindSet::ALL {
+        if KindSet::ALL.is_subset(*self) {
             return f.write_str("any");
         }
         let mut words: Vec<&str> = Vec::new();
@@ -101,6 +115,7 @@ impl fmt::Display for KindSet {
                 Kind::DateTime => "datetime",
                 Kind::List => "list",
                 Kind::Dict => "dict",
+                Kind::Version => "version",
             });
         }
         match words.as_slice() {
@@ -244,7 +259,7 @@ impl fmt::Display for Ty {
     }
 }
 
-impl_codec!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)).filter(|kinds| kinds.is_subset(KindSet::ALL)));
+impl_codec!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)));
 impl_codec!(struct Ty { kinds, inner });
 impl_codec!(enum Inner { 0 Unknown, 1 Element(ty), 2 Fields(record) });
 

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+use crate::text::version;
 use crate::ty::{Kind, KindSet};
 use bumpalo::Bump;
 use serde_json::{Map, Value as Json};
@@ -71,6 +72,8 @@ pub enum Value<'a> {
     Str(&'a str),
     /// A point in time with the offset it was written with.
     DateTime(OffsetDateTime),
+    /// A version as [`version::version`] writes it: equal ones are the same text.
+    Version(&'a str),
     /// A list of the message or a constant.
     JsonList(&'a [Json]),
     /// A list computed during the decision; a missing element counts as null.
@@ -113,6 +116,7 @@ impl<'a> Value<'a> {
             Value::Float(_) => Kind::Float,
             Value::Str(_) => Kind::String,
             Value::DateTime(_) => Kind::DateTime,
+            Value::Version(_) => Kind::Version,
             Value::JsonList(_) | Value::List(_) => Kind::List,
             Value::Dict(_) | Value::Entries(_) => Kind::Dict,
         })
@@ -217,13 +221,33 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
-    /// The bytes of a text, the elements of a list, the keys of a dict.
+    /// The bytes of a text, and 8 for each element of a list and key of a dict.
     pub fn extent(self) -> u64 {
-        let extent = match self {
-            Value::Str(text) => text.len(),
-            _ => self.list_len().or(self.dict_len()).unwrap_or(0),
-        };
-        extent as u64
+        match self {
+            Value::Str(text) => text.len() as u64,
+            _ => 8 * self.list_len().or(self.dict_len()).unwrap_or(0) as u64,
+        }
+    }
+
+    /// The extent of a value with all that lies in it; what is far beyond `most` is not read to its end.
+    pub fn weight(self, most: u64) -> u64 {
+        let weight = self.extent();
+        match self {
+            Value::JsonList(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, json_weight(item, most)))
+            }
+            Value::List(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, item.weight(most)))
+            }
+            Value::Dict(map) => map.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + json_weight(value, most))
+            }),
+            Value::Entries(entries) => entries.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + value.weight(most))
+            }),
+            _ => Ok(weight),
+        }
+        .unwrap_or_else(|beyond| beyond)
     }
 
     pub fn as_str(self) -> Option<&'a str> {
@@ -233,14 +257,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as JSON; missing is null, a time its RFC 3339 text.
+    /// The value as JSON; missing is null, a time its RFC 3339 text, a version its text.
     pub fn to_json(self) -> Json {
         match self {
             Value::Missing => Json::Null,
             Value::Bool(value) => Json::Bool(value),
             Value::Int(value) => Json::from(value),
             Value::Float(value) => Json::from(value),
-            Value::Str(text) => Json::from(text),
+            Value::Str(text) | Value::Version(text) => Json::from(text),
             Value::DateTime(at) => Json::from(format_datetime(at)),
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => Json::Array(items.iter().map(|item| item.to_json()).collect()),
@@ -264,6 +288,22 @@ impl<'a> Value<'a> {
         let mut list = bumpalo::collections::Vec::new_in(bump);
         list.extend(items);
         Value::List(list.into_bump_slice())
+    }
+}
+
+/// A sum with something more; it is an error beyond `most`.
+#[inline]
+fn heavier(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
+    let sum = sum.saturating_add(more);
+    if sum > most { Err(sum) } else { Ok(sum) }
+}
+
+#[inline]
+fn json_weight(json: &Json, most: u64) -> u64 {
+    match json {
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+        Json::String(text) => text.len() as u64,
+        _ => Value::from_json(json).weight(most),
     }
 }
 
@@ -304,7 +344,7 @@ pub fn compare_int_float(int: i64, float: f64) -> Ordering {
     int.cmp(&(whole as i64)).then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
 }
 
-/// The order of two numbers or two times; `None` when they are of different kinds or have none.
+/// The order of two numbers, times or versions; `None` when they are of different kinds or have none.
 #[inline]
 pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {
@@ -313,6 +353,9 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
+        (Value::Version(a), Value::Version(b)) => version::compare(a, b),
+        // UTF-8 keeps the order of code points.
+        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
         _ => None,
     }
 }
@@ -320,6 +363,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
 /// Equality as inside lists and dicts: two-valued; different kinds are unequal and null equals null.
 pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
+        (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Missing, Value::Missing) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => a == b,

@@ -39,7 +39,7 @@ use crate::sema::normal::PredId;
 use crate::text::PreparedTexts;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use crate::walk::End;
-use scratch::{Memory, Parts, grow, recycle};
+use scratch::{Memory, Moment, Parts, grow, recycle};
 use serde_json::Value as Json;
 use std::cmp::Ordering;
 
@@ -59,7 +59,10 @@ pub struct Vm<'a, M> {
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
-    cached: &'a mut [u32],
+    cached: &'a mut [Moment],
+    /// The number of the element of the innermost loop at hand, 0 outside loops; and the last one given.
+    element: u64,
+    last_element: u64,
     similarity: &'a mut crate::text::similarity::Scratch,
     /// The elements of the loops, the cached values, then registers.
     values: Vec<Value<'a>>,
@@ -135,6 +138,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             memo,
             texts,
             cached,
+            element: 0,
+            last_element: 0,
             similarity,
             values,
             home,
@@ -225,13 +230,17 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read(each.kinds);
         }
+        self.last_element += 1;
+        self.element = self.last_element;
         self.condition(each.body)
     }
 
     /// Walks over a loop's list; `None` when there is none, or it is too long.
     fn walk<T>(&mut self, each: &Loop, list: Value<'a>, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let entered = self.arena.enter(each.nest.depth, each.nest.alone, list.list_len()?)?;
+        let element = self.element;
         let made = walk(self);
+        self.element = element;
         self.arena.leave(entered);
         Some(made)
     }
@@ -286,12 +295,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Shared { on, to, shared } => (on.takes(self.shared(shared)), to),
                 Instr::Each { on, to, each } => (on.takes(self.each(each)), to),
                 Instr::Jump { to } => (true, to),
-                Instr::Answer { holds } => return End::Answer(holds),
-                Instr::Choose { route } => return End::Choose(route),
-                Instr::Goto { route, table } => return End::Goto { route, table, behind: pc },
-                Instr::Default { table } => return End::Default(table),
-                Instr::Continue { table } => return End::Continue(table),
-                _ => return End::Nothing,
+                _ => return End::at(instr, pc - 1),
             };
             if jumps {
                 pc = to as usize;

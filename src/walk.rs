@@ -2,6 +2,7 @@
 //! for live rules, which differ in how they search one table. (The reference evaluator has its own, to
 //! be held against.)
 
+use crate::bytecode::instr::Instr;
 use crate::decision::{Choice, Chosen};
 use crate::sema::hir::{RuleId, TableId};
 use smallvec::SmallVec;
@@ -20,6 +21,21 @@ pub(crate) enum End<P, R = RuleId> {
     Continue(TableId),
     /// No rule holds.
     Nothing,
+}
+
+impl End<usize> {
+    /// The end to which an instruction of a condition or table leads; it is the `at`th of the code.
+    #[inline(always)]
+    pub(crate) fn at(instr: &Instr, at: usize) -> End<usize> {
+        match *instr {
+            Instr::Answer { holds } => End::Answer(holds),
+            Instr::Choose { route } => End::Choose(route),
+            Instr::Goto { route, table } => End::Goto { route, table, behind: at + 1 },
+            Instr::Default { table } => End::Default(table),
+            Instr::Continue { table } => End::Continue(table),
+            _ => End::Nothing,
+        }
+    }
 }
 
 impl<P, R> End<P, R> {

@@ -47,7 +47,7 @@ fn alike(compiled: &Rules, loaded: &Rules, messages: &[Json]) {
     assert_eq!(format!("{:?}", compiled.warnings()), format!("{:?}", loaded.warnings()));
     assert_eq!(format!("{:?}", compiled.plan()), format!("{:?}", loaded.plan()));
     assert_eq!(compiled.targets(), loaded.targets());
-    let outcomes = |rules: &Rules| format!("{:?} {:?}", rules.run_tests(), payload::run_tests(rules));
+    let outcomes = |rules: &Rules| format!("{:?}", rulec::run_tests(rules));
     assert_eq!(outcomes(compiled), outcomes(loaded));
     let both = |column: &support::engines::Column| (column.of(compiled), column.of(loaded));
     let columns = COLUMNS.iter().map(both).chain([(compiled.clone(), loaded.clone())]);
@@ -303,8 +303,13 @@ fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
     }
     for kind in payload::kinds(rules) {
         for message in messages {
-            let judged =
-                |rules: &Rules| rules.judge(kind).map(|judge| format!("{:?}", judge.judge(message))).ok();
+            // Which of several values beyond a limit is met first depends on the way of deciding.
+            let judged = |rules: &Rules| {
+                let judgement = rules.judge(kind).ok()?.judge(message);
+                let mut json = serde_json::to_value(&judgement).expect("a judgement is JSON");
+                json.as_object_mut().expect("it is an object").remove("exceeded");
+                Some(json)
+            };
             let expected = judged(&reference);
             for engine in engines {
                 assert_eq!(judged(engine), expected, "{kind} {message}");

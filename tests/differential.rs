@@ -3,6 +3,7 @@
 
 mod support;
 
+use rulec::internals::limits::{Limit, TABLE};
 use rulec::{Compiler, Decision, Rules, Session};
 use serde_json::Value as Json;
 use support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
@@ -11,6 +12,8 @@ use support::random::Random;
 
 const PROGRAMS: u64 = 2_200;
 const MESSAGES: usize = 50;
+/// Conditions that stand alone.
+const LIMITED: u64 = 400;
 
 fn compiler() -> Compiler {
     Compiler::new()
@@ -46,7 +49,10 @@ fn by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
 fn shown(decision: &Decision) -> String {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     // Which host functions are asked depends on the order of operands, which engines may choose.
-    json.as_object_mut().expect("an object").remove("failures");
+    let fields = json.as_object_mut().expect("an object");
+    fields.remove("failures");
+    // So does which limits are met; conditions that stand alone are held against that below.
+    fields.remove("exceeded");
     json.to_string()
 }
 
@@ -57,7 +63,11 @@ fn every_engine_answers_like_the_reference() {
     let (mut chose, mut found) = (0_usize, 0_usize);
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
-        let program = Generator::program(&mut random);
+        // Under limits so small that messages go beyond them the engines choose alike too.
+        let program = match seed % 4 {
+            1 => Generator::under_limits(&mut random),
+            _ => Generator::program(&mut random),
+        };
         let rules = match compile(&program.source) {
             Ok(rules) => rules,
             Err(error) => {
@@ -123,4 +133,75 @@ fn every_engine_answers_like_the_reference() {
     assert!(pairs >= 100_000, "only {pairs} pairs");
     assert!(hits * 10 >= pairs * 3, "only {hits} of {pairs} pairs hold");
     assert!(chose > 5_000 && found * 100 >= chose * 21, "of {chose} choices the index found {found}");
+}
+
+/// The answer to a condition that stands alone, and the limits exceeded: the same by every engine, unless one need not
+/// look at all that the reference looks at.
+fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'static str, u64, u64)>) {
+    let mut answers = engines.iter().map(|rules| {
+        let decision = rules.decide(message);
+        let exceeded = decision.exceeded().iter();
+        let exceeded = exceeded.map(|exceeded| (exceeded.limit(), exceeded.amount(), exceeded.most()));
+        (decision.chosen().is_some(), exceeded.collect::<Vec<_>>())
+    });
+    let first = answers.next().expect("there are engines");
+    // The reference goes on behind an element of which nothing is known, in search of one that decides; and it asks the
+    // condition between two ways that turn out to be one.
+    let may_differ =
+        ["any e", "all e", "any o", "(if "].iter().any(|quantifier| context.contains(quantifier));
+    for (answer, column) in answers.zip(&COLUMNS[1..]) {
+        // The index need not try the route at all.
+        let untried = column.engine == INDEX.engine && answer == (false, vec![]) && !first.0;
+        let names = |(_, exceeded): &(bool, Vec<(&'static str, u64, u64)>)| -> Vec<&'static str> {
+            exceeded.iter().map(|(name, ..)| *name).collect()
+        };
+        let less = may_differ
+            && answer.0 == first.0
+            && names(&answer).iter().all(|name| names(&first).contains(name));
+        assert!(
+            untried || less || answer == first,
+            "{column:?}: {answer:?}, not {first:?}: {message}\n{context}"
+        );
+    }
+    first
+}
+
+/// Each limit is set to what a condition asks of it, to one less and to one more: the amount that a decision under a
+/// smaller limit reports.
+#[test]
+fn every_engine_applies_the_limits_at_the_same_place() {
+    // For each limit the decisions beyond it, and those that one more made stay within.
+    // What bounds payloads alone is tried where they are.
+    let rows = || TABLE.iter().filter(|row| row.limit != Limit::Violations);
+    let mut met = vec![(0_usize, 0_usize); rows().count()];
+    for seed in 0..LIMITED {
+        let mut random = Random::new(seed);
+        let (head, condition) = Generator::alone(&mut random);
+        let messages: Vec<Json> = (0..8).map(|_| message(&mut random)).collect();
+        for (row, (beyond, within)) in rows().zip(&mut met) {
+            let (mut values, mut at) = (vec![0_u64], 0);
+            while let Some(&value) = values.get(at).filter(|_| at < 10) {
+                at += 1;
+                let source =
+                    format!("settings {{ {}: {value} }}\n{head}route r when {condition} -> h", row.name);
+                let rules = compile(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+                let engines: Vec<Rules> = COLUMNS.iter().map(|column| column.of(&rules)).collect();
+                for message in &messages {
+                    let (_, exceeded) = answered(&engines, message, &source);
+                    let Some((.., amount, _)) = exceeded.iter().find(|(name, ..)| *name == row.name) else {
+                        *within += usize::from(value > 0);
+                        continue;
+                    };
+                    *beyond += 1;
+                    let more = [amount - 1, *amount, amount + 1];
+                    values
+                        .extend(more.into_iter().filter(|value| !values.contains(value)).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+    for (row, (beyond, within)) in rows().zip(met) {
+        println!("{}: {beyond} beyond, {within} within", row.name);
+        assert!(beyond > 30 && within > 30, "{}: {beyond} beyond, {within} within", row.name);
+    }
 }

@@ -1,8 +1,7 @@
 //! The pages show what is right: every `rules` block of the README and of `docs/` compiles and its
 //! tests pass, and the table of statements is one program that knows every statement.
 
-use rulec::payload::run_tests;
-use rulec::{Compiler, MemoryLoader};
+use rulec::{Compiler, MemoryLoader, run_tests};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +43,7 @@ fn faults(loader: &MemoryLoader) -> Vec<String> {
     match Compiler::new().allow_missing_functions().compile_with(loader, "main.rules") {
         Err(error) => vec![error.to_string()],
         Ok(rules) => {
-            let tests = rules.run_tests().into_iter().chain(run_tests(&rules));
-            let failed = tests.filter(|test| !test.passed);
+            let failed = run_tests(&rules).into_iter().filter(|test| !test.passed);
             failed.map(|test| format!("the test `{}` comes to {}", test.name, test.actual)).collect()
         }
     }

@@ -67,6 +67,10 @@ route value when ctx.name in ["Ada", "Grace"] -> h
 route range when ctx.n in 3..9 and ctx.role != "guest" -> h
 route negation when not (text contains "spam") -> h
 route walk when any tag in tags: len(tag) > 30 -> h
+route globs when text like any ["card*", "*transfer*", "the whole text"] -> h
+route excepted when text contains "parcel" unless text contains "spam" -> h
+route only_exception when ctx.n is present unless text contains "spam" -> h
+route ways when if ctx.n > 3 then text contains "letter" else text contains "packet" -> h
 "#,
     )
     .unwrap_or_else(|error| panic!("{error}"));
@@ -85,6 +89,10 @@ route walk when any tag in tags: len(tag) > 30 -> h
         r#"{"by":"bits","values":["ctx.n","ctx.role"]}"#,
         r#"{"by":"always","because":"it says only what must not be; "#,
         r#"{"by":"always","because":"it walks over the elements of a list; "#,
+        r#"{"by":"key","keys":["text holds \"card\"","text holds \"the whole text\"","text holds \"transfer\""]"#,
+        r#"{"by":"key","keys":["text holds \"parcel\""],"posting":1"#,
+        r#"{"by":"bits","values":["ctx.n"]}"#,
+        r#"{"by":"key","keys":["text holds \"letter\"","text holds \"packet\""]"#,
     ];
     for (found, expected) in found.iter().zip(expected) {
         assert!(found.starts_with(expected), "{found}\n{expected}");

@@ -4,6 +4,7 @@
 mod engines;
 
 use engines::COLUMNS;
+use rulec::payload::Outcome;
 use rulec::{MemoryLoader, Rules};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
@@ -138,8 +139,12 @@ fn values_of_a_message_are_searched_for_each_other_within_bounds() {
     check(small, "text contains word u", &words(11), Err("search_work"));
     check(small, "any x in l: text contains x", &words(10), Ok(false));
     check(small, "any x in l: text contains x", &words(11), Err("search_work"));
-    check(small, "any x in l: l contains join([x], \"\") and x != \"b\"", &words(10), Ok(false));
-    check(small, "any x in l: x == u and x in l", &words(10), Ok(false));
+    // An element of a list counts as 8 bytes beside its own.
+    let lists = "search_work: 900";
+    check(lists, "any x in l: l contains join([x], \"\") and x != \"b\"", &words(10), Ok(false));
+    check(lists, "any x in l: x == u and x in l", &words(10), Ok(false));
+    check(lists, "l contains any m", &json!({ "l": vec![1; 10], "m": vec![2; 10] }), Ok(false));
+    check(lists, "l contains any m", &json!({ "l": vec![1; 11], "m": vec![2; 11] }), Err("search_work"));
     // What is written in the rules has no such bound.
     check(
         small,
@@ -147,6 +152,50 @@ fn values_of_a_message_are_searched_for_each_other_within_bounds() {
         &words(1),
         Ok(false),
     );
+}
+
+/// Comparing long values for each pair of two lists took minutes: what is compared, prepared, compiled and read within
+/// counts.
+#[test]
+fn values_are_compared_in_quantifiers_within_bounds() {
+    let small = "search_work: 1_000";
+    let lists =
+        |count: usize, value: Json| json!({ "l": vec![value.clone(); count], "m": vec![value; count] });
+    let texts = |bytes: usize| lists(10, json!("a".repeat(bytes)));
+    for condition in ["x == y ignoring case", "x contains y ignoring case", "x starts_with y ignoring case"] {
+        let condition = format!("any x in l: any y in m: {condition}");
+        check(small, &condition, &texts(5), Ok(true));
+        check(small, &condition, &texts(6), Err("search_work"));
+    }
+    check(small, "any x in l: any y in m: x != y", &texts(100), Ok(false));
+    let text = |bytes: usize| json!({ "l": vec!["a".repeat(bytes); 10] });
+    check(small, r#"any x in l: x in ["B", "c"] ignoring case"#, &text(100), Ok(false));
+    check(small, r#"any x in l: x in ["B", "c"] ignoring case"#, &text(101), Err("search_work"));
+    check(small, r#"any x in l: x == "b" ignoring case"#, &text(101), Err("search_work"));
+    for condition in ["x == y", "not (x != y)", "x in y", "json_size(x) + json_size(y) < 0"] {
+        let within = lists(10, json!([[1]]));
+        let holds = Ok(condition.contains("=="));
+        let condition = format!("any x in l: any y in m: {condition}");
+        let condition = condition.replace("not (x != y)", "not (x != y and x != y)");
+        check(
+            "search_work: 100_000",
+            &condition,
+            &within,
+            if condition.contains("!=") { Ok(true) } else { holds },
+        );
+        check("search_work: 100", &condition, &within, Err("search_work"));
+    }
+    check(small, "any x in l: any y in m: x like y", &lists(3, json!("a*")), Ok(true));
+    check(small, "any x in l: any y in m: x like y", &lists(4, json!("a*")), Err("search_work"));
+    check("value_bytes: 4", "text like u", &text_and_pattern("a*b*"), Ok(false));
+    check("value_bytes: 3", "text like u", &text_and_pattern("a*b*"), Err("value_bytes"));
+    let deep = json!({ "d": {}, "u": { "a.b.c": 1, "d.e": 2 } });
+    check("value_bytes: 40", "len(updated(d, u)) == 2", &deep, Ok(true));
+    check("value_bytes: 39", "len(updated(d, u)) == 2", &deep, Err("value_bytes"));
+}
+
+fn text_and_pattern(pattern: &str) -> Json {
+    json!({ "text": "aaa", "u": pattern })
 }
 
 /// A part that does not depend on the element was computed for each.
@@ -157,6 +206,32 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
     check("", "any x in l: x > 99_998 and len(lower(text)) > x + 10", &message, Ok(true));
     check("", "all x in l: lower(text) contains \"a\"", &message, Ok(true));
     assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+/// A comparison by itself is cheap, so the machine made it for each element and counted it as often: it was unknown
+/// where the reference had compared once.
+#[test]
+fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
+    let message = json!({ "u": "ABCDE", "v": [1, 2], "w": [1, 2], "l": [1, 2, 3] });
+    for condition in ["u == \"abcde\" ignoring case", "u == (v[5] as string ?? \"ABCDE\")", "v == w"] {
+        check("search_work: 16", &format!("all x in l: {condition}"), &message, Ok(true));
+        check(
+            "search_work: 16",
+            &format!("any x in l: (count y in l: y > 0 and {condition}) == 3"),
+            &message,
+            Ok(true),
+        );
+    }
+    // A condition that is used elsewhere too was kept there, and computed for each element here.
+    let shared = "settings { search_work: 16 }
+        let d = not (ctx.f == 1e300 or trim(u) contains \"x\" ignoring case or ctx.f <= 2)
+        route b when all x in l: d -> h
+        route a when d -> h";
+    let message = json!({ "u": "ABCDE", "ctx": { "f": 3 }, "l": [1, 2, 3] });
+    assert_eq!(decided(shared, &message), (Some("b".to_owned()), json!({}), vec![]));
+    // In the element itself they count as often as they are made.
+    let message = json!({ "v": [1, 2], "l": [[1, 2], [1, 2]] });
+    check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));
 }
 
 /// Imported files cannot change the limits of the whole rule set.
@@ -376,4 +451,31 @@ fn a_float_constant_keeps_kind_and_sign() {
         &json!({ "ctx": { "n": 1 } }),
     );
     assert_eq!(args.to_string(), r#"{"a":-0.0,"b":-0.0,"c":-0.0,"d":-0.0,"e":-0.0}"#);
+}
+
+/// A list of a million elements that are all wrong, or all to be mended or removed, took minutes.
+#[test]
+fn so_many_violations_of_a_payload_are_collected() {
+    let judged = |correction: &str, count: usize| {
+        let rules = format!(
+            "settings {{ violations: 20_000 }}\npayload p {{ l: list\n each x in l {{ require \"r\" at x: x == 1 {correction} }} }}"
+        );
+        let rules = Rules::from_text(&rules).unwrap_or_else(|error| panic!("{}", error.render()));
+        let list: Vec<u8> = (0..2 * count).map(|at| 1 + (at % 2) as u8).collect();
+        let judgements = COLUMNS.iter().map(|column| {
+            column.judging(&rules).judge("p").expect("the kind is there").judge(&json!({ "l": list }))
+        });
+        let mut judgements: Vec<_> = judgements.collect();
+        let first = judgements.swap_remove(0);
+        judgements.iter().for_each(|other| assert_eq!(other, &first));
+        (first.violations().len(), first.outcome(), first.exceeded().len())
+    };
+    let start = Instant::now();
+    assert_eq!(judged("", 20_000), (20_000, Outcome::Reject, 0));
+    assert_eq!(judged("", 20_001), (20_000, Outcome::Reject, 1));
+    for correction in ["remove", "clamp 1"] {
+        assert_eq!(judged(correction, 20_000), (20_000, Outcome::AcceptCorrected, 0));
+        assert_eq!(judged(correction, 20_001), (20_000, Outcome::Reject, 1));
+    }
+    assert!(start.elapsed() < Duration::from_secs(60));
 }

@@ -129,3 +129,20 @@ fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     let braces = format!("{{\"text\":\"{}\"}}", "{".repeat(4 << 20));
     rules.decide_line(braces.as_bytes()).expect("it has one object");
 }
+
+/// A condition as a value is asked whether it holds and whether it fails. So each level of them doubled the work, as the
+/// values of an element were not kept.
+#[test]
+fn conditions_as_values_take_work_in_proportion_to_their_depth() {
+    let line = serde_json::json!({ "l": vec!["a".repeat(4_000); 1_000] }).to_string();
+    let held = |depth: usize| {
+        let inner = (0..depth)
+            .fold("lower(x) == \"b\"".to_owned(), |inner, _| format!("[{inner} and x != \"c\"][0]"));
+        let rules = Rules::from_text(&format!("route r when any x in l: {inner} -> h")).expect("it compiles");
+        rules.decide_line(b"{}").expect("it is JSON");
+        most_held(|| rules.decide_line(line.as_bytes()).expect("it is JSON"))
+    };
+    let (few, many) = (held(3), held(8));
+    assert!(few > 8_000_000, "{few} bytes: nothing was built");
+    assert!(many < 2 * few, "{many} bytes eight deep, {few} three deep");
+}

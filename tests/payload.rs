@@ -1,56 +1,15 @@
-//! Payloads: the shipped rules against the cases, and the parts they are made of.
+//! Payloads: how they are judged, part by part.
 
 #[path = "support/decisions.rs"]
 mod decisions;
 #[path = "support/engines.rs"]
 mod engines;
-#[path = "support/shared.rs"]
-mod shared;
 
-use decisions::{decisions, read_cases};
+use decisions::decisions;
 use engines::COLUMNS;
 use rulec::Rules;
-use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, schema};
+use rulec::payload::{Judge, JudgeError, Judgement, Outcome};
 use serde_json::{Value as Json, json};
-use std::path::PathBuf;
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// All cases there are: the shared ones, or else the own.
-fn all_cases() -> Vec<Json> {
-    let own = || root().join("tests/conformance/payload/cases.jsonl");
-    read_cases(&shared::shared("cases/payload.jsonl").unwrap_or_else(own))
-}
-
-/// A payload that is accepted as it is fits the schema; one that lacks a field, or has one of the wrong type, does not.
-#[test]
-fn schemas_agree_with_the_judge() {
-    let rules = decisions();
-    let (mut fitting, mut failing) = (0, 0);
-    for kind in kinds(&rules) {
-        let schema = schema(&rules, kind).unwrap();
-        let validator = jsonschema::draft202012::new(&schema).unwrap();
-        for case in all_cases().iter().filter(|case| case["decision_type"] == kind && case["pad"].is_null()) {
-            let violations = case["expected"]["violations"].as_array().unwrap();
-            // What a config must hold depends on the node's type, which is another field.
-            let of_a_field = |violation: &Json| {
-                let rule = violation["rule"].as_str().unwrap();
-                (rule.ends_with(".required") || rule.ends_with(".type")) && !rule.starts_with("config.")
-            };
-            let fits = validator.is_valid(&case["payload"]);
-            if violations.is_empty() {
-                assert!(fits, "{}: {:?}", case["name"], validator.validate(&case["payload"]).err());
-                fitting += 1;
-            } else if violations.iter().any(of_a_field) {
-                assert!(!fits, "{}", case["name"]);
-                failing += 1;
-            }
-        }
-    }
-    assert!(fitting >= 5 && failing >= 5, "{fitting} and {failing} cases");
-}
 
 /// The violations of a payload under small rules, as `rule path`, and its outcome.
 #[track_caller]
@@ -248,4 +207,168 @@ fn long_plans_are_judged_in_linear_time() {
     let judgement = rules.judge("create_workflow_plan").unwrap().judge(&payload);
     let rules: Vec<&str> = judgement.violations().iter().map(|violation| &*violation.rule).collect();
     assert_eq!(rules, ["limit.node_count", "limit.payload_size", "plan_edge.target.exists"]);
+}
+
+/// The warnings of a payload under small rules on every engine, as `rule path`.
+#[track_caller]
+fn warned(text: &str, payload: &Json, expected: &[&str]) {
+    let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+    for column in COLUMNS {
+        let judge = column.judging(&rules).judge("p").unwrap();
+        let judgement = judge.judge(payload);
+        let told = |found: &[rulec::payload::Violation]| {
+            found.iter().map(|found| format!("{} {}", found.rule, found.path)).collect::<Vec<_>>()
+        };
+        assert!(judgement.is_valid(), "{column:?}: {judgement:?}");
+        assert_eq!(told(judgement.warnings()), expected, "{column:?}");
+        let strict = judge.strict().judge(payload);
+        assert_eq!(told(strict.violations()), expected, "{column:?}");
+        assert!(strict.warnings().is_empty());
+    }
+}
+
+/// A rule that no page of the requirements names must change no verdict, and not be lost either.
+#[test]
+fn warnings_stand_beside_the_verdict_and_count_when_strict() {
+    let rules = r#"payload p {
+      a?: string
+      b?: int in 0..=3 clamp
+      forbid "loud" at a when a == upper(a) else "do not shout" repair "write it small" warning
+    }"#;
+    warned(rules, &json!({"a": "HI"}), &["loud $.a"]);
+    warned(rules, &json!({"a": "hi"}), &[]);
+    let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
+    let judgement = judge.judge(&json!({"a": "HI", "b": 9}));
+    assert_eq!(judgement.outcome(), Outcome::AcceptCorrected);
+    assert!(judgement.feedback().contains("these are allowed and may be mistakes:\n- At $.a: do not shout"));
+    let json = serde_json::to_value(&judgement).unwrap();
+    assert_eq!(json["warnings"][0]["rule"], "loud");
+    assert_eq!(json["violations"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn texts_that_should_be_conditions_are_compiled() {
+    let rules = r#"
+      group edge { condition?: string | null
+                   compiles "edge.condition" at condition else "this is no condition" warning }
+      payload p { edges: list<edge> }"#;
+    let edges = |texts: &[&str]| json!({"edges": texts.iter().map(|text| json!({"condition": text})).collect::<Vec<_>>()});
+    warned(rules, &edges(&["x > 1", "${a.output.n} == 3 and a.output.n > 1"]), &[]);
+    warned(rules, &json!({"edges": [{}, {"condition": null}]}), &[]);
+    let bad = ["x >", "x > 3 and x starts_with \"a\"", "", "true"];
+    warned(
+        rules,
+        &edges(&bad),
+        &[
+            "edge.condition $.edges[0].condition",
+            "edge.condition $.edges[1].condition",
+            "edge.condition $.edges[2].condition",
+        ],
+    );
+    let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
+    let judgement = judge.judge(&edges(&bad));
+    assert!(
+        judgement.warnings()[1].message.starts_with("this is no condition: "),
+        "{:?}",
+        judgement.warnings()
+    );
+    // A plan of many conditions must not take a long time.
+    let many: Vec<String> = (0..2_000).map(|at| format!("x > {at} and")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let judgement = judge.judge(&edges(&many));
+    assert_eq!((judgement.warnings().len(), judgement.unchecked().len()), (256, 1_744));
+}
+
+/// Without a context a check of existence was silent, as if the workflow were there.
+#[test]
+fn what_could_not_be_checked_is_noted() {
+    let rules = decisions();
+    let payload = json!({"action_type": "execute_workflow", "workflow_id": "w", "input_params": {"a": 1}});
+    for column in COLUMNS {
+        let judge = column.judging(&rules).judge("execute_workflow").unwrap();
+        let judgement = judge.judge(&payload);
+        assert!(judgement.is_valid());
+        let notes: Vec<String> =
+            judgement.unchecked().iter().map(|note| format!("{} {}", note.rule, note.path)).collect();
+        assert_eq!(
+            notes,
+            [
+                "execute_workflow.input_params.missing $",
+                "execute_workflow.input_params.type_of $.input_params.a",
+                "execute_workflow.input_params.unknown $.input_params.a",
+                "execute_workflow.workflow_id.exists $.workflow_id",
+                "execute_workflow.workflow_id.status $.workflow_id",
+            ],
+            "{column:?}"
+        );
+        assert_eq!(
+            judgement.unchecked()[3].message,
+            "`context.workflows` was not given, so this could not be checked"
+        );
+        let informed = judge.context(json!({"workflows": {}})).unwrap().judge(&payload);
+        assert!(informed.unchecked().is_empty() && !informed.is_valid(), "{informed:?}");
+    }
+    let told = |kind: &str, payload: Json| {
+        let judgement = rules.judge(kind).unwrap().judge(&payload);
+        judgement.unchecked().iter().map(|note| note.rule.to_string()).collect::<Vec<_>>()
+    };
+    let unknown = told("modify_node", json!({"node_id": "n", "updates": {"name": "x"}}));
+    assert!(unknown.iter().any(|rule| rule == "modify_node.node_id.exists"), "{unknown:?}");
+    assert_eq!(told("spawn_subagent", json!({"subagent_type": "s", "task_payload": {}})).len(), 2);
+    // Options are off where they are not given.
+    let plain = json!({"action_type": "create_node", "node_type": "HTTP", "node_name": "n", "config": {"url": "http://h/", "method": "GET"}});
+    assert_eq!(told("create_node", plain), [""; 0]);
+}
+
+#[test]
+fn a_field_may_have_one_value_alone() {
+    let rules = "payload p { kind: any const decision default decision\n n?: number const 3 }";
+    check(rules, json!({"kind": "p", "n": 3.0}), &[], Outcome::Accept);
+    check(rules, json!({"kind": "q"}), &["p.kind.match $.kind"], Outcome::Reject);
+    check(rules, json!({"kind": 7}), &["p.kind.match $.kind"], Outcome::Reject);
+    check(rules, json!({"kind": "p", "n": 4}), &["p.n.match $.n"], Outcome::Reject);
+    check(rules, json!({"kind": "p", "n": "3"}), &["p.n.type $.n"], Outcome::Reject);
+    let judgement = check(rules, json!({}), &["p.kind.required $.kind"], Outcome::AcceptCorrected);
+    assert_eq!(judgement.corrected(), Some(&json!({"kind": "p"})));
+    assert!(Rules::from_text("payload p { n: int const \"x\" }").is_err());
+}
+
+/// `from os import environ` was not seen, nor were programs, texts run as code and connections.
+#[test]
+fn code_that_looks_dangerous_is_warned_of() {
+    let rules = decisions();
+    let judge = rules.judge("create_node").unwrap();
+    let warned = |code: &str| {
+        let payload = json!({"action_type": "create_node", "node_type": "PYTHON", "node_name": "n", "config": {"code": code}});
+        let judgement = judge.judge(&payload);
+        assert!(judgement.is_valid(), "{code}: {judgement:?}");
+        judgement.warnings().iter().map(|found| found.rule.to_string()).collect::<Vec<_>>()
+    };
+    for (code, rule) in [
+        ("from os import environ\nreturn environ['KEY']", "code.environment"),
+        ("from os import path, environ as e", "code.environment"),
+        ("import os as o", "code.environment"),
+        ("__import__('o' + 's')", "code.dynamic"),
+        ("import importlib", "code.dynamic"),
+        ("x = eval('1 + 1')", "code.dynamic"),
+        ("exec (text)", "code.dynamic"),
+        ("import subprocess", "code.programs"),
+        ("os.system('ls')", "code.programs"),
+        ("os.execvp('ls', [])", "code.programs"),
+        ("require('child_process')", "code.programs"),
+        ("import socket", "code.network"),
+        ("from requests import get", "code.network"),
+        ("urllib.request.urlopen(u)", "code.network"),
+    ] {
+        assert_eq!(warned(code), [rule], "{code}");
+    }
+    for code in [
+        "import pandas as pd\ndf = pd.DataFrame(input_data)\nreturn df.to_dict()",
+        "trend = df.groupby('month')['amount'].sum()",
+        "return df.eval('a + b')",
+        "evaluate(x); executed = 1; websockets = 2",
+        "return {'requests': 3}",
+    ] {
+        assert_eq!(warned(code), [""; 0], "{code}");
+    }
 }

@@ -7,14 +7,18 @@ use rulec::Rules;
 use rulec::payload::{Judgement, Outcome};
 use serde_json::{Value as Json, json};
 use support::engines::{COLUMNS, Column, REFERENCE, VM};
+use support::generate::Generator;
 use support::generate::payload::Payloads;
 use support::random::Random;
 
 const PROGRAMS: u64 = 600;
 const PAYLOADS: usize = 40;
 
+/// A judgement without the limits that were exceeded: what is looked at depends on the order of operands.
 fn json(judgement: &Judgement) -> Json {
-    serde_json::to_value(judgement).expect("a judgement is JSON")
+    let mut json = serde_json::to_value(judgement).expect("a judgement is JSON");
+    json.as_object_mut().expect("an object").remove("exceeded");
+    json
 }
 
 #[test]
@@ -22,7 +26,11 @@ fn every_engine_judges_like_the_reference() {
     let (mut accepted, mut corrected, mut rejected, mut violations, mut refused) = (0, 0, 0, 0, 0);
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
-        let generated = Payloads::rules(&mut random);
+        let mut generated = Payloads::rules(&mut random);
+        // Under limits so small that payloads go beyond them the engines judge alike too.
+        if seed % 4 == 1 {
+            generated.source.insert_str(0, &Generator::small_limits(&mut random));
+        }
         let source = &generated.source;
         let rules = match Rules::from_text(source) {
             Ok(rules) => rules,

@@ -1,18 +1,15 @@
 //! Bugs that were found once, each as a named test with a line on its cause.
 
+#[path = "support/findings.rs"]
+mod findings;
+
+use findings::codes;
 use rulec::payload::Judge;
 use rulec::{Code, Compiler, LiveRules, Rules, Tier};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-fn codes(source: &str) -> Vec<Code> {
-    match Rules::from_text(source) {
-        Ok(_) => Vec::new(),
-        Err(error) => error.diagnostics().iter().map(|diagnostic| diagnostic.code).collect(),
-    }
-}
 
 /// Text made of a line for each number.
 fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
@@ -364,6 +361,10 @@ const NESTED: &[Nested] = &[
     ("or and", |n| format!("route r when {} ctx.a -> h", "ctx.a or ctx.b and ".repeat(n))),
     ("unless", |n| format!("route r when {} ctx.a -> h", "ctx.a unless ".repeat(n))),
     ("if", |n| format!("route r when ({} 1) > 1 -> h", "if ctx.a then 2 else ".repeat(n))),
+    ("names of a route", |n| {
+        let names = lines("n0 = ctx.n", n, |at| format!(", n{at} = n{} + 1", at - 1));
+        format!("route r when n{n} > 1 where {names} -> h")
+    }),
     ("members", |n| format!("route r when ctx{} == 1 -> h", ".a".repeat(n))),
     ("indexes", |n| format!("route r when ctx{} == 1 -> h", "[0]".repeat(n))),
     ("quantifiers", |n| format!("route r when {} true -> h", "any x in ctx.l: ".repeat(n))),

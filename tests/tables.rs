@@ -81,9 +81,11 @@ fn page() -> String {
                 Right::Nothing => form.left.to_string(),
                 Right::Kinds(kinds) => format!("{}, {kinds}", form.left),
                 Right::Same => format!("{}, the same", form.left),
+                Right::SomeText => format!("{}, string", form.left),
                 Right::Element => format!("{}, an element", form.left),
                 Right::Text => format!("{}, string", form.left),
                 Right::Pattern => format!("{}, constant regex", form.left),
+                Right::Network => format!("{}, network", form.left),
                 Right::Members => format!("{}, list or range", form.left),
                 Right::Type => format!("{}, a type", form.left),
                 Right::Condition => "conditions".to_owned(),
@@ -119,15 +121,30 @@ fn page() -> String {
     }
     page.push_str("\n## Functions\n\n| function | gives | what it computes | example |\n|---|---|---|---|\n");
     for row in builtins::TABLE {
+        let partial = if row.is_partial() { ", or missing" } else { "" };
         let result = match row.result {
+            FnResult::Maybe(result) => *result,
+            result => result,
+        };
+        let result = match result {
             FnResult::Kinds(kinds) => kinds.to_string(),
             FnResult::Strings => "list<string>".to_owned(),
             FnResult::LikeArguments => "number, like its arguments".to_owned(),
             FnResult::Ints => "list<int>".to_owned(),
             FnResult::ValuesOfFirst => "list of the dict's values".to_owned(),
             FnResult::LikeFirst => "list, like the first".to_owned(),
+            FnResult::ElementOfFirst => "an element".to_owned(),
+            FnResult::SumOfFirst => "number, like the elements".to_owned(),
+            FnResult::Bucket => "int; with a hash number".to_owned(),
+            FnResult::Maybe(_) => unreachable!("it is taken off above"),
         };
-        let _ = writeln!(page, "| `{}` | {result} | {} | `{}` |", row.signature(), row.doc, row.example.0);
+        let _ = writeln!(
+            page,
+            "| `{}` | {result}{partial} | {} | `{}` |",
+            row.signature(),
+            row.doc,
+            row.example.0
+        );
     }
     page
 }

@@ -98,3 +98,29 @@ pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
     Value::Bool(taken == graph.count)
 }
+
+pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [lists @ .., Value::Str(of)] = args else { return Value::Missing };
+    let (Some(graph), [list, key, ..]) = (Graph::of(lists), lists) else { return Value::Missing };
+    let Some(names) = names(*list, *key) else { return Value::Missing };
+    let mut entering: Vec<Vec<usize>> = vec![Vec::new(); graph.count];
+    for &(from, to) in &graph.edges {
+        entering[to].push(from);
+    }
+    let start = names.iter().position(|name| *name == Some(*of)).and_then(|at| graph.nodes[at]);
+    let (mut waiting, mut found) = (Vec::from_iter(start), vec![false; graph.count]);
+    while let Some(node) = waiting.pop() {
+        for &from in &entering[node] {
+            if !std::mem::replace(&mut found[from], true) {
+                waiting.push(from);
+            }
+        }
+    }
+    let mut seen = vec![false; graph.count];
+    let found = graph.nodes.iter().zip(&names).filter_map(|(node, name)| {
+        let node = (*node)?;
+        let again = std::mem::replace(&mut seen[node], true);
+        (found[node] && !again).then(|| name.map(Value::Str))?
+    });
+    arena.list(found.collect::<Vec<_>>())
+}

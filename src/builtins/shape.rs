@@ -2,6 +2,8 @@
 //! since that may come from a stranger.
 
 use crate::arena::Arena;
+use crate::limits::Limit;
+use crate::meaning::add;
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
@@ -48,6 +50,26 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
     let found = elements.map(|element| keys.iter().fold(element, |value, key| value.index(*key)));
     arena.list(found.filter(|value| !value.is_missing()))
+}
+
+/// The sum of the numbers of a list; missing when an element is none.
+pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let [list] = args else { return Value::Missing };
+    list.elements().map_or(Value::Missing, |mut elements| {
+        let numbers = elements.try_fold(Value::Int(0), |sum, element| match element {
+            Value::Int(_) | Value::Float(_) => Some(add(sum, element)).filter(|sum| !sum.is_missing()),
+            _ => None,
+        });
+        numbers.unwrap_or(Value::Missing)
+    })
+}
+
+/// An end of a list.
+pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
+    let [list] = args else { return Value::Missing };
+    let Some(length) = list.list_len() else { return Value::Missing };
+    let at = if last { length.saturating_sub(1) } else { 0 };
+    list.index(Value::Int(at as i64))
 }
 
 /// The number of bytes that a value has as JSON, without white space.
@@ -99,7 +121,14 @@ fn dict_size(map: &Map<String, Json>) -> u64 {
     list_size(map.len()) + entries.sum::<u64>()
 }
 
-pub(super) fn json_size<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    if arena.is_repeated() {
+        // What lies within is read as well, and numbers are written.
+        let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
+        if !arena.affords(Limit::SearchWork, weight.saturating_mul(4)) {
+            return Value::Missing;
+        }
+    }
     let size = match args {
         [Value::Missing] | [] => return Value::Missing,
         [Value::Dict(map)] => dict_size(map),
@@ -126,8 +155,13 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if base.kind() != Some(crate::ty::Kind::Dict) {
         return Value::Missing;
     }
-    let mut changes = Changes::default();
+    let (mut changes, mut segments) = (Changes::default(), 0);
     for (key, value) in updates {
+        segments += 1 + key.bytes().filter(|byte| *byte == b'.').count() as u64;
+        // As much as a list of them.
+        if !arena.builds(8 * segments) {
+            return Value::Missing;
+        }
         if key.split('.').nth(MAX_SEGMENTS).is_some() {
             return Value::Missing;
         }

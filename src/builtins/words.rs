@@ -1,7 +1,10 @@
-//! Functions that look into texts of a known make: addresses, prefixes.
+//! Functions that look into texts or change them: parts, replacements, and texts of a known make, such as addresses,
+//! numbers and versions.
 
 use crate::arena::Arena;
+use crate::text;
 use crate::value::Value;
+use std::collections::HashSet;
 
 pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
@@ -16,6 +19,110 @@ pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
         [Value::Str(text)] if !text.trim().is_empty() => Value::Str(text),
         _ => Value::Missing,
+    }
+}
+
+pub(super) fn placeholders<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [value] = args else { return Value::Missing };
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    let mut waiting = vec![*value];
+    while let Some(value) = waiting.pop() {
+        if let Value::Str(text) = value {
+            let inside = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.trim()));
+            found.extend(inside.filter(|name| seen.insert(*name)).map(Value::Str));
+        } else if let Some(entries) = value.entries() {
+            let first = waiting.len();
+            waiting.extend(entries.map(|(_, inner)| inner));
+            waiting[first..].reverse();
+        } else if let Some(elements) = value.elements() {
+            let first = waiting.len();
+            waiting.extend(elements);
+            waiting[first..].reverse();
+        }
+    }
+    arena.list(found)
+}
+
+pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [Value::Str(text), Value::Str(old), Value::Str(new)] = *args else { return Value::Missing };
+    let count = if old.is_empty() { 0 } else { text.matches(old).count() };
+    if count == 0 {
+        return Value::Str(text);
+    }
+    // Both may come from a message: the product is what makes a small one large.
+    let bytes = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
+    arena.text(bytes, |made| {
+        for (at, piece) in text.split(old).enumerate() {
+            if at > 0 {
+                made.push_str(new);
+            }
+            made.push_str(piece);
+        }
+    })
+}
+
+pub(super) fn substring<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    match *args {
+        [Value::Str(text), Value::Int(from)] => part(text, from, i64::MAX),
+        [Value::Str(text), Value::Int(from), Value::Int(length)] => part(text, from, length),
+        _ => Value::Missing,
+    }
+}
+
+/// The part of a text from a character on; missing when it starts outside.
+fn part(text: &str, from: i64, length: i64) -> Value<'_> {
+    let Ok(length) = usize::try_from(length) else { return Value::Missing };
+    let start = match usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX) {
+        0 => Some(0),
+        back if from < 0 => text.char_indices().nth_back(back - 1).map(|(at, _)| at),
+        ahead => place(text, ahead),
+    };
+    let Some(rest) = start.map(|start| &text[start..]) else { return Value::Missing };
+    Value::Str(place(rest, length).map_or(rest, |end| &rest[..end]))
+}
+
+/// The byte at which a character starts, or the text ends; `None` beyond its end.
+fn place(text: &str, character: usize) -> Option<usize> {
+    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(character)
+}
+
+pub(super) fn index_of<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let [Value::Str(text), Value::Str(wanted)] = *args else { return Value::Missing };
+    let at = text.find(wanted).map(|at| text[..at].chars().count());
+    at.and_then(|at| i64::try_from(at).ok()).map_or(Value::Missing, Value::Int)
+}
+
+pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    match *args {
+        [number @ (Value::Int(_) | Value::Float(_))] => number,
+        [Value::Str(text)] => parsed_number(text.trim()),
+        _ => Value::Missing,
+    }
+}
+
+/// The number that decimal digits stand for: an int where it is whole and small enough, as in JSON.
+fn parsed_number(text: &str) -> Value<'_> {
+    // What else the standard library reads: `inf`, `nan`.
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return Value::Missing;
+    }
+    match text.parse::<i64>() {
+        Ok(int) => Value::Int(int),
+        Err(_) => match text.parse::<f64>() {
+            Ok(float) if float.is_finite() => Value::from_float(float),
+            _ => Value::Missing,
+        },
+    }
+}
+
+pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [Value::Str(text)] = *args else { return Value::Missing };
+    let Some(version) = text::version::version(text) else { return Value::Missing };
+    let version = version.to_string();
+    match arena.text(version.len(), |made| made.push_str(&version)) {
+        Value::Str(made) => Value::Version(made),
+        other => other,
     }
 }
 

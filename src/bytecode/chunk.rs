@@ -60,11 +60,18 @@ pub struct Block {
     pub start: Pc,
     pub end: Pc,
     pub registers: u16,
-    /// The cell that keeps its value during the decision, or [`NONE`].
-    pub cache: u32,
+    /// The place that keeps its value.
+    pub kept: Option<Kept>,
 }
 
-/// A table.
+/// The place that keeps a block's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub cell: u32,
+    /// True when it depends on the elements of loops, and is kept for those at hand alone; else during the decision.
+    pub varies: bool,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
     pub block: BlockId,

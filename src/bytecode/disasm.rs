@@ -54,7 +54,11 @@ impl Listing<'_> {
                     writeln!(out, "condition {id}{note}:")?;
                 }
                 BlockKind::Value => {
-                    let kept = if block.cache == NONE { "" } else { ", kept" };
+                    let kept = match block.kept {
+                        None => "",
+                        Some(kept) if kept.varies => ", kept for each element",
+                        Some(_) => ", kept",
+                    };
                     writeln!(out, "value {id}, registers {}{kept}:", block.registers)?;
                 }
             }
@@ -179,6 +183,7 @@ impl Listing<'_> {
             Instr::Cond { dst, holds, fails } => {
                 write!(out, "r{dst} = condition {holds}, else not condition {fails}")
             }
+            Instr::IfNot { block, to } => write!(out, "unless block {block} -> {to}"),
             Instr::IfPresent { src, to } => write!(out, "if r{src} is present -> {to}"),
             Instr::Yield { src } => write!(out, "yield r{src}"),
         }

@@ -20,7 +20,6 @@ pub type Pc = u32;
 /// A block, as a number in [`super::Chunk::blocks`].
 pub type BlockId = u32;
 
-/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Condition,
@@ -64,6 +63,7 @@ const TEST: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table];
 const CONDITION: &[BlockKind] = &[BlockKind::Condition];
 const TABLE: &[BlockKind] = &[BlockKind::Table];
 const VALUE: &[BlockKind] = &[BlockKind::Value];
+const ANY: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table, BlockKind::Value];
 
 /// Expands the table of instructions. A row says an instruction's name, the kinds of block it may stand in,
 /// and its operands with what they refer to.
@@ -120,7 +120,7 @@ instructions! {
     /// A condition over the elements of a list; it is true or false.
     Each in TEST { on: On => On, to: Pc => To, each: u32 => Loop };
     /// Goes on elsewhere.
-    Jump in TEST { to: Pc => To };
+    Jump in ANY { to: Pc => To };
     /// Ends a condition block.
     Answer in CONDITION { holds: bool };
 
@@ -167,6 +167,8 @@ instructions! {
     Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
     /// Goes on elsewhere when a register holds a value.
     IfPresent in VALUE { src: Reg => Register, to: Pc => To };
+    /// Goes on elsewhere when a condition does not hold.
+    IfNot in VALUE { block: BlockId => Condition, to: Pc => To };
     /// Ends a value block.
     Yield in VALUE { src: Reg => Register };
 }
@@ -190,7 +192,8 @@ impl Instr {
             | Instr::Shared { to, .. }
             | Instr::Each { to, .. }
             | Instr::Jump { to }
-            | Instr::IfPresent { to, .. } => to,
+            | Instr::IfPresent { to, .. }
+            | Instr::IfNot { to, .. } => to,
             _ => return None,
         })
     }

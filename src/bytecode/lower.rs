@@ -13,7 +13,7 @@ mod slots;
 mod uses;
 
 use crate::bytecode::Bytecode;
-use crate::bytecode::chunk::{Block, Chunk, Loop, NONE, RuleCode, Shared, TableCode};
+use crate::bytecode::chunk::{Block, Chunk, Kept, Loop, NONE, RuleCode, Shared, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, On, Pc};
 use crate::sema::hir::{Outcome, Program, TableId};
 use crate::sema::normal::{CondId, NCond, Normal};
@@ -40,9 +40,6 @@ pub enum LowerError {
 }
 
 /// Turns a program in normal form into bytecode.
-///
-/// # Errors
-/// See [`LowerError`].
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
     let uses = UseAnalysis::of(normal)?;
     let mut lowering = Lowering {
@@ -143,11 +140,11 @@ impl Lowering<'_> {
         kind: BlockKind,
         start: Pc,
         registers: u16,
-        cache: u32,
+        kept: Option<Kept>,
     ) -> Result<BlockId, LowerError> {
         let id = index(self.chunk.blocks.len(), "blocks")?;
         let end = self.here()?;
-        self.chunk.blocks.push(Block { kind, start, end, registers, cache });
+        self.chunk.blocks.push(Block { kind, start, end, registers, kept });
         Ok(id)
     }
 
@@ -175,7 +172,7 @@ impl Lowering<'_> {
             Some(_) => Instr::Default { table },
             None => Instr::Nothing,
         })?;
-        let block = self.close(BlockKind::Table, start, 0, NONE)?;
+        let block = self.close(BlockKind::Table, start, 0, None)?;
         self.chunk.tables.push(TableCode { block, routes: codes });
         Ok(())
     }
@@ -206,7 +203,7 @@ impl Lowering<'_> {
             self.bind(fails)?;
             self.emit(Instr::Answer { holds: false })?;
         }
-        let block = self.close(BlockKind::Condition, start, 0, NONE)?;
+        let block = self.close(BlockKind::Condition, start, 0, None)?;
         self.cond_blocks.insert(cond.0, block);
         Ok(block)
     }
@@ -224,6 +221,10 @@ impl Lowering<'_> {
             let memo = self.uses.info(Part::Cond(cond)).is_closed();
             self.chunk.shared.push(Shared { block, memo });
             self.shared.insert(cond, shared);
+            if memo {
+                // Loops and values ask for what is kept too, not for the block behind it.
+                self.cond_blocks.remove(&cond);
+            }
         }
         Ok(())
     }

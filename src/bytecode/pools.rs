@@ -73,6 +73,8 @@ enum Compiled {
     Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
     /// `like`.
     Globs(Box<[Glob]>),
+    /// `like any`: the patterns without a wildcard, and the others.
+    AnyGlob(Set<Box<str>>, Box<[Glob]>),
     /// `matches`.
     Regexes(Box<[LazyRegex]>),
 }
@@ -120,7 +122,15 @@ impl Matcher {
                 Compiled::Ends(boxed(), |text, word| text.ends_with(word))
             }
             (Search::Glob, _) => {
-                Compiled::Globs(words.iter().map(|word| Glob::with_mode(word, *mode)).collect())
+                let globs = words.iter().map(|word| Glob::with_mode(word, *mode));
+                if *all || words.len() < AUTOMATON_FROM {
+                    Compiled::Globs(globs.collect())
+                } else {
+                    let (texts, globs): (Vec<_>, Vec<_>) =
+                        globs.partition(|glob| glob.as_literal().is_some());
+                    let texts = texts.iter().filter_map(Glob::as_literal).map(Box::from);
+                    Compiled::AnyGlob(texts.collect(), globs.into())
+                }
             }
             (Search::Regex, _) => Compiled::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?),
         };
@@ -139,6 +149,9 @@ impl Matcher {
             Compiled::Starts(words) => self.quantify(words, |word| text.starts_with(&**word)),
             Compiled::Ends(words, stands) => self.quantify(words, |word| stands(text, word)),
             Compiled::Globs(globs) => self.quantify(globs, |glob| glob.matches(text)),
+            Compiled::AnyGlob(texts, globs) => {
+                texts.contains(text) || globs.iter().any(|glob| glob.matches(text))
+            }
             Compiled::Regexes(regexes) => self.quantify(regexes, |regex| regex.is_match(text)),
         }
     }

@@ -57,9 +57,6 @@ impl std::fmt::Display for At {
 }
 
 /// Verifies a chunk.
-///
-/// # Errors
-/// See [`VerifyError`].
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
     verifier.data()?;
@@ -193,8 +190,8 @@ impl Verifier<'_> {
             require(block.start == start && block.end > start, "blocks overlap or leave a gap", at)?;
             start = block.end;
             within("instruction", block.end as usize - 1, self.chunk.instrs.len(), at)?;
-            if block.cache != NONE {
-                within("cached value", block.cache as usize, self.chunk.cached as usize, at)?;
+            if let Some(kept) = block.kept {
+                within("cached value", kept.cell as usize, self.chunk.cached as usize, at)?;
             }
             let last = &self.chunk.instrs[block.end as usize - 1];
             require(last.is_end(), "the block does not end", At::Instr(block.end - 1))?;

@@ -33,7 +33,6 @@ impl Counting {
         }
     }
 
-    /// The vocabulary.
     pub fn finish(self) -> Vocabulary {
         let mut found: Vec<(u64, (u32, bool))> = self.found.into_iter().collect();
         // Of equally frequent ones the hash decides: by chance, yet the same everywhere, and fair to the intents

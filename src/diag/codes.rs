@@ -109,9 +109,13 @@ codes! {
     BadDatetime = "E0405", "not a date and time";
     ListFile = "E0406", "a list file cannot be used";
     RegexNotConstant = "E0407", "a regular expression is not constant";
+    BadVersion = "E0408", "not a version";
+    BadNetwork = "E0409", "not a network";
+    UnknownHash = "E0410", "an unknown hash";
+    UnknownZone = "E0411", "an unknown time zone";
 
     SecondDefault = "E0501", "a table has two defaults";
-    UnknownArgument = "E0502", "a handler has no such argument";
+    UnknownArgument = "E0502", "there is no such argument";
     MissingArgument = "E0503", "a handler's required argument is not given";
     ReservedTableName = "E0504", "a table cannot have this name";
     UnknownExpectation = "E0505", "a test expects a route that does not exist";
@@ -120,11 +124,13 @@ codes! {
     UnknownEntry = "E0508", "there is no such entry";
     JumpsTooDeep = "E0509", "jumps are nested too deep";
     TestInput = "E0510", "a test gives a value that does not fit the input";
+    BlankPermission = "E0511", "a permission has no name";
 
     UnknownMatching = "E0520", "an unknown way of matching a pattern";
     BlankPattern = "E0521", "a keyword pattern is empty";
     BadDestination = "E0522", "a router leads to no next node";
     BranchForm = "E0523", "a branch says too much or too little";
+    FlowTool = "E0524", "a flow tool says too much or too little";
     WorkflowNode = "E0530", "a workflow leads where there is nothing";
     WorkflowStalls = "E0531", "a workflow cannot run as it is written";
     MessageSyntax = "E0601", "a message is not JSON";
@@ -168,6 +174,8 @@ codes! {
     EmptyText = "W0204", "an empty text is in every text";
     SqlPattern = "W0205", "a pattern of `like` has the wildcards of SQL";
     NullInList = "W0206", "null in a list is never found";
+    NumberInQuotes = "W0207", "a number in quotes is ordered as a text";
+    TemplateText = "W0208", "a text with a place to be filled in, which nobody fills";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     DefaultHides = "W0401", "a default branch hides branches";

@@ -93,7 +93,9 @@ fn refused(error: &ArtifactError) -> CompileError {
         ArtifactError::Foreign => cannot_load(Code::NoArtifact, error)
             .help("rules are compiled to such a file by `rulec build`")
             .into(),
-        ArtifactError::Version(_) => cannot_load(Code::ArtifactVersion, error).help(AGAIN).into(),
+        ArtifactError::Version(_) | ArtifactError::Zones(_) => {
+            cannot_load(Code::ArtifactVersion, error).help(AGAIN).into()
+        }
         ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(error),
     }
 }

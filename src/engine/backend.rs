@@ -71,55 +71,19 @@ pub(crate) trait Engine {
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed>;
     /// The calls of host functions so far; `None` when there were none.
     fn calls(&self) -> Option<Calls>;
-}
 
-/// Work to do with whichever engine decides. It is a trait because a closure is not generic: an engine that
-/// is called through a pointer cannot be inlined, which costs small rule sets some percent.
-pub(crate) trait Work {
-    type Output;
-    fn with<E: Engine>(self, engine: &mut E) -> Self::Output;
-}
-
-/// The work of choosing by a table.
-pub(crate) struct Choose(pub TableId);
-
-impl Work for Choose {
-    type Output = Choice;
-
-    #[inline(always)]
-    fn with<E: Engine>(self, engine: &mut E) -> Choice {
-        engine.decide(self.0)
+    /// Decides, and computes the values of what was chosen. One function of each engine, so that the engine
+    /// is called through a pointer once.
+    fn conclude(&mut self, entry: TableId, program: &Program) -> Conclusion {
+        let choice = self.decide(entry);
+        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
+        let computed = outcome.and_then(|outcome| self.outcome(outcome));
+        (choice, computed, self.calls())
     }
 }
 
-/// The work of finding every route of a table that holds.
-pub(crate) struct Matched(pub TableId);
-
-impl Work for Matched {
-    type Output = Vec<RuleId>;
-
-    fn with<E: Engine>(self, engine: &mut E) -> Vec<RuleId> {
-        engine.matched(self.0)
-    }
-}
-
-/// The work of choosing by a table and computing the values of what was chosen.
-pub(crate) struct Decide<'r> {
-    pub table: TableId,
-    pub program: &'r Program,
-}
-
-impl Work for Decide<'_> {
-    type Output = (Choice, Option<Computed>, Option<Calls>);
-
-    #[inline]
-    fn with<E: Engine>(self, engine: &mut E) -> Self::Output {
-        let choice = engine.decide(self.table);
-        let outcome = choice.chosen.and_then(|chosen| chosen.outcome(self.program));
-        let computed = outcome.and_then(|outcome| engine.outcome(outcome));
-        (choice, computed, engine.calls())
-    }
-}
+/// A choice, the values of its outcome, and the record of the decision.
+type Conclusion = (Choice, Option<Computed>, Option<Calls>);
 
 /// The record of a decision: the failures and the time of the host functions that it called, and the limits that
 /// were exceeded.
@@ -257,29 +221,30 @@ impl RuleSet {
         }
     }
 
-    /// Readies a decision and has the work done with it.
+    /// Readies a decision and has the work done with it. Where that is one call it is inlined for each
+    /// engine: small rule sets would feel a pointer.
     #[inline(always)]
-    pub fn run<W: Work>(
+    pub fn run<T>(
         &self,
         how: How,
         backend: Backend,
         input: Input<'_>,
         scratch: &mut Scratch,
-        work: W,
-    ) -> W::Output {
+        work: impl FnOnce(&mut dyn Engine) -> T,
+    ) -> T {
         match backend {
             // It walks trees, so no message is read into slots alone for it.
             Backend::Reference => {
                 if let Some(tree) = input.tree() {
-                    return self.refer(tree, |mut evaluator| work.with(&mut evaluator));
+                    return self.refer(tree, |mut evaluator| work(&mut evaluator));
                 }
             }
             #[cfg(feature = "jit")]
             Backend::Jit => match (self.tiers.code(), input.slots()) {
                 (Some(Ok(code)), Ok(slots)) => {
-                    return work.with(&mut code.record(&self.hosts, slots, scratch));
+                    return work(&mut code.record(&self.hosts, slots, scratch));
                 }
-                (Some(Ok(code)), Err(tree)) => return work.with(&mut code.json(&self.hosts, tree, scratch)),
+                (Some(Ok(code)), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
                 _ => {}
             },
             _ => {}
@@ -288,12 +253,12 @@ impl RuleSet {
             Ok(slots) => {
                 let mut vm = Vm::record(&self.bytecode, &self.hosts, slots, scratch);
                 self.lend_index(&mut vm, how.indexing);
-                work.with(&mut vm)
+                work(&mut vm)
             }
             Err(tree) => {
                 let mut vm = Vm::json(&self.bytecode, &self.hosts, tree, scratch);
                 self.lend_index(&mut vm, how.indexing);
-                work.with(&mut vm)
+                work(&mut vm)
             }
         }
     }

@@ -93,7 +93,8 @@ impl Compiler {
     }
 
     /// A loader for the files of a path's root, and the path as seen from there.
-    pub(super) fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
+    #[doc(hidden)]
+    pub fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
         let root = match &self.root {
             Some(root) => root.as_path(),
             None => path.parent().unwrap_or(Path::new("")),

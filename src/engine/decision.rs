@@ -4,51 +4,39 @@ mod serialize;
 
 use super::backend::Calls;
 use super::set::Handle;
-use crate::decision::{Choice, Chosen};
+use crate::decision::{Chosen, Trail};
 use crate::host::HostFailure;
 use crate::limits::Exceeded;
 use crate::schema::Breach;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
+use crate::trace;
 use crate::vm::Computed;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
-use smallvec::SmallVec;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// A decision. It holds alive what it names, whatever becomes of the rules.
 ///
 /// Serializes to the JSON object that `rulec run` prints:
-/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `path` when tables were
-/// jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
-/// `chosen` to `metadata` a choice has `branch` (empty when none holds) and `default`; flows have
+/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `requires` when the handler requires
+/// permissions, `path` when tables were jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
+/// `chosen` to `metadata` a choice has `branch` (empty when none holds), `default`, and `to_user` where the rules say so; flows have
 /// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
 #[derive(Clone)]
 pub struct Decision {
     pub(super) rules: Arc<Handle>,
     pub(super) entry: TableId,
-    pub(super) answer: Answer,
+    /// The segment of live rules that the statement is of; `None` for the base, and for rules that stay.
+    pub(super) segment: Option<Arc<Handle>>,
+    /// The statement, by its number there.
+    pub(super) chosen: Option<Chosen>,
+    pub(super) tables: Trail,
+    /// That of the rules, or of the edit of live rules that it came after.
+    pub(super) generation: u64,
     /// Most decisions have none.
     pub(super) extras: Option<Box<Extras>>,
 }
-
-#[derive(Clone)]
-pub(super) enum Answer {
-    /// One by the rule set alone.
-    Fixed(Choice),
-    /// One by live rules.
-    Live {
-        /// The segment that the statement is of; `None` for the base.
-        segment: Option<Arc<Handle>>,
-        /// The statement, by its number there.
-        chosen: Option<Chosen>,
-        /// The tables from the entry to it.
-        tables: Trail,
-    },
-}
-
-/// The tables from an entry to the one of the chosen statement.
-pub(super) type Trail = SmallVec<[TableId; 4]>;
 
 /// The parts of a decision that most have none of.
 #[derive(Clone, Debug, Default)]
@@ -110,11 +98,8 @@ impl std::fmt::Debug for Decision {
 impl Decision {
     /// The chosen statement and the program it stands in.
     fn picked(&self) -> Option<(&Program, Chosen)> {
-        let (rules, chosen) = match &self.answer {
-            Answer::Fixed(choice) => (&self.rules, choice.chosen),
-            Answer::Live { segment, chosen, .. } => (segment.as_ref().unwrap_or(&self.rules), *chosen),
-        };
-        chosen.map(|chosen| (&rules.program, chosen))
+        let rules = self.segment.as_ref().unwrap_or(&self.rules);
+        self.chosen.map(|chosen| (&rules.program, chosen))
     }
 
     pub(super) fn outcome(&self) -> Option<&Outcome> {
@@ -139,11 +124,7 @@ impl Decision {
     /// that was inserted into live rules has none before it is merged.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
-        match &self.answer {
-            Answer::Fixed(choice) => choice.chosen,
-            Answer::Live { segment: None, chosen, .. } => *chosen,
-            Answer::Live { .. } => None,
-        }
+        self.chosen.filter(|_| self.segment.is_none())
     }
 
     /// Returns true when a default answered.
@@ -158,6 +139,17 @@ impl Decision {
             Outcome::Handler { name, .. } => Some(name),
             _ => None,
         }
+    }
+
+    /// The permissions that the handler requires, every one of them: `handler run() requires permission "execute"`.
+    /// Whoever runs the handler sees to it; nothing here does.
+    pub fn required_permissions(&self) -> &[Arc<str>] {
+        self.target().map_or(&[], |handler| self.permissions_required_by(handler))
+    }
+
+    /// The permissions that another handler requires, by the rules that decided.
+    pub fn permissions_required_by(&self, handler: &str) -> &[Arc<str>] {
+        self.rules.program.required(handler)
     }
 
     /// The handler's arguments; empty when there are none.
@@ -203,6 +195,11 @@ impl Decision {
         self.chosen().filter(|_| matches!(self.outcome(), Some(Outcome::Branch { .. })))
     }
 
+    /// True when the rules say that the user is to see what a choice came to, and why.
+    pub fn to_user(&self) -> bool {
+        self.rules.program.tables[self.entry.index()].to_user
+    }
+
     /// The flow whose pattern was found.
     pub fn flow(&self) -> Option<FlowHit<'_>> {
         let (program, chosen) = self.picked()?;
@@ -221,20 +218,26 @@ impl Decision {
 
     /// The tables from the entry to the one of the chosen route, both included.
     pub fn path(&self) -> Vec<&str> {
-        let program = &self.rules.program;
-        let tables = match &self.answer {
-            Answer::Fixed(choice) => choice.tables(program, self.entry).into(),
-            Answer::Live { tables, .. } => tables.clone(),
-        };
-        tables.into_iter().map(|table| &*program.tables[table.index()].name).collect()
+        self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }
 
-    /// The generation of the rules that decided; for live rules that of [`LiveRules::rules`], which the
-    /// last merge compiled: edits since then do not change it.
-    ///
-    /// [`LiveRules::rules`]: super::LiveRules::rules
+    /// The generation of the rules that decided; for live rules that of the last edit before, see
+    /// [`LiveRules::generation`](super::LiveRules::generation).
     pub fn generation(&self) -> u64 {
-        self.rules.generation
+        self.generation
+    }
+
+    /// The handler's arguments as a log may show them: what comes from `@private` fields masked.
+    pub fn masked_args(&self) -> Map<String, Json> {
+        match self.picked().and_then(|(program, chosen)| Some((program, chosen.outcome(program)?))) {
+            Some((program, outcome)) => trace::masked_args(program, outcome, self.args()),
+            None => Map::new(),
+        }
+    }
+
+    /// The message that was decided for as a log may show it: the values of `@private` fields masked.
+    pub fn masked_message(&self, message: &Json) -> Json {
+        trace::masked_message(&self.rules.program, message)
     }
 
     /// Promises of `input` that the message broke.

@@ -131,13 +131,19 @@ impl<'r> Entry<'r> {
     }
 
     /// The conditions of a choice that cannot be used for this message and are left out, branch by
-    /// branch in the order of the rules. Empty for what is no choice.
+    /// branch in the order of the rules. Empty for what is no choice. Each is also a warning of `tracing`, under the
+    /// target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
         if self.kind() != TableKind::Choice {
             return Vec::new();
         }
         let set = &self.rules.set;
-        set.refer(message, |evaluator| Tracer::new(evaluator, &set.sources, false).skipped(self.table))
+        let skipped =
+            set.refer(message, |evaluator| Tracer::new(evaluator, &set.sources, false).skipped(self.table));
+        for SkippedCondition { branch, condition, reason, .. } in &skipped {
+            tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason, "skipped");
+        }
+        skipped
     }
 
     /// The targets a decision may still lead to, given what is known of the message: those of routes

@@ -26,6 +26,14 @@ impl DiskLoader {
     }
 }
 
+impl DiskLoader {
+    /// The folder.
+    #[doc(hidden)]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
 impl Loader for DiskLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         let path = self.root.join(path).canonicalize().map_err(|error| refused(&error))?;
@@ -37,9 +45,6 @@ impl Loader for DiskLoader {
 }
 
 /// Reads a file unless it is larger than a source file may be.
-///
-/// # Errors
-/// See [`LoadError`].
 pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     let (file, size) = open_regular(path)?;
     if size > MAX_FILE_BYTES {
@@ -56,9 +61,6 @@ pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
 
 /// Opens a regular file, and says how many bytes it has. Anything else may have no end, or keep whoever opens it
 /// waiting: so it is opened without waiting, and what was opened is looked at, in whose place nothing can be put.
-///
-/// # Errors
-/// See [`LoadError`].
 pub fn open_regular(path: &Path) -> Result<(File, u64), LoadError> {
     let mut options = File::options();
     #[cfg(unix)]

@@ -21,16 +21,20 @@ use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use crate::explain::Explanation;
 use crate::json::JsonError;
 use crate::loader::{Loader, MemoryLoader};
+use crate::sema::check::Known;
 use crate::sema::hir::{ROUTES, TableId, TableKind};
 use crate::source::SourceMap;
+use crate::syntax::ast::Target;
 use crate::threads::Threads;
 use arc_swap::ArcSwap;
+use base::Base;
 use route::draft;
 use serde_json::Value as Json;
 use snapshot::Snapshot;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use texts::{Changes, Files};
 use writer::{Edit, Writer};
 
@@ -68,10 +72,26 @@ struct Shared {
     files: Files,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
+    /// True for rules of which nothing is kept for edits.
+    fixed: bool,
+    /// Those that are asked before an edit, as long as they are there.
+    guards: Mutex<Vec<Weak<Guard>>>,
     /// Told when a merge ends, or compacting.
     idle: Condvar,
     /// The number of edits that make a merge worth while; 0 leaves that to the number of routes.
     merge_after: AtomicUsize,
+}
+
+/// Refuses edits: called with the name of a handler that a route is about to lead to, it says why that cannot be.
+pub type Guard = dyn Fn(&str) -> Result<(), String> + Send + Sync;
+
+/// Compiled rules as live rules, which answer as they do. They cannot be edited, since the texts alone do not
+/// tell all that they were compiled of.
+impl From<Rules> for LiveRules {
+    fn from(rules: Rules) -> LiveRules {
+        let writer = Writer::new(Base::fixed(rules), Known::Uses(Arc::default()));
+        LiveRules::serving(Compiler::new(), Files::default(), writer, true)
+    }
 }
 
 impl std::fmt::Debug for LiveRules {
@@ -91,17 +111,22 @@ impl LiveRules {
         let recorder = texts::Recorder::new(loader);
         let (base, known) = base::compile(&compiler, &recorder, path, true, Threads::All)?;
         let files = recorder.finish(path, base.rules.sources());
-        let writer = Writer::new(base, known);
-        Ok(LiveRules {
+        Ok(LiveRules::serving(compiler, files, Writer::new(base, known), false))
+    }
+
+    fn serving(compiler: Compiler, files: Files, writer: Writer, fixed: bool) -> LiveRules {
+        LiveRules {
             shared: Arc::new(Shared {
                 compiler,
                 files,
                 snapshot: ArcSwap::new(writer.snapshot()),
                 writer: Mutex::new(writer),
+                fixed,
+                guards: Mutex::default(),
                 idle: Condvar::new(),
                 merge_after: AtomicUsize::new(0),
             }),
-        })
+        }
     }
 
     /// Compiles a file and what it imports.
@@ -135,9 +160,6 @@ impl LiveRules {
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
-    ///
-    /// # Errors
-    /// As there.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         decide::decide_line(&self.shared.snapshot.load(), TableId(0), text)
     }
@@ -178,6 +200,43 @@ impl LiveRules {
         Ok(self.rules().explain(message))
     }
 
+    /// Explains a decision of these rules, with `@private` fields masked, after a merge where one is needed; `None`
+    /// when they were edited after it, since they would explain another.
+    ///
+    /// # Errors
+    /// When the merge fails; see [`LiveRules::merge_error`].
+    pub fn explain_decision(
+        &self,
+        decision: &Decision,
+        message: &Json,
+    ) -> Result<Option<Explanation>, CompileError> {
+        loop {
+            let snapshot = self.shared.snapshot.load_full();
+            if snapshot.generation != decision.generation() {
+                return Ok(None);
+            }
+            if !snapshot.edited {
+                let entry = snapshot.base.rules.entry(decision.entry()).ok();
+                return Ok(entry.map(|entry| entry.explain(message, false)));
+            }
+            self.merge()?;
+        }
+    }
+
+    /// The generation of the rules with all edits so far: every edit has a number of its own, greater than those
+    /// before, and [`Decision::generation`] says it. Merges leave it, since they change no answer.
+    pub fn generation(&self) -> u64 {
+        self.shared.snapshot.load().generation
+    }
+
+    /// Has `guard` asked, as long as it is kept alive, before a route is inserted or replaced: for each handler that
+    /// the route may lead to, also by a jump. What serves the rules refuses what it could not carry out.
+    pub fn guard(&self, guard: &Arc<Guard>) {
+        let mut guards = self.shared.guards();
+        guards.retain(|guard| guard.strong_count() > 0);
+        guards.push(Arc::downgrade(guard));
+    }
+
     /// The compiled rules as of the last merge: all that was edited before is in them.
     pub fn rules(&self) -> Rules {
         self.shared.snapshot.load().base.rules.clone()
@@ -185,34 +244,22 @@ impl LiveRules {
 
     /// Inserts a route outside any table: one `route` statement. It stands behind all others of its
     /// priority.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn insert(&self, route: &str) -> Result<(), EditError> {
         self.insert_into(ROUTES, route)
     }
 
     /// Inserts a route into the table of that name.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn insert_into(&self, table: &str, route: &str) -> Result<(), EditError> {
         self.edit(table, |sources| draft(route, sources).map(Edit::Insert))
     }
 
     /// Puts a route in the place of the one of its name outside any table. Among routes of equal
     /// priority it stands where that one stood.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn replace(&self, route: &str) -> Result<(), EditError> {
         self.replace_in(ROUTES, route)
     }
 
     /// Puts a route in the place of the one of its name in a table.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn replace_in(&self, table: &str, route: &str) -> Result<(), EditError> {
         self.edit(table, |sources| draft(route, sources).map(Edit::Replace))
     }
@@ -296,9 +343,13 @@ impl LiveRules {
         parse: impl FnOnce(&SourceMap) -> Result<Edit<'t>, EditError>,
     ) -> Result<(), EditError> {
         let shared = &self.shared;
+        if shared.fixed {
+            return Err(EditError::Fixed);
+        }
         let rules = self.rules();
         let table = self.table(&rules, table)?;
         let edit = parse(rules.sources())?;
+        shared.ask_guards(&rules, &edit)?;
         let mut writer = shared.lock();
         match writer.apply(&shared.compiler, table, edit)? {
             None => shared.snapshot.store(writer.snapshot()),
@@ -311,6 +362,26 @@ impl LiveRules {
 }
 
 impl Shared {
+    fn guards(&self) -> MutexGuard<'_, Vec<Weak<Guard>>> {
+        self.guards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the guards about the handlers that an edit may lead to.
+    fn ask_guards(&self, rules: &Rules, edit: &Edit<'_>) -> Result<(), EditError> {
+        let guards: Vec<Arc<Guard>> = self.guards().iter().filter_map(Weak::upgrade).collect();
+        let (Edit::Insert(draft) | Edit::Replace(draft)) = edit else { return Ok(()) };
+        let Some(route) = draft.route().filter(|_| !guards.is_empty()) else { return Ok(()) };
+        let targets = match &route.target {
+            Target::Handler { name, .. } => BTreeSet::from([name.node.as_str()]),
+            // What was inserted there since the last merge has been asked about.
+            Target::Goto { table, .. } => {
+                rules.entry(&table.node).map(|entry| entry.targets()).unwrap_or_default()
+            }
+        };
+        let asked = targets.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
+        asked.collect::<Result<(), String>>().map_err(EditError::Refused)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
 //! Deciding again and again: all that does not depend on the message is resolved once.
 
-use super::backend::{Backend, Backends, Choose, Decide, Matched};
-use super::decision::{Answer, Decision, Extras};
+use super::backend::{Backend, Backends};
+use super::decision::{Decision, Extras};
 use super::input::{Input, Record};
 use super::set::{Handle, RuleSet};
 use super::strategy::Tier;
@@ -61,9 +61,6 @@ impl Session {
     }
 
     /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
-    ///
-    /// # Errors
-    /// As there.
     pub fn decide_line(&mut self, text: &[u8]) -> Result<Decision, JsonError> {
         self.call().decide_line(text)
     }
@@ -90,8 +87,8 @@ impl Session {
         }
         let Session { rules, backends, workspace } = self;
         let backend = backends.resolve(rules, false);
-        let work = Choose(backends.table);
-        rules.run(backends.how, backend, Input::Record(record), &mut workspace.machine, work)
+        let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
+        rules.run(how, backend, Input::Record(record), machine, |engine| engine.decide(table))
     }
 
     /// Chooses for a message that other rules prepared.
@@ -175,8 +172,8 @@ impl Call<'_> {
     pub fn matched(self, message: &Json) -> Vec<RuleId> {
         let Call { rules, backends, workspace } = self;
         let backend = backends.resolve(rules, true);
-        let work = Matched(backends.table);
-        rules.run(backends.how, backend, Input::Tree(message), &mut workspace.machine, work)
+        let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
+        rules.run(how, backend, Input::Tree(message), machine, |engine| engine.matched(table))
     }
 }
 
@@ -184,10 +181,12 @@ impl Call<'_> {
 fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, input: Input<'_>) -> Decision {
     let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table);
     let breaches = rules.breaches(input);
-    let work = Decide { table: entry, program: &rules.program };
-    let (choice, computed, calls) = rules.run(backends.how, backend, input, machine, work);
+    let (choice, computed, calls) =
+        rules.run(backends.how, backend, input, machine, |engine| engine.conclude(entry, &rules.program));
     let extras = Extras::of(computed, calls, breaches);
-    Decision { rules: Arc::clone(rules), entry, answer: Answer::Fixed(choice), extras }
+    let tables = choice.tables(&rules.program, entry);
+    let (chosen, generation) = (choice.chosen, rules.generation);
+    Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, extras }
 }
 
 /// Decides by slots; `None` where only a tree will do: what is wrong with a message is told from the whole

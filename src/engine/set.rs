@@ -37,6 +37,11 @@ pub(crate) struct RuleSet {
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
+/// A number greater than all before.
+pub(super) fn next_generation() -> u64 {
+    GENERATION.fetch_add(1, Ordering::Relaxed)
+}
+
 impl RuleSet {
     /// A rule set without its texts.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
@@ -52,7 +57,7 @@ impl RuleSet {
             hosts,
             sources: SourceMap::new(),
             warnings: Vec::new(),
-            generation: GENERATION.fetch_add(1, Ordering::Relaxed),
+            generation: next_generation(),
         }
     }
 

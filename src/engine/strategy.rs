@@ -47,9 +47,6 @@ impl Tier {
     }
 
     /// Checks that it can decide on this machine, by this build.
-    ///
-    /// # Errors
-    /// Why not.
     pub fn available(self) -> Result<(), TierUnavailable> {
         match self {
             #[cfg(feature = "jit")]

@@ -3,7 +3,7 @@
 use super::Rules;
 use crate::decision::Chosen;
 use crate::explain::Explanation;
-use crate::sema::hir::{Expect, TableId, Test};
+use crate::sema::hir::{Expect, TableId, TableKind, Test};
 use crate::span::Span;
 
 /// The result of a `test` block.
@@ -24,8 +24,8 @@ pub struct TestOutcome {
 }
 
 impl Rules {
-    /// Runs the `test` blocks about decisions; those about payloads are judged by
-    /// [`run_tests`](fn@crate::systems::payload::run_tests).
+    /// Runs the `test` blocks that the tables decide alone. [`run_tests`](fn@crate::systems::run_tests) runs all,
+    /// those about payloads and intent flows as well.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
         self.set().program.tests.iter().filter_map(|test| self.run_test(test)).collect()
     }
@@ -33,13 +33,16 @@ impl Rules {
     /// Runs a test of a decision.
     fn run_test(&self, test: &Test) -> Option<TestOutcome> {
         let entry = self.table(test.entry);
+        if entry.kind() == TableKind::Flows && self.set().program.has_intents() {
+            return None;
+        }
         let decision = entry.decide(&test.message);
         let program = &self.set().program;
         let expected = match test.expect {
             Expect::Rule(id) => Some(Chosen::Rule(id)),
             Expect::Default(table) => Some(Chosen::Default(table)),
             Expect::Nothing => None,
-            Expect::Judgement { .. } => return None,
+            Expect::Judgement { .. } | Expect::Flow(_) => return None,
         };
         let name = |chosen: Option<Chosen>| match chosen {
             None => "none".to_owned(),

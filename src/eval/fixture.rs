@@ -182,6 +182,7 @@ impl Fixture {
             kind: TableKind::Routes,
             order: Vec::new(),
             default: None,
+            to_user: false,
             span,
             docs: "".into(),
         });

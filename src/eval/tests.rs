@@ -337,7 +337,7 @@ fn the_search_goes_on_behind_a_jump_that_chooses_nothing() {
     f.set_default(inner, handler);
     let choice = f.decide(&no_leaf);
     assert_eq!(choice, chosen(Chosen::Default(inner), &[jump]));
-    assert_eq!(choice.tables(&f.program, TableId(0)), [TableId(0), inner]);
+    assert_eq!(choice.tables(&f.program, TableId(0))[..], [TableId(0), inner]);
     assert_eq!(f.decide(&json!({ "b": 1 })), chosen(Chosen::Rule(late), &[]));
 }
 
@@ -347,7 +347,7 @@ fn a_default_may_jump() {
     f.set_default(TableId(0), Outcome::Goto(inner));
     let choice = f.decide(&json!({ "c": 1 }));
     assert_eq!(choice, chosen(Chosen::Rule(leaf), &[]));
-    assert_eq!(choice.tables(&f.program, TableId(0)), [TableId(0), inner]);
+    assert_eq!(choice.tables(&f.program, TableId(0))[..], [TableId(0), inner]);
     assert_eq!(f.decide(&json!({})), Choice::nothing());
 }
 

@@ -2,8 +2,8 @@
 //! the order tried; under a route what was asked, and beside each question the values it was asked
 //! of, in one column.
 
-use super::Explanation;
 use super::show::{operand, plain, thousands, value};
+use super::{Explanation, IntentTrace};
 use crate::sema::hir::TableKind;
 use crate::text::{on_one_line, width};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
@@ -55,6 +55,9 @@ pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> Stri
     headline(explanation, paint, &mut out);
     let mut tree = Tree { lines: Vec::new(), max_routes: options.max_routes };
     tree.table(&explanation.trace, 0);
+    if let Some(intents) = &explanation.intents {
+        tree.intents(intents);
+    }
     lay_out(&tree.lines, options, &mut out);
     for failure in &explanation.host_failures {
         let text = format!("! {} failed: {}", on_one_line(&failure.function), plain(&failure.message, 200));
@@ -87,6 +90,10 @@ fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
     let _ = writeln!(out, "why: {}", paint.strong(&on_one_line(&steps.join(" → "))));
     if !explanation.metadata.is_empty() {
         let _ = writeln!(out, "  metadata  {}", value(&Json::Object(explanation.metadata.clone())));
+    }
+    if !explanation.requires.is_empty() {
+        let permissions: Vec<String> = explanation.requires.iter().map(|one| plain(one, 200)).collect();
+        let _ = writeln!(out, "  requires  {}", permissions.join(", "));
     }
     for name in &explanation.missing_args {
         let text = format!("! the argument {} is missing, so it is null", on_one_line(name));
@@ -177,6 +184,22 @@ impl Tree {
         }
     }
 
+    /// The intent flows, asked behind the patterns.
+    fn intents(&mut self, asked: &IntentTrace) {
+        let IntentTrace { threshold, margin, ranked } = asked;
+        let text = format!("intent flows, by their scores (threshold {threshold}, margin {margin})");
+        self.push(0, None, text);
+        if ranked.is_empty() {
+            self.line(1, Mark::False, "none has anything in common with the text");
+        }
+        for intent in ranked {
+            let mark = if intent.chosen { Mark::True } else { Mark::False };
+            let line = self.line(1, mark, intent.name.clone());
+            line.strong = intent.chosen;
+            line.notes.push(format!("{:.4}", intent.score));
+        }
+    }
+
     fn route(&mut self, route: &RouteTrace, depth: usize) {
         let mut reasons = Vec::new();
         if route.result == Mark::Unknown {
@@ -252,13 +275,19 @@ impl Tree {
                     self.node(child, depth + 1);
                 }
             }
-            NodeKind::Not => {
+            NodeKind::Not | NodeKind::Unless => {
                 let simple = match node.children.as_slice() {
                     [child] if child.kind == NodeKind::Test => Some(child),
                     _ => None,
                 };
-                let line =
-                    self.line(depth, node.result, if simple.is_some() { text } else { "not".to_owned() });
+                // The text of an exception is that of its condition.
+                let title = match (node.kind, simple) {
+                    (NodeKind::Unless, None) => "unless".to_owned(),
+                    (NodeKind::Unless, Some(_)) => format!("unless {text}"),
+                    (_, None) => "not".to_owned(),
+                    (_, Some(_)) => text,
+                };
+                let line = self.line(depth, node.result, title);
                 match simple {
                     Some(child) => {
                         annotate(line, child, None);

@@ -114,43 +114,24 @@ impl FindingKind {
 
 /// Something wrong with a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
-    kind: FindingKind,
-    severity: Severity,
-    node: Option<NodeId>,
-    path: Vec<NodeId>,
-    message: String,
+    /// The kind of fault.
+    pub kind: FindingKind,
+    /// Its severity.
+    pub severity: Severity,
+    /// The node that is at fault, where there is one of that name.
+    pub node: Option<NodeId>,
+    /// The nodes from the start to the place; for a cycle, once round it.
+    pub path: Vec<NodeId>,
+    /// The fault, in words.
+    pub message: String,
 }
 
 impl Finding {
     /// A finding; the last node of the path is at fault.
     pub fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
         Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
-    }
-
-    /// The kind of fault.
-    pub fn kind(&self) -> FindingKind {
-        self.kind
-    }
-
-    /// Its severity.
-    pub fn severity(&self) -> Severity {
-        self.severity
-    }
-
-    /// The node that is at fault, where there is one of that name.
-    pub fn node(&self) -> Option<&NodeId> {
-        self.node.as_ref()
-    }
-
-    /// The nodes from the start to the place; for a cycle, once round it.
-    pub fn path(&self) -> &[NodeId] {
-        &self.path
-    }
-
-    /// The fault, in words.
-    pub fn message(&self) -> &str {
-        &self.message
     }
 
     /// The remedy.

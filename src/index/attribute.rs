@@ -20,7 +20,6 @@ pub enum Number {
 }
 
 impl Number {
-    /// As a value.
     pub fn value(self) -> Value<'static> {
         match self {
             Number::Int(int) => Value::Int(int),

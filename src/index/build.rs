@@ -65,7 +65,6 @@ struct Keys {
 pub(super) struct Builder<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
-    /// The atoms of each set.
     sets: Vec<&'n [Atom]>,
     /// For each set how many routes could be found by it.
     used: Vec<u32>,
@@ -110,8 +109,8 @@ impl<'n> Builder<'n> {
                 way.dedup();
                 into.push(way);
             }
-            // What is definitely false has no key, nor has a walk over elements.
-            NCond::Test { want: false, .. } | NCond::Each { .. } | NCond::Const(_) => {}
+            // What must not hold has no key, nor has a walk over elements.
+            NCond::Test { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
         }
     }
 

@@ -40,6 +40,7 @@ pub fn condition(normal: &Normal, cond: CondId) -> f64 {
             }
             cost
         }
+        NCond::Not(inner) => condition(normal, *inner),
         NCond::Each { .. } => nanoseconds(Cost::Loop),
     }
 }

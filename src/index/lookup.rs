@@ -313,7 +313,7 @@ impl<'a> Lookup<'a> {
 
     /// Returns the answer of a text predicate over a text that has been scanned; `None` when the scan
     /// does not tell.
-    #[inline]
+    #[inline(always)]
     pub fn answer(&self, pred: usize) -> Option<Tri> {
         let literals = self.index.literals.get(pred)?.as_ref()?;
         let state = self.work.subjects.get(literals.subject as usize)?.get();

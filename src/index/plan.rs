@@ -174,7 +174,7 @@ impl Writer<'_> {
         while let Some(cond) = open.pop() {
             match self.normal.cond(cond) {
                 NCond::And(parts) | NCond::Or(parts) => open.extend(parts.iter()),
-                NCond::Test { want: false, .. } => negated = true,
+                NCond::Test { want: false, .. } | NCond::Not(_) => negated = true,
                 NCond::Test { want: true, .. } => others = true,
                 NCond::Each { .. } => walks = true,
                 NCond::Const(_) => constant = true,
@@ -226,7 +226,11 @@ impl Display for Shown<'_> {
                 list(f, items)?;
                 f.write_char(']')
             }
-            NExpr::Var(_) | NExpr::Extern(..) | NExpr::Count { .. } | NExpr::Cond { .. } => f.write_char('…'),
+            NExpr::Var(_)
+            | NExpr::Extern(..)
+            | NExpr::Count { .. }
+            | NExpr::Cond { .. }
+            | NExpr::If { .. } => f.write_char('…'),
         }
     }
 }

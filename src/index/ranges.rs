@@ -96,6 +96,7 @@ impl<'n> RangeAnalysis<'n> {
                 Some((simple, attribute)) if simple.texts().count() <= LONG_LIST => Some(*attribute),
                 _ => None,
             },
+            NCond::Not(inner) => self.only_attribute(*inner),
             NCond::And(parts) | NCond::Or(parts) => {
                 let mut attributes = parts.iter().map(|part| self.only_attribute(*part));
                 let first = attributes.next()??;
@@ -134,6 +135,7 @@ impl<'n> RangeAnalysis<'n> {
                 }
             }
             NCond::And(parts) | NCond::Or(parts) => parts.iter().for_each(|part| self.changes(*part, into)),
+            NCond::Not(inner) => self.changes(*inner, into),
             _ => {}
         }
     }
@@ -160,6 +162,7 @@ impl<'n> RangeAnalysis<'n> {
             }
             NCond::And(parts) => all(parts, false),
             NCond::Or(parts) => all(parts, true),
+            NCond::Not(inner) => self.holds(attribute, *inner, class).map(|holds| !holds),
             NCond::Const(value) => Some(*value),
             NCond::Each { .. } => None,
         }

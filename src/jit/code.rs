@@ -40,6 +40,7 @@ pub(super) mod layout {
     pub const FLOAT: u8 = byte_of(&Value::Float(0.0), 0);
     pub const STR: u8 = byte_of(&Value::Str(""), 0);
     pub const DATETIME: u8 = byte_of(&Value::DateTime(time::OffsetDateTime::UNIX_EPOCH), 0);
+    pub const VERSION: u8 = byte_of(&Value::Version(""), 0);
     pub const JSON_LIST: u8 = byte_of(&Value::JsonList(&[]), 0);
     pub const LIST: u8 = byte_of(&Value::List(&[]), 0);
     pub const ENTRIES: u8 = byte_of(&Value::Entries(&[]), 0);
@@ -75,8 +76,8 @@ pub(super) mod layout {
     };
 }
 
-/// A compiled search of a part of a table: the machine, and the route to begin with. The answer is packed as
-/// [`super::lower`] says.
+/// A compiled search of a part of a table: the machine, and the route to begin with. The answer is
+/// the number of the instruction of bytecode that ends it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 

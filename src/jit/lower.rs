@@ -24,7 +24,6 @@ use super::code::JitCode;
 use crate::bytecode::chunk::{Block, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc};
 use crate::bytecode::{Bytecode, Chunk};
-use crate::sema::hir::{RuleId, TableId};
 use body::Body;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, JumpTableData, Signature, types};
@@ -38,48 +37,10 @@ use std::sync::Arc;
 /// several.
 const SEGMENT: u32 = 400;
 
-/// The end of a segment, as compiled code packs it: the kind in the low byte, the number above.
-pub(super) enum Answer {
-    /// Nothing was chosen.
-    Nothing,
-    /// A route holds.
-    Choose(RuleId),
-    /// The route at that position of the table holds, and jumps.
-    Goto(u32),
-    /// The table's default.
-    Default(TableId),
-    /// The default leads to another table.
-    Continue(TableId),
-    /// The search goes on in the next segment.
-    Next,
-}
-
-impl Answer {
-    fn pack(self) -> u64 {
-        let (what, which) = match self {
-            Answer::Nothing => (0, 0),
-            Answer::Choose(route) => (1, route.0),
-            Answer::Goto(position) => (2, position),
-            Answer::Default(table) => (3, table.0),
-            Answer::Continue(table) => (4, table.0),
-            Answer::Next => (5, 0),
-        };
-        what | u64::from(which) << 8
-    }
-
-    #[inline(always)]
-    pub fn unpack(packed: u64) -> Answer {
-        let which = (packed >> 8) as u32;
-        match packed & 0xff {
-            1 => Answer::Choose(RuleId(which)),
-            2 => Answer::Goto(which),
-            3 => Answer::Default(TableId(which)),
-            4 => Answer::Continue(TableId(which)),
-            5 => Answer::Next,
-            _ => Answer::Nothing,
-        }
-    }
-}
+/// In place of the number of an instruction: nothing was chosen.
+pub(super) const NOTHING: u64 = u64::MAX;
+/// In place of the number of an instruction: the search goes on in the next segment.
+pub(super) const NEXT: u64 = u64::MAX - 1;
 
 /// A module in the making.
 struct Lowering<'c> {
@@ -203,26 +164,21 @@ impl Lowering<'_> {
         body.b.ins().br_table(index, jumps);
 
         for (at, route) in table.routes.get(first..last).unwrap_or_default().iter().enumerate() {
-            body.instructions(route.start, route.end, starts[at], starts[at + 1], (first + at) as u32)?;
+            body.instructions(route.start, route.end, starts[at], starts[at + 1])?;
         }
         body.go(starts[last - first]);
         if last < table.routes.len() {
-            body.answer(Answer::Next);
+            body.yield_number(NEXT);
         } else {
             let end = block.end.wrapping_sub(1);
-            let answer = match body.lowering.chunk().instrs.get(end as usize) {
-                Some(Instr::Default { table }) => Answer::Default(*table),
-                Some(Instr::Continue { table }) => Answer::Continue(*table),
-                _ => Answer::Nothing,
-            };
             let plain = table.routes.last().map_or(block.start, |route| route.end) == end;
             if !plain {
                 return Err(malformed("code behind the routes"));
             }
-            body.answer(answer);
+            body.yield_number(end.into());
         }
         body.go(nothing);
-        body.answer(Answer::Nothing);
+        body.yield_number(NOTHING);
         body.finish();
         Ok(())
     }
@@ -243,7 +199,7 @@ impl Lowering<'_> {
         body.begin();
         let (enter, fails) = (body.b.create_block(), body.b.create_block());
         body.b.ins().jump(enter, &[]);
-        body.instructions(start, end, enter, fails, 0)?;
+        body.instructions(start, end, enter, fails)?;
         // Nothing leads here in verified code.
         body.go(fails);
         body.yield_number(0);
@@ -260,7 +216,6 @@ impl Body<'_, '_, '_> {
         end: Pc,
         enter: cranelift_codegen::ir::Block,
         fails: cranelift_codegen::ir::Block,
-        position: u32,
     ) -> Result<(), JitError> {
         let code = self.lowering.code;
         let instrs = code.chunk().instrs.get(start as usize..end as usize);
@@ -286,8 +241,7 @@ impl Body<'_, '_, '_> {
                     self.b.ins().jump(to, &[]);
                 }
                 Instr::Answer { holds } => self.yield_number(holds.into()),
-                Instr::Choose { route } => self.answer(Answer::Choose(route)),
-                Instr::Goto { .. } => self.answer(Answer::Goto(position)),
+                Instr::Choose { .. } | Instr::Goto { .. } => self.yield_number(u64::from(start) + at as u64),
                 _ => self.test_instr(instr, to, next)?,
             }
         }

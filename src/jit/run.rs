@@ -1,8 +1,7 @@
 //! Decisions by compiled code.
 
 use super::code::{JitCode, Machine};
-use super::lower::Answer;
-use crate::bytecode::instr::Instr;
+use super::lower::NEXT;
 use crate::decision::Choice;
 use crate::host::Host;
 use crate::sema::hir::{RuleId, TableId};
@@ -60,7 +59,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Decides: the first route of the table that holds, or its default.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
-        let end = self.begin(entry);
+        let end = self.run(entry, 0, 0);
         walk::resolve(self, end)
     }
 
@@ -93,43 +92,32 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Some((at, (position - segments.get(at)?.first) as usize))
     }
 
-    /// Searches a table from its first route on.
+    /// The end of a segment's search from a route on, often in one of the next segments.
     #[inline(always)]
-    fn begin(&mut self, table: TableId) -> End<Place> {
-        match self.enter(0, table.index(), 0).map(Answer::unpack) {
-            Some(Answer::Choose(route)) => End::Choose(route),
-            Some(Answer::Default(table)) => End::Default(table),
-            Some(answer) => self.go_on(table, 0, answer),
-            None => End::Nothing,
-        }
-    }
-
-    /// The end to which the answer of a segment leads, often through the next segments.
-    #[inline(never)]
-    fn go_on(&mut self, table: TableId, mut segment: usize, mut answer: Answer) -> End<Place> {
-        loop {
-            match answer {
-                Answer::Choose(route) => return End::Choose(route),
-                Answer::Default(table) => return End::Default(table),
-                Answer::Continue(table) => return End::Continue(table),
-                Answer::Nothing => return End::Nothing,
-                Answer::Goto(position) => return self.jump(table, position),
-                Answer::Next => segment += 1,
-            }
-            let Some(packed) = self.enter(segment, table.index(), 0) else { return End::Nothing };
-            answer = Answer::unpack(packed);
-        }
-    }
-
-    /// The jump of the route at a position.
-    fn jump(&self, table: TableId, position: u32) -> End<Place> {
+    fn run(&mut self, table: TableId, segment: usize, from: usize) -> End<Place> {
         let chunk = self.code.bytecode().chunk();
-        let code = chunk.tables.get(table.index()).and_then(|table| table.routes.get(position as usize));
-        match code.and_then(|code| chunk.instrs.get((code.end as usize).wrapping_sub(1))) {
-            Some(Instr::Goto { route, table: inner }) => {
-                End::Goto { route: *route, table: *inner, behind: (table, position + 1) }
+        let mut at = self.enter(segment, table.index(), from);
+        if at == Some(NEXT) {
+            at = self.enter_next(table, segment);
+        }
+        // The number for nothing is beyond all instructions.
+        let Some((at, instr)) = at.and_then(|at| Some((at as usize, chunk.instrs.get(at as usize)?))) else {
+            return End::Nothing;
+        };
+        let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
+        let before = |place| routes().partition_point(|route| (route.start as usize) < place);
+        End::at(instr, at).map(|behind| (table, before(behind) as u32))
+    }
+
+    /// The answer of the first segment behind one that does not say to go on.
+    #[inline(never)]
+    fn enter_next(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
+        loop {
+            segment += 1;
+            match self.enter(segment, table.index(), 0) {
+                Some(NEXT) => {}
+                answer => return answer,
             }
-            _ => End::Nothing,
         }
     }
 }
@@ -144,11 +132,7 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
 
     fn search(&mut self, place: Place) -> End<Place> {
         let Some((segment, from)) = self.segment_of(place) else { return End::Nothing };
-        let table = place.0;
-        match self.enter(segment, table.index(), from) {
-            Some(answer) => self.go_on(table, segment, Answer::unpack(answer)),
-            None => End::Nothing,
-        }
+        self.run(place.0, segment, from)
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {

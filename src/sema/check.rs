@@ -9,6 +9,8 @@ mod decide;
 mod expr;
 mod fields;
 mod flow;
+mod known;
+mod locals;
 mod mismatch;
 mod names;
 mod narrowed;
@@ -146,10 +148,12 @@ const MAX_COMPARISONS: usize = 1 << 16;
 /// The most names that a help lists.
 const MAX_LISTED: usize = 20;
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Settings {
     case: Case,
     form: Form,
+    /// The zone in which the clock is read when none stands beside a time.
+    zone: Option<Arc<str>>,
 }
 
 struct Checker<'a> {
@@ -160,6 +164,8 @@ struct Checker<'a> {
     fields: Fields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, Settings>,
+    /// The version that each file gives itself.
+    versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<Declared>>,
     used: HashSet<&'a str>,
     /// Names bound around the expression at hand, innermost last.
@@ -200,6 +206,7 @@ impl<'a> Checker<'a> {
             fields: Fields::default(),
             types: HashMap::new(),
             settings: HashMap::new(),
+            versions: HashMap::new(),
             definitions: HashMap::new(),
             used: HashSet::new(),
             scope: Scope::default(),
@@ -340,6 +347,7 @@ impl<'a> Checker<'a> {
         self.choices_and_routers();
         self.workflows();
         self.flows();
+        self.flow_tool();
         self.payloads();
         self.program.order_rules();
         self.tests();
@@ -358,7 +366,8 @@ impl<'a> Checker<'a> {
     }
 
     fn settings_of(&self, file: FileId) -> Settings {
-        self.settings.get(&file).copied().unwrap_or(Settings { case: Case::Match, form: Form::None })
+        let none = || Settings { case: Case::Match, form: Form::None, zone: None };
+        self.settings.get(&file).cloned().unwrap_or_else(none)
     }
 
     fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Declared> {
@@ -366,16 +375,21 @@ impl<'a> Checker<'a> {
         match *definition {
             Definition::Let { value } => {
                 let body = self.term(value)?;
-                let measure = self.measured(body.part(), value.span)?;
-                let id = hir::LetId(self.program.lets.len() as u32);
-                self.let_measures.push(measure);
-                self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
-                Ok(Declared::Let(id))
+                self.add_let(name, body, value.span).map(Declared::Let)
             }
             Definition::Def { params, body } => self.def(params, body),
             Definition::List { source } => self.list_definition(name, source).map(Declared::List),
             Definition::Extern { params, result } => self.extern_fn(name, params, result),
         }
+    }
+
+    /// Adds a `let` to the program.
+    fn add_let(&mut self, name: &ast::Ident, body: Term, place: Span) -> Checked<hir::LetId> {
+        let measure = self.measured(body.part(), place)?;
+        let id = hir::LetId(self.program.lets.len() as u32);
+        self.let_measures.push(measure);
+        self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
+        Ok(id)
     }
 
     fn list_definition(&mut self, name: &'a ast::Ident, source: &'a ast::ListSource) -> Checked<hir::Expr> {

@@ -85,7 +85,9 @@ pub struct Program {
     pub values: Vec<Expr>,
     /// The flows, in source order.
     pub flows: Vec<Flow>,
-    /// The choices that a language model makes.
+    /// The tool by which flows are executed, when the rules name one.
+    pub flow_tool: Option<FlowTool>,
+    /// The questions behind the choices that a language model makes.
     pub questions: Vec<Question>,
     /// The declared handlers, when there are any.
     pub handlers: Option<Vec<Handler>>,
@@ -105,6 +107,8 @@ pub struct Program {
     pub analysis: Analysis,
     /// The limits of its decisions.
     pub limits: crate::limits::Limits,
+    /// The version of the time zones' data, where a zone is asked for.
+    pub zones: Option<Arc<str>>,
 }
 
 /// The name of the entry that holds the routes outside any table.
@@ -115,6 +119,8 @@ pub const MAX_JUMPS: usize = 64;
 pub const FLOWS: &str = "flows";
 /// The field of the message that choices read the outputs of a workflow's steps from.
 pub const STEPS: &str = "steps";
+/// The field of the message that holds a language model's answers, by the names of the choices that ask.
+pub const ANSWERS: &str = "answers";
 /// The field of the message that a router reads a node's output from.
 pub const OUTPUT: &str = "output";
 /// The field of the message that a router reads the ids of the next nodes from.
@@ -180,6 +186,9 @@ pub struct Extern {
 pub struct Handler {
     pub name: Arc<str>,
     pub params: Arc<Record>,
+    /// The permissions that whoever sends the message must have, every one; the program that runs the handler
+    /// sees to it.
+    pub requires: Vec<Arc<str>>,
     pub span: Span,
     pub docs: Arc<str>,
 }
@@ -193,6 +202,8 @@ pub struct Table {
     /// Disabled ones are left out.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
+    /// True for a choice whose outcome the user is to see.
+    pub to_user: bool,
     /// The place of the name's declaration; `None` for the routes outside any table.
     pub span: Option<Span>,
     pub docs: Arc<str>,
@@ -306,9 +317,25 @@ pub enum Trigger {
     Intent { examples: Vec<Arc<str>>, keywords: Vec<Arc<str>> },
 }
 
-/// A choice that a language model makes.
+/// The tool by which all flows are executed.
+#[derive(Clone, Debug)]
+pub struct FlowTool {
+    /// The name that a language model calls it by.
+    pub name: Arc<str>,
+    /// Its description, for a language model; empty when the rules have none.
+    pub description: Arc<str>,
+    /// The meaning of its parameter, the flow's id; empty when the rules have none.
+    pub parameter: Arc<str>,
+    /// The request that it sends, as JSON; null when the rules have none.
+    pub endpoint: Json,
+    pub span: Span,
+}
+
+/// The question behind a choice that a language model makes. The choice is a table like any other, whose rules
+/// compare the answer: [`ANSWERS`]`.NAME` of the message.
 #[derive(Clone, Debug)]
 pub struct Question {
+    /// The name of the choice.
     pub name: Arc<str>,
     pub text: Arc<str>,
     /// Each branch's id and what it means.
@@ -353,6 +380,8 @@ pub enum Expect {
     Default(TableId),
     /// No route and no default.
     Nothing,
+    /// An intent flow, by the built-in classifier.
+    Flow(FlowId),
     Judgement {
         kind: Arc<str>,
         /// `accept`, `accept_corrected` or `reject`.
@@ -382,6 +411,17 @@ impl Program {
 
     pub fn payload_named(&self, name: &str) -> Option<&Payload> {
         self.payloads.iter().find(|payload| &*payload.name == name)
+    }
+
+    /// The permissions that a handler requires; none where it is not declared.
+    pub fn required(&self, handler: &str) -> &[Arc<str>] {
+        let mut requiring = self.handlers.iter().flatten().filter(|one| !one.requires.is_empty());
+        requiring.find(|one| &*one.name == handler).map_or(&[], |one| &one.requires)
+    }
+
+    /// True when the rules hold an intent flow.
+    pub fn has_intents(&self) -> bool {
+        self.flows.iter().any(|flow| matches!(flow.trigger, Trigger::Intent { .. }))
     }
 
     pub fn value(&self, id: ValueId) -> &Expr {

@@ -7,6 +7,7 @@
 
 mod build;
 mod cost;
+mod intern;
 
 pub use build::build;
 
@@ -59,6 +60,10 @@ pub enum NCond {
     And(Box<[CondId]>),
     /// One holds; at least two, cheapest first, none of them an `Or`.
     Or(Box<[CondId]>),
+    /// The condition, neither constant nor another `Not`, does not hold. That is no negation of what the
+    /// author wrote, where unknown answers neither: it is the other answer of a part of the normal form,
+    /// which holds or does not.
+    Not(CondId),
     /// Over a list's elements; does not hold when the list is missing.
     Each {
         /// True when every element must do, or one.
@@ -128,6 +133,12 @@ pub enum NExpr {
         holds: CondId,
         fails: CondId,
     },
+    /// One value when the condition holds, the other when not.
+    If {
+        cond: CondId,
+        then: ExprId,
+        other: ExprId,
+    },
 }
 
 /// A constant that can be compared and hashed for sharing. Floats are told apart by their bits and
@@ -141,6 +152,7 @@ impl PartialEq for NConst {
             (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || same(a, b),
             // Times that are equal may differ in their offsets, which `hour` and `date` show.
             (Const::DateTime(a), Const::DateTime(b)) => a == b && a.offset() == b.offset(),
+            (Const::Version(a), Const::Version(b)) => a == b,
             _ => false,
         }
     }
@@ -153,6 +165,7 @@ impl Hash for NConst {
         match &self.0 {
             Const::Json(json) => hash(json, state),
             Const::DateTime(at) => at.hash(state),
+            Const::Version(version) => version.hash(state),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::loader::Loaded;
-use crate::span::{FileId, Span};
+use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use hashbrown::{HashMap, HashSet};
 
@@ -90,6 +90,15 @@ pub fn duplicate(what: &str, name: &str, first: Span, second: Span) -> Diagnosti
         .help("rename one of them or remove it")
 }
 
+/// The finding for names that are defined by each other.
+pub fn circle(members: &[&Ident]) -> Diagnostic {
+    let chain: Vec<&str> = members.iter().chain(members.first()).map(|name| name.node.as_str()).collect();
+    let message = format!("`{}` is defined by itself", members[0].node);
+    Diagnostic::new(Code::DefinitionCycle, members[0].span, message)
+        .here("part of a circle")
+        .help(format!("the chain is {}; break it", chain.join(" → ")))
+}
+
 /// The finding for a name that the language has taken.
 fn built_in(name: &Ident, what: &str) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, name.span, format!("`{}` is a built-in {what}", name.node))
@@ -103,14 +112,20 @@ pub struct TableDecl<'a> {
     pub docs: &'a str,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub struct HandlerDecl<'a> {
+    pub params: &'a [ast::Field],
+    pub requires: &'a [Spanned<String>],
+    pub docs: &'a str,
+}
+
 /// All names of a rule set.
 #[derive(Default)]
 pub struct Symbols<'a> {
     /// `let`, `def`, `list`, `extern fn`.
     pub definitions: Names<'a, Definition<'a>>,
     pub types: Names<'a, &'a ast::TypeExpr>,
-    /// `handler`, with its parameters and doc comment.
-    pub handlers: Names<'a, (&'a [ast::Field], &'a str)>,
+    pub handlers: Names<'a, HandlerDecl<'a>>,
     pub tables: Names<'a, TableDecl<'a>>,
     pub intents: Names<'a, &'a ast::Intent>,
     pub entities: Names<'a, &'a ast::Entity>,
@@ -166,8 +181,9 @@ impl<'a> Symbols<'a> {
                 }
                 self.types.declare("type", name, ty, diagnostics);
             }
-            Kind::Handler { name, params } => {
-                self.handlers.declare("handler", name, (params, &statement.docs), diagnostics)
+            Kind::Handler { name, params, requires } => {
+                let handler = HandlerDecl { params, requires, docs: &statement.docs };
+                self.handlers.declare("handler", name, handler, diagnostics);
             }
             Kind::Table { name, statements } => {
                 let table = TableDecl { statements, docs: &statement.docs };
@@ -215,19 +231,10 @@ impl<'a> Symbols<'a> {
             names.into_iter().filter_map(|name| self.definitions.position(name)).collect()
         };
         let (order, circles) = sorted(&self.definitions.iter().map(uses).collect::<Vec<_>>());
-        for circle in circles {
-            let chain: Vec<&str> = circle
-                .iter()
-                .chain(circle.first())
-                .map(|index| self.definitions.symbols[*index].name.node.as_str())
-                .collect();
-            let first = self.definitions.symbols[circle[0]].name;
-            let message = format!("`{}` is defined by itself", first.node);
-            diagnostics.push(
-                Diagnostic::new(Code::DefinitionCycle, first.span, message)
-                    .here("part of a circle")
-                    .help(format!("the chain is {}; break it", chain.join(" → "))),
-            );
+        for members in circles {
+            let names: Vec<&Ident> =
+                members.into_iter().map(|index| self.definitions.symbols[index].name).collect();
+            diagnostics.push(circle(&names));
         }
         order.into_iter().map(|index| &self.definitions.symbols[index]).collect()
     }
@@ -250,10 +257,11 @@ pub(crate) fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
         ExprKind::List(items) | ExprKind::Logic(_, items) | ExprKind::Block(_, items) => {
             items.iter().for_each(|item| names_in(item, names));
         }
+        ExprKind::If(parts) => parts.iter().for_each(|part| names_in(part, names)),
         ExprKind::Record(entries) => entries.iter().for_each(|(_, value)| names_in(value, names)),
         ExprKind::Call(name, args) => {
             names.push(&name.node);
-            args.iter().for_each(|arg| names_in(arg, names));
+            args.iter().for_each(|arg| names_in(&arg.value, names));
         }
         ExprKind::Binary(binary) => {
             names_in(&binary.left, names);

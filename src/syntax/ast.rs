@@ -7,7 +7,7 @@ mod request;
 
 pub use payload::{
     Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice, Payload,
-    Place, RuleItem,
+    Place, RuleItem, RuleTest,
 };
 pub use request::{Entity, Intent, Lexicon, Weight};
 
@@ -45,8 +45,8 @@ pub enum StatementKind {
     Import { path: Spanned<String> },
     /// `input { text: string }`
     Input { fields: Vec<Field> },
-    /// `handler file_handler(kind: string, limit?: int)`
-    Handler { name: Ident, params: Vec<Field> },
+    /// `handler file_handler(kind: string, limit?: int) requires permission "files"`
+    Handler { name: Ident, params: Vec<Field>, requires: Vec<Spanned<String>> },
     /// `list file_words = ["file", "files"]` or `list big = from "words.txt"`
     List { name: Ident, source: ListSource },
     /// `let trusted = ctx.user.role == "admin"`
@@ -74,6 +74,8 @@ pub enum StatementKind {
     Choice(Choice),
     /// `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`
     Flow(Flow),
+    /// `flow tool NAME "what it does" { endpoint: { url: "https://…" } }`
+    FlowTool(FlowTool),
     /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
     Router(Router),
     /// `workflow council { node draft echo -> review  node review vote { threshold: 0.6 } -> draft, done by verdict }`
@@ -95,6 +97,8 @@ pub struct Choice {
     pub name: Ident,
     /// The question to a language model, in place of conditions.
     pub question: Option<Spanned<String>>,
+    /// True when the user is to see what is chosen, and why.
+    pub to_user: bool,
     pub branches: Vec<Branch>,
 }
 
@@ -109,6 +113,7 @@ pub struct Branch {
     pub any: bool,
     /// Its conditions; `None` without braces.
     pub conditions: Option<Vec<Expr>>,
+    pub locals: Locals,
     pub span: Span,
 }
 
@@ -120,6 +125,16 @@ pub struct Flow {
     pub trigger: Trigger,
     /// The id that the decision answers with.
     pub id: Ident,
+}
+
+/// The tool by which all flows are executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowTool {
+    pub name: Ident,
+    /// Its description, for a language model.
+    pub description: Option<Spanned<String>>,
+    /// Constants: where it calls, and what its parameter means.
+    pub entries: Vec<(Ident, Expr)>,
 }
 
 /// The way messages find a flow.
@@ -148,6 +163,7 @@ pub struct Router {
 pub struct RouterCase {
     /// After `when`; `None` for `otherwise`.
     pub condition: Option<Expr>,
+    pub locals: Locals,
     /// `next`, `next[0]`, node names and ids, fields of the output that hold them.
     pub destinations: Vec<Expr>,
     pub loopback: Option<Span>,
@@ -192,9 +208,13 @@ pub struct Route {
     pub disabled: Option<Span>,
     /// After `when`.
     pub condition: Expr,
+    pub locals: Locals,
     /// After `->`.
     pub target: Target,
 }
+
+/// The names that one rule gives to conditions and values: `where a = x > 3, b = y`.
+pub type Locals = Vec<(Ident, Expr)>;
 
 /// The end that a decision leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -274,14 +294,16 @@ pub enum ExprKind {
     List(Vec<Expr>),
     /// `{ key: value }`, in tests and metadata.
     Record(Vec<(Ident, Expr)>),
-    /// `name(a, b)`
-    Call(Ident, Vec<Expr>),
+    /// `name(a, size: b)`
+    Call(Ident, Vec<Arg>),
     /// `not x` or `-x`
     Unary(Spanned<Op>, Box<Expr>),
-    /// `a and b and c`, `a or b or c`: [`Op::And`] or [`Op::Or`] over two or more operands, flat, so
-    /// that a long chain is no deep tree.
+    /// `a and b and c`, `a or b or c`, `a unless b unless c`: the operator over two or more operands, flat,
+    /// so that a long chain is no deep tree.
     Logic(Op, Vec<Expr>),
-    /// `a OP b`, never `and` or `or`
+    /// `if C then a else b`: the condition, then the two values.
+    If(Box<[Expr; 3]>),
+    /// `a OP b`, where the operator is none of logic
     Binary(Box<Binary>),
     /// `x is missing`, `x is present`
     Presence {
@@ -308,6 +330,14 @@ pub enum ExprKind {
         list: Box<Expr>,
         body: Box<Expr>,
     },
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arg {
+    /// The parameter it is for, where that is said; else the place says it.
+    pub name: Option<Ident>,
+    pub value: Expr,
 }
 
 /// An operator between two operands.

@@ -22,6 +22,7 @@ mod tests;
 mod types;
 
 use crate::diag::{Code, Diagnostic};
+use crate::ops;
 use crate::span::{FileId, Span};
 use crate::syntax::ast::{Allow, Ident, Statement, StatementKind};
 use crate::syntax::lex::{self, TokenKind};
@@ -52,6 +53,11 @@ type Pairs<'t> = pest::iterators::Pairs<'t, Rule>;
 
 /// Tokens that are read at once, if the statements they make are right.
 const READ_AHEAD: usize = 512;
+
+/// True for a word that is a name only in backquotes, but where every word is one: behind a dot and before a colon.
+pub fn is_reserved(word: &str) -> bool {
+    terminals::is_reserved(word) || ops::is_reserved_word(word)
+}
 
 /// The content of a file.
 #[derive(Clone, Debug, Default)]

@@ -24,17 +24,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod test;
 #[cfg(test)]
 mod tests;
 
-use super::prompt::{PickTool, intent_prompt};
+pub use test::run_tests;
+
+use super::prompt::{PickTool, intent_prompt, intent_prompt_for};
 use crate::arena::Arena;
-use crate::classifier::{self, Classifier, Options, Ranked, TrainError};
-use crate::engine::{FlowHit, Rules};
+use crate::classifier::{self, Classifier, Options, Ranked, TrainError, Verdict};
+use crate::engine::{Entry, FlowHit, Rules};
+use crate::explain::{Explanation, IntentTrace, RankedIntent};
 use crate::limits::{self, Exceeded};
 use crate::sema::hir::{FLOWS, Program, TableKind, Trigger};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// Finds the flow that a message wants. Cheap to clone, shared between threads.
@@ -116,6 +120,23 @@ impl FlowMatcher {
         Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None })
     }
 
+    /// A matcher with the classifier, where there are intent flows. It abstains as `settings { intent_threshold: …,
+    /// intent_margin: … }` say: what `rulec run` finds flows by.
+    ///
+    /// # Errors
+    /// Those of [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`].
+    pub fn offline(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
+        let matcher = FlowMatcher::new(rules)?;
+        let analysis = &rules.program().analysis;
+        match matcher.intents.is_empty() {
+            true => Ok(matcher),
+            false => {
+                let options = Options { threshold: analysis.threshold, margin: analysis.margin };
+                matcher.with_classifier(options)
+            }
+        }
+    }
+
     /// Trains the built-in classifier on the descriptions, examples and keywords of the intent flows. It
     /// abstains where `options` say so.
     ///
@@ -145,32 +166,68 @@ impl FlowMatcher {
         let (hit, mut exceeded) = self.keyword(text);
         let found = match hit {
             Some(hit) => Found::Keyword(hit),
-            None => self.intent_of(text, &mut exceeded),
+            None => {
+                let (found, beyond) = self.search_intent(text);
+                limits::add(&mut exceeded, beyond);
+                found
+            }
         };
         (found, exceeded)
     }
 
-    fn intent_of(&self, text: &str, exceeded: &mut Vec<Exceeded>) -> Found<'_> {
-        let Some(classifier) = &self.classifier else { return Found::Nothing { nearest: Vec::new() } };
-        let arena = Arena::new(&self.rules.program().limits);
-        if !arena.analyses(text, self.intents.len() as u64) {
-            limits::add(exceeded, arena.exceeded());
-            return Found::Nothing { nearest: Vec::new() };
-        }
-        let verdict = classifier.classify(text);
+    /// The intent flow that the classifier chooses for a text that no keyword flow wants, and the limits that the
+    /// text exceeded: beyond them it has no intent.
+    pub fn search_intent(&self, text: &str) -> (Found<'_>, Vec<Exceeded>) {
+        let (verdict, exceeded) = self.classify(text);
+        let Some(verdict) = verdict else { return (Found::Nothing { nearest: Vec::new() }, exceeded) };
         let mut ranked = verdict.ranked().iter().filter(|ranked| ranked.score > 0.0);
         if verdict.chosen().is_some()
             && let Some(best) = ranked.next()
         {
-            return Found::Intent(self.hit(best));
+            return (Found::Intent(self.hit(best)), exceeded);
         }
-        Found::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }
+        (Found::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }, exceeded)
+    }
+
+    /// The classifier's verdict on a text; none without a classifier, or for a text beyond the limits.
+    fn classify(&self, text: &str) -> (Option<Verdict<'_>>, Vec<Exceeded>) {
+        let Some(classifier) = &self.classifier else { return (None, Vec::new()) };
+        let arena = Arena::new(&self.rules.program().limits);
+        if arena.analyses(text, self.intents.len() as u64) {
+            return (Some(classifier.classify(text)), Vec::new());
+        }
+        let mut exceeded = Vec::new();
+        limits::add(&mut exceeded, arena.exceeded());
+        (None, exceeded)
+    }
+
+    /// Explains how the flow of a message is found: pattern by pattern, then by the scores of the intent flows. Fields
+    /// marked `@private` are masked unless `show_private`. `None` when the rules hold no flow.
+    pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
+        let mut explanation = self.entry()?.explain(message, show_private);
+        let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
+            return Some(explanation);
+        };
+        let Some(verdict) = self.classify(text_of(message)).0 else { return Some(explanation) };
+        let ranked = verdict.ranked().iter().filter(|ranked| ranked.score > 0.0).map(|ranked| {
+            let chosen = verdict.chosen() == Some(ranked.id);
+            let IntentHit { id, name, score } = self.hit(ranked);
+            RankedIntent { name, id, score, chosen }
+        });
+        let ranked: Vec<RankedIntent> = ranked.collect();
+        explanation.chosen = ranked.iter().find(|intent| intent.chosen).map(|intent| intent.name.clone());
+        let Options { threshold, margin } = classifier.options();
+        explanation.intents = Some(IntentTrace { threshold, margin, ranked });
+        Some(explanation)
+    }
+
+    /// The entry of the patterns, which any rules with a flow have.
+    fn entry(&self) -> Option<Entry<'_>> {
+        self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok()
     }
 
     fn keyword(&self, text: &str) -> (Option<FlowHit<'_>>, Vec<Exceeded>) {
-        // Any rules with a flow have the entry.
-        let entry = self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok().filter(|entry| !entry.is_empty());
-        let Some(entry) = entry else { return (None, Vec::new()) };
+        let Some(entry) = self.entry().filter(|entry| !entry.is_empty()) else { return (None, Vec::new()) };
         let decision = entry.decide(&json!({"text": text}));
         let hit = decision.statement().and_then(|chosen| FlowHit::of(self.rules.program(), chosen));
         (hit, decision.exceeded().to_vec())
@@ -200,13 +257,37 @@ impl FlowMatcher {
     pub fn prompt(&self) -> String {
         let lines: Vec<_> =
             self.intents.iter().map(|flow| (flow.id.as_str(), flow.description.as_str())).collect();
-        intent_prompt(&lines)
+        match &self.rules.program().flow_tool {
+            Some(tool) => intent_prompt_for(&tool.name, &lines),
+            None => intent_prompt(&lines),
+        }
     }
 
-    /// The tool by which a language model picks an intent flow; [`PickTool::to_json`] gives its JSON.
+    /// The tool by which a language model picks an intent flow, with the name and the descriptions that the rules
+    /// give it (`flow tool …`); [`PickTool::to_json`] gives its JSON.
     pub fn tool(&self) -> PickTool {
-        PickTool::flow_executor(self.intents.iter().map(|flow| flow.id.as_str()))
+        let tool = PickTool::flow_executor(self.intents.iter().map(|flow| flow.id.as_str()));
+        let Some(written) = &self.rules.program().flow_tool else { return tool };
+        let mut tool = tool.with_name(&written.name);
+        if !written.description.is_empty() {
+            tool = tool.with_description(&written.description);
+        }
+        if !written.parameter.is_empty() {
+            tool = tool.with_parameter_description(&written.parameter);
+        }
+        tool
     }
+
+    /// The request that executes a flow, where the rules say it: `flow tool NAME { endpoint: { url: …, … } }`.
+    pub fn endpoint(&self) -> Option<&Json> {
+        let tool = self.rules.program().flow_tool.as_ref()?;
+        Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())
+    }
+}
+
+/// The text of a message; empty when it has none.
+fn text_of(message: &Json) -> &str {
+    message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
 /// The intent flows, those of one id put together: a model could not tell them apart, and a classifier

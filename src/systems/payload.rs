@@ -25,18 +25,23 @@
 //! ```
 
 mod arbitrate;
+mod blind;
+mod compare;
 mod correct;
 mod engine;
 mod judgement;
 mod path;
+mod reads;
 mod run;
 mod schema;
 mod test;
 mod why;
 
 pub use arbitrate::{Arbitration, arbitrate};
-pub use judgement::{Applied, Judgement, Outcome, Violation};
+pub use compare::{Change, changes};
+pub use judgement::{Applied, Judgement, Outcome, Unchecked, Violation};
 pub use schema::schema;
+pub(in crate::systems) use schema::type_schema;
 pub use test::run_tests;
 pub use why::Why;
 
@@ -47,9 +52,11 @@ use crate::limits;
 use crate::schema::{Breach, breaches};
 use crate::sema::hir::{Payload, Program};
 use crate::ty::Record;
-use run::Found;
+use blind::Blind;
+use judgement::Findings;
+use run::{Found, Pass};
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Judges payloads of one kind. Cheap to clone, shared between threads; context and options are
 /// given once.
@@ -59,6 +66,10 @@ pub struct Judge {
     kind: usize,
     /// The values of the rules' `input`: context, options.
     input: Arc<Json>,
+    /// True when warnings count as violations.
+    strict: bool,
+    /// The rules that read an input which was not given.
+    blind: OnceLock<Arc<Blind>>,
 }
 
 /// Why there is no judge.
@@ -125,7 +136,13 @@ impl Judge {
     pub fn new(rules: &Rules, kind: &str) -> Result<Judge, JudgeError> {
         let program = rules.program();
         match program.payloads.iter().position(|payload| &*payload.name == kind) {
-            Some(kind) => Ok(Judge { rules: rules.clone(), kind, input: Arc::new(json!({})) }),
+            Some(kind) => Ok(Judge {
+                rules: rules.clone(),
+                kind,
+                input: Arc::new(json!({})),
+                strict: false,
+                blind: OnceLock::new(),
+            }),
             None => Err(unknown_kind(program, kind)),
         }
     }
@@ -163,6 +180,12 @@ impl Judge {
         self.fitting(name, value)
     }
 
+    /// Makes a violation of every breach of a rule that else only warns.
+    #[must_use]
+    pub fn strict(self) -> Judge {
+        Judge { strict: true, ..self }
+    }
+
     /// The fields of a declared input, when it is a record.
     fn declared(&self, name: &str) -> Result<Option<&Record>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
@@ -188,6 +211,7 @@ impl Judge {
             }
         }
         self.input = Arc::new(message);
+        self.blind = OnceLock::new();
         Ok(self)
     }
 
@@ -206,25 +230,51 @@ impl Judge {
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
         let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
-        let (found, mut exceeded) = run::run(self, payload, false);
-        let found = sorted(found);
-        if found.is_empty() {
-            return Judgement::of(kind, Vec::new(), Vec::new(), Vec::new(), Json::Null).beyond(exceeded);
+        let Pass { found, mut warned, mut unchecked, mut exceeded } = self.pass(payload, false);
+        let (mut corrections, mut remaining, mut corrected) = (Vec::new(), Vec::new(), Json::Null);
+        if !found.is_empty() {
+            corrected = payload.clone();
+            corrections = correct::apply(&mut corrected, &found);
         }
-        let mut corrected = payload.clone();
-        let applied = correct::apply(&mut corrected, &found);
-        let mut remaining = Vec::new();
-        if !applied.is_empty() {
-            let (found, more) = run::run(self, &corrected, false);
-            remaining = sorted(found);
-            limits::add(&mut exceeded, more);
+        if !corrections.is_empty() {
+            let again = self.pass(&corrected, false);
+            (remaining, warned, unchecked) = (again.found, again.warned, again.unchecked);
+            limits::add(&mut exceeded, again.exceeded);
         }
-        Judgement::of(kind, violations(found), applied, violations(remaining), corrected).beyond(exceeded)
+        let findings = Findings {
+            violations: violations(found),
+            corrections,
+            remaining: violations(remaining),
+            corrected,
+            warnings: violations(warned),
+            unchecked,
+            exceeded,
+        };
+        Judgement::of(kind, findings)
+    }
+
+    /// One pass over a payload: everything found, by rule, then place, each once.
+    fn pass(&self, payload: &Json, traced: bool) -> Pass {
+        let mut pass = run::run(self, payload, traced);
+        if !self.strict {
+            let warns = |found: &mut Found| found.warning;
+            pass.warned = pass.found.extract_if(.., warns).collect();
+        }
+        pass.found = sorted(pass.found);
+        pass.warned = sorted(pass.warned);
+        pass.unchecked.sort_by(|a, b| (&*a.rule, &a.path).cmp(&(&*b.rule, &b.path)));
+        pass.unchecked.dedup_by(|a, b| a.rule == b.rule && a.path == b.path);
+        pass
+    }
+
+    /// The rules that read an input which was not given.
+    fn blind(&self) -> &Blind {
+        self.blind.get_or_init(|| Arc::new(Blind::of(self.rules.program(), self.payload(), &self.input)))
     }
 
     /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let found = sorted(run::run(self, payload, true).0);
+        let found = self.pass(payload, true).found;
         found.into_iter().map(|found| Why { violation: found.violation, when: found.trace }).collect()
     }
 
@@ -238,7 +288,7 @@ impl Judge {
 
     /// The JSON Schema of the kind; see [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
-        schema::of(self.payload())
+        schema::of(&self.rules, self.payload())
     }
 }
 

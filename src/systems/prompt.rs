@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 const FLOW_EXECUTOR: &str = "flow_executor";
 /// The tool by which a branch is chosen, which is also in its prompt.
 const CHOOSE_BRANCH: &str = "choose_branch";
+/// The parameter of a tool that says why.
+pub const REASON: &str = "because";
 
 /// A tool with one parameter whose value is one of a list of ids: how a model is made to pick one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,7 @@ pub struct PickTool {
     parameter_description: String,
     ids: Vec<String>,
     required: bool,
+    reason: bool,
 }
 
 impl PickTool {
@@ -37,6 +40,7 @@ impl PickTool {
             parameter_description: format!("One of:\n{}", lines.join("\n")),
             ids,
             required: true,
+            reason: false,
         }
     }
 
@@ -53,6 +57,7 @@ impl PickTool {
             parameter_description: "The id of the flow, as the Intent Flows section writes it.".to_owned(),
             ids: ids.into_iter().map(str::to_owned).collect(),
             required: false,
+            reason: false,
         }
     }
 
@@ -70,6 +75,30 @@ impl PickTool {
     pub fn with_description(mut self, description: &str) -> PickTool {
         self.description = description.to_owned();
         self
+    }
+
+    /// The same tool under another name.
+    pub fn with_name(mut self, name: &str) -> PickTool {
+        self.name = name.to_owned();
+        self
+    }
+
+    /// The same tool with another description of its parameter.
+    pub fn with_parameter_description(mut self, description: &str) -> PickTool {
+        self.parameter_description = description.to_owned();
+        self
+    }
+
+    /// The same tool with a second parameter, [`REASON`]: why this id is picked, in words for the user. By its name it
+    /// stands before the id, so that a model says why while it decides.
+    pub fn with_reason(mut self) -> PickTool {
+        self.reason = true;
+        self
+    }
+
+    /// True when it asks for a reason, under the name [`REASON`].
+    pub fn wants_reason(&self) -> bool {
+        self.reason
     }
 
     /// The tool's name.
@@ -90,19 +119,14 @@ impl PickTool {
     /// The tool the way the chat-completions interface takes it.
     pub fn to_json(&self) -> Value {
         let id = json!({"type": "string", "description": self.parameter_description, "enum": self.ids});
-        json!({
-            "type": "function",
-            "function": {
-                "name": self.name,
-                "description": self.description,
-                "parameters": {
-                    "type": "object",
-                    "properties": {&self.parameter: id},
-                    "required": [self.parameter],
-                    "additionalProperties": false,
-                },
-            },
-        })
+        let mut properties = json!({&self.parameter: id});
+        let mut required = vec![self.parameter.as_str()];
+        if self.reason {
+            properties[REASON] =
+                json!({"type": "string", "description": "Why, in a sentence or two for the user."});
+            required.insert(0, REASON);
+        }
+        function(&self.name, &self.description, properties, &required)
     }
 
     /// The `tool_choice` that goes with the tool: this very tool where the model must call it, else `auto`.
@@ -115,15 +139,38 @@ impl PickTool {
     }
 }
 
+/// The definition of a tool the way the chat-completions interface takes it.
+pub(super) fn function(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": description,
+            "parameters": {
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            },
+        },
+    })
+}
+
 /// The section of the prompt that lists the intent flows, one line for each; empty without flows. Keyword
 /// flows are found without a model and do not belong in it.
 pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
+    intent_prompt_for(FLOW_EXECUTOR, flows)
+}
+
+/// The same for a tool of another name.
+pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
     if flows.is_empty() {
         return String::new();
     }
     let lines: Vec<_> = flows.iter().map(|(id, description)| item(id, description)).collect();
     format!(
-        "### Intent Flows\nIf one of these flows is what the user wants, call the tool `{FLOW_EXECUTOR}` with its id:\n{}\n",
+        "### Intent Flows\nIf one of these flows is what the user wants, call the tool {} with its id:\n{}\n",
+        code(tool),
         lines.join("\n")
     )
 }

@@ -78,6 +78,15 @@ impl Glob {
         Glob { first, rest }
     }
 
+    /// The text that alone fits, of a pattern without wildcards.
+    pub fn as_literal(&self) -> Option<&str> {
+        match (self.first.as_slice(), &self.rest) {
+            ([], None) => Some(""),
+            ([Part::Literal(_, text)], None) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Stretches of text that every fitting text holds, prepared as the pattern was.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));

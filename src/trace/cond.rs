@@ -57,7 +57,7 @@ impl<'a> Traced<'a, '_> {
                     node.because.push(self.not_of(body, value, KindSet::BOOL));
                 }
             }
-            CondKind::Const(_) | CondKind::Not(_) | CondKind::Call(..) => {}
+            CondKind::Const(_) | CondKind::Not(_) | CondKind::NotTrue(_) | CondKind::Call(..) => {}
         }
         node.children = conds.into_iter().map(|(_, child)| child).collect();
         node
@@ -68,6 +68,7 @@ impl<'a> Traced<'a, '_> {
         let (kind, name) = match &cond.kind {
             CondKind::Const(_) => (NodeKind::Constant, None),
             CondKind::Not(_) => (NodeKind::Not, None),
+            CondKind::NotTrue(_) => (NodeKind::Unless, None),
             CondKind::And(_) => (NodeKind::And, None),
             CondKind::Or(_) => (NodeKind::Or, None),
             CondKind::Test(_) => (NodeKind::Test, None),

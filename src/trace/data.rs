@@ -102,6 +102,8 @@ pub enum NodeKind {
     Constant,
     /// `not C`
     Not,
+    /// The exception behind `unless`: its child must not hold, and may be unknown.
+    Unless,
     /// Every child must hold.
     And,
     /// One child must hold.

@@ -151,7 +151,7 @@ impl<'a> Traced<'a, '_> {
         let form = forms.iter().find(|form| left.kind().is_some_and(|kind| form.left.has(kind)))?;
         let wanted = match form.right {
             Right::Kinds(kinds) => kinds,
-            Right::Text | Right::Pattern => KindSet::STRING,
+            Right::Text | Right::Pattern | Right::SomeText => KindSet::STRING,
             Right::Members => KindSet::LIST,
             Right::Same => family(left),
             _ => KindSet::ALL,
@@ -217,6 +217,10 @@ impl<'a> Traced<'a, '_> {
                 Term::Cond(_) => format!("{} is unknown", self.text(expr.span)),
             },
             ExprKind::Cond(_) => format!("{} is unknown", self.text(expr.span)),
+            ExprKind::If { cond, then, other } => {
+                let taken = if self.aside(|eval| eval.cond(cond)).holds() { then } else { other };
+                self.why_missing(taken)
+            }
             ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::List(_) => {
                 format!("{} is missing", self.text(expr.span))
             }

@@ -62,7 +62,6 @@ impl<'a> Rooted<'a> {
         &self.roots
     }
 
-    /// The value of a slot.
     #[inline]
     pub fn get(&mut self, slot: usize) -> &Value<'a> {
         let Some(info) = self.slots.get(slot) else { return &Value::Missing };

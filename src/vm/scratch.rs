@@ -27,10 +27,19 @@ pub struct Scratch {
 pub(crate) struct Memory {
     pub(super) arena: Arena,
     pub(super) texts: PreparedTexts,
-    pub(super) cached: Vec<u32>,
+    pub(super) cached: Vec<Moment>,
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
     pub(super) workspace: Workspace,
+}
+
+/// The time that a kept value belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub epoch: u32,
+    /// The number of the element at hand, of all that the decision's loops went over; 0 outside loops, and for what
+    /// depends on none.
+    pub element: u64,
 }
 
 /// A place for the value of each slot, empty until it is read.
@@ -114,12 +123,12 @@ impl Scratch {
 #[cold]
 pub(super) fn forget(
     memo: &[Cell<u32>],
-    cached: &mut [u32],
+    cached: &mut [Moment],
     texts: &mut PreparedTexts,
     workspace: Option<&mut Workspace>,
 ) -> u32 {
     memo.iter().for_each(|cell| cell.set(0));
-    cached.fill(0);
+    cached.fill(Moment::default());
     texts.forget();
     if let Some(workspace) = workspace {
         workspace.forget();

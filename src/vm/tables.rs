@@ -65,6 +65,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// The route at a position of a table's order, and the table it jumps to, when it holds.
+    #[inline(always)]
     pub(crate) fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
         self.routes(code.start as usize, code.end as usize)
@@ -84,13 +85,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
         let last = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));
-        match last {
-            Some(Instr::Default { table }) => End::Default(*table),
-            Some(Instr::Continue { table }) => End::Continue(*table),
+        match last.map(|last| End::at(last, 0)) {
+            Some(End::Default(table)) => End::Default(table),
+            Some(End::Continue(table)) => End::Continue(table),
             _ => End::Nothing,
         }
     }
 
+    #[inline(always)]
     fn is_left_out(&self, table: TableId, rank: u32) -> bool {
         self.tombstones.is_some_and(|(tombstones, version)| tombstones.covers(table, rank, version))
     }
@@ -147,6 +149,8 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         self.texts
     }
 
+    // Called for each candidate.
+    #[inline(always)]
     fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit> {
         if self.is_left_out(table, rank) {
             return None;

@@ -17,17 +17,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
         let left = self.operand(pred.left);
         match pred.check {
-            Check::Keywords(id) => {
-                if self.is_much(pred, id, left) {
-                    return self.generic(pred, left);
-                }
-                if let (Some(lookup), Value::Str(_)) = (&self.lookup, left)
-                    && let Some(answer) = lookup.answer(number)
-                {
-                    return answer;
-                }
-                self.keywords(pred, id, left)
-            }
+            Check::Keywords(id) => self.keywords(number, pred, id, &left),
             Check::Truth => meaning::truth(left),
             Check::Missing => left.is_missing().into(),
             Check::Int(cmp, int) => ordered(cmp, order_int(&left, int)),
@@ -39,6 +29,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     _ => Tri::Unknown,
                 },
             },
+            Check::Equals(_) | Check::Members(_) if self.prepares_again(pred) => self.generic(pred, left),
             Check::Equals(string) => match (left, chunk.strings.get(string as usize)) {
                 (Value::Str(text), Some(wanted)) => {
                     self.prepared(pred, text, |text| text == &**wanted).into()
@@ -54,17 +45,28 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    fn keywords(&mut self, pred: &'a Pred, id: u32, left: Value<'a>) -> Tri {
+    // The value is lent, since inlining would copy it by its bytes.
+    #[inline(always)]
+    fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
-        let Some((keywords, matcher)) = chunk.keywords.get(id as usize).zip(pools.keywords.get(id as usize))
-        else {
-            return Tri::Unknown;
-        };
+        let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
+        // Where it might go beyond the limits the operator's own function tells.
+        if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
+            || self.arena.is_repeated() && !self.affords_repeats(pred, id, *left)
+        {
+            return self.generic(pred, *left);
+        }
+        if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
+            && let Some(answer) = lookup.answer(number)
+        {
+            return answer;
+        }
+        let Some(keywords) = chunk.keywords.get(id as usize) else { return Tri::Unknown };
         match left {
             Value::Str(text) if !keywords.search.prepares_texts() => matcher.holds(text).into(),
             Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
             Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
-                self.list_contains(pred, keywords, left)
+                self.list_contains(pred, keywords, *left)
             }
             _ => Tri::Unknown,
         }
@@ -107,25 +109,22 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         predicate::test(op, left, self.operand(pred.right), pred.mode, how)
     }
 
-    /// True when searching a text might go beyond the limits: the operator's own function then tells.
+    /// True when a text is prepared for each element of a list: the operator's own function then tells whether that is
+    /// much.
     #[inline]
-    fn is_much(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
-        match (left, self.pools.keywords.get(id as usize)) {
-            (Value::Str(text), Some(matcher)) => {
-                text.len() as u64 > matcher.most
-                    || self.arena.is_repeated() && !self.affords_repeats(pred, id, text)
-            }
-            _ => self.arena.is_repeated(),
-        }
+    fn prepares_again(&self, pred: &Pred) -> bool {
+        !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
+    /// True when searching a text again and again is within the limits.
     #[cold]
-    fn affords_repeats(&self, pred: &Pred, id: u32, text: &str) -> bool {
+    fn affords_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let how = How { arena: self.arena, constant: true };
-        let (Ask::Op(op), Some(keywords)) = (pred.ask, self.chunk.keywords.get(id as usize)) else {
-            return true;
+        let keywords = self.chunk.keywords.get(id as usize);
+        let (Ask::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
+            return false;
         };
-        predicate::affords(op, Value::Str(text), Value::Missing, pred.mode, how)
+        predicate::affords(op, left, Value::Missing, pred.mode, how)
             && predicate::affords_pattern(keywords.search, text.len(), keywords.weight, self.arena)
     }
 }

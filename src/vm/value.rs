@@ -1,8 +1,9 @@
 //! Operands, and the dispatch loop of value blocks.
 
+use super::scratch::Moment;
 use super::{Message, Vm};
 use crate::builtins::affords_similarity;
-use crate::bytecode::chunk::{NONE, Operand};
+use crate::bytecode::chunk::{Block, Kept, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
 use crate::meaning;
 use crate::ops::Meaning;
@@ -35,26 +36,24 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
         };
-        let cell = (block.cache != NONE).then_some(block.cache as usize);
-        let at = self.chunk.levels as usize + cell.unwrap_or_default();
-        if let Some(cell) = cell
-            && self.cached.get(cell) == Some(&self.memo.epoch)
-        {
+        let Some(Kept { cell, varies }) = block.kept else { return self.eval_now(block) };
+        let (cell, at) = (cell as usize, self.chunk.levels as usize + cell as usize);
+        let moment = Moment { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };
+        if self.cached.get(cell) == Some(&moment) {
             return self.values.get(at).copied().unwrap_or(Value::Missing);
         }
+        let value = if varies { self.eval_now(block) } else { self.outside(|vm| vm.eval_now(block)) };
+        if let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at)) {
+            (*stamp, *kept) = (moment, value);
+        }
+        value
+    }
+
+    fn eval_now(&mut self, block: &Block) -> Value<'a> {
         let base = self.values.len();
         self.values.resize(base + block.frame(), Value::Missing);
-        let start = block.start as usize;
-        let value = match cell {
-            Some(_) => self.outside(|vm| vm.compute(start, base)),
-            None => self.compute(start, base),
-        };
+        let value = self.compute(block.start as usize, base);
         self.values.truncate(base);
-        if let Some(cell) = cell
-            && let (Some(stamp), Some(kept)) = (self.cached.get_mut(cell), self.values.get_mut(at))
-        {
-            (*stamp, *kept) = (self.memo.epoch, value);
-        }
         value
     }
 
@@ -124,6 +123,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     if !self.get(base, src).is_missing() {
                         pc = to as usize;
                     }
+                    continue;
+                }
+                Instr::IfNot { block, to } => {
+                    if !self.condition(block) {
+                        pc = to as usize;
+                    }
+                    continue;
+                }
+                Instr::Jump { to } => {
+                    pc = to as usize;
                     continue;
                 }
                 Instr::Yield { src } => return self.get(base, src),

@@ -1,5 +1,7 @@
 //! The shipped payload rules, and cases to judge by them.
 
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
 use rulec::{Rules, shipped};
 use serde_json::Value as Json;
 use std::fs;

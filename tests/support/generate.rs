@@ -4,6 +4,8 @@
 
 mod conditions;
 mod decide;
+mod limits;
+mod lists;
 mod message;
 pub mod payload;
 
@@ -122,9 +124,8 @@ lexicon heat { "a": 0.2, "show": 0.5, "件": 0.6 }
 "#;
 
 impl<'r> Generator<'r> {
-    /// A random program.
-    pub fn program(random: &'r mut Random) -> Generated {
-        let mut this = Generator {
+    fn new(random: &'r mut Random) -> Generator<'r> {
+        Generator {
             random,
             out: String::new(),
             scope: Vec::new(),
@@ -135,24 +136,18 @@ impl<'r> Generator<'r> {
             hosts: false,
             declared: false,
             analysis: false,
-        };
+        }
+    }
+
+    /// A random program.
+    pub fn program(random: &'r mut Random) -> Generated {
+        let mut this = Generator::new(random);
         this.write()
     }
 
     /// A random program, and further routes that fit into its entries: each with its entry's name.
     pub fn with_spares(random: &'r mut Random, spares: usize) -> (Generated, Vec<(String, String)>) {
-        let mut this = Generator {
-            random,
-            out: String::new(),
-            scope: Vec::new(),
-            vars: 0,
-            lets: Vec::new(),
-            defs: Vec::new(),
-            lists: Vec::new(),
-            hosts: false,
-            declared: false,
-            analysis: false,
-        };
+        let mut this = Generator::new(random);
         let program = this.write();
         let tables = program.entries.iter().filter(|entry| entry.starts_with('t')).count();
         let spares = (0..spares).map(|at| {
@@ -241,13 +236,29 @@ impl<'r> Generator<'r> {
             String::new()
         };
         let disabled = if self.random.chance(5) { " disabled" } else { "" };
+        let locals = self.locals(depth);
         let cond = self.cond(depth);
         let target = if first_target <= tables && self.random.chance(25) {
             format!("goto t{}", first_target + self.random.below(tables + 1 - first_target))
         } else {
             self.target(at)
         };
-        format!("route {name}{priority}{disabled} when {cond} -> {target}")
+        self.lets.truncate(self.lets.len() - locals.len());
+        let names = if locals.is_empty() { String::new() } else { format!(" where {}", locals.join(", ")) };
+        format!("route {name}{priority}{disabled} when {cond}{names} -> {target}")
+    }
+
+    /// Names of one rule, which its condition may use from now on.
+    fn locals(&mut self, depth: usize) -> Vec<String> {
+        let count = if self.random.chance(20) { 1 + self.random.below(3) } else { 0 };
+        let mut locals = Vec::new();
+        for at in 0..count {
+            let kind = [Kind::Cond, Kind::Cond, Kind::Int, Kind::Text][self.random.below(4)];
+            let body = if kind == Kind::Cond { self.cond(depth.min(2)) } else { self.value(kind, 2) };
+            locals.push(format!("w{at} = {body}"));
+            self.lets.push((format!("w{at}"), kind));
+        }
+        locals
     }
 
     fn target(&mut self, at: usize) -> String {
@@ -303,6 +314,11 @@ impl<'r> Generator<'r> {
             return analysed.to_owned();
         }
         if depth > 0 && self.random.chance(35) {
+            if self.random.chance(15) {
+                let (cond, then, other) =
+                    (self.cond(1), self.value(kind, depth - 1), self.value(kind, depth - 1));
+                return format!("(if {cond} then {then} else {other})");
+            }
             return self.computed(kind, depth - 1);
         }
         if self.random.chance(if kind == Kind::Bool { 5 } else { 30 }) {
@@ -347,7 +363,7 @@ impl<'r> Generator<'r> {
 
     fn computed(&mut self, kind: Kind, depth: usize) -> String {
         match kind {
-            Kind::Int => match self.random.below(9) {
+            Kind::Int => match self.random.below(13) {
                 0 => format!("len({})", self.value(Kind::Text, depth)),
                 1 => format!("len({})", self.list().0),
                 2 => format!(
@@ -357,15 +373,27 @@ impl<'r> Generator<'r> {
                 ),
                 3 => format!("(ctx.n ?? {})", self.value(Kind::Int, depth)),
                 4 => format!("abs({})", self.value(Kind::Int, depth)),
-                5 => format!("{}({})", self.random.pick(&["hour", "weekday"]), self.value(Kind::Time, depth)),
-                6 => format!("bucket({})", self.value(Kind::Text, depth)),
+                5 => {
+                    let name = self.random.pick(&["hour", "minute", "weekday", "day", "month", "year"]);
+                    format!("{name}({}{})", self.value(Kind::Time, depth), self.zone())
+                }
+                6 => {
+                    let hash = self.random.pick(&["", ", \"s\"", ", hash: \"unleash\"", ", seed: ctx.s"]);
+                    format!("bucket({}{hash})", self.value(Kind::Text, depth))
+                }
                 7 => format!("ctx.nums[{}]", self.random.below(3)),
+                8 => {
+                    format!("index_of({}, {})", self.value(Kind::Text, depth), self.value(Kind::Text, depth))
+                }
+                9 => format!("{}(ctx.nums)", self.random.pick(&["first", "last"])),
+                10 => "sum(ctx.nums)".to_owned(),
+                11 => format!("(number({}) as int)", self.value(Kind::Text, depth)),
                 _ => {
                     let op = self.random.pick(&["+", "-", "*", "%"]);
                     format!("({} {op} {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth))
                 }
             },
-            Kind::Float => match self.random.below(6) {
+            Kind::Float => match self.random.below(7) {
                 0 => format!("({} / {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth)),
                 1 => format!("(-{})", self.value(Kind::Float, depth)),
                 2 => {
@@ -377,6 +405,10 @@ impl<'r> Generator<'r> {
                     self.value(Kind::Text, depth),
                     quoted(self.random.pick(WORDS))
                 ),
+                5 => {
+                    let hash = self.random.pick(&["growthbook_1", "growthbook_2"]);
+                    format!("bucket({}, \"s\", \"{hash}\")", self.value(Kind::Text, depth))
+                }
                 4 if self.hosts => {
                     format!("score({}, {})", self.value(Kind::Text, depth), self.value(Kind::Int, depth))
                 }
@@ -385,13 +417,23 @@ impl<'r> Generator<'r> {
                     format!("({} {op} {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
                 }
             },
-            Kind::Text => match self.random.below(7) {
+            Kind::Text => match self.random.below(10) {
                 0 => format!("lower({})", self.value(Kind::Text, depth)),
                 1 => format!("upper({})", self.value(Kind::Text, depth)),
                 2 => format!("trim({})", self.value(Kind::Text, depth)),
                 3 => format!("(ctx.s ?? {})", quoted(self.random.pick(WORDS))),
                 4 => format!("split({}, \" \")[{}]", self.value(Kind::Text, depth), self.random.below(2)),
                 5 => format!("join([{}, ctx.s], \"-\")", self.value(Kind::Text, depth)),
+                6 => {
+                    let [text, old, new] = [(); 3].map(|()| self.value(Kind::Text, depth));
+                    format!("replace({text}, {old}, {new})")
+                }
+                7 => {
+                    let length = self.random.pick(&["", ", 2", ", length: 0", ", ctx.n"]);
+                    let from = self.random.pick(&["0", "1", "-2", "ctx.n"]);
+                    format!("substring({}, {from}{length})", self.value(Kind::Text, depth))
+                }
+                8 => format!("date({}{})", self.value(Kind::Time, depth), self.zone()),
                 _ => format!("ctx.tags[{}]", self.random.below(2)),
             },
             Kind::Time => format!("({} + {}h)", self.value(Kind::Time, depth), self.random.below(5)),
@@ -399,6 +441,11 @@ impl<'r> Generator<'r> {
             Kind::Bool => "(ctx.b ?? false)".to_owned(),
             Kind::Item | Kind::Cond => self.constant(kind),
         }
+    }
+
+    /// Nothing, or the time zone as a second argument.
+    fn zone(&mut self) -> &'static str {
+        self.random.pick(&["", "", ", \"Asia/Kolkata\"", ", zone: \"America/New_York\"", ", ctx.s"])
     }
 
     fn constant(&mut self, kind: Kind) -> String {
@@ -425,29 +472,6 @@ impl<'r> Generator<'r> {
             }
         }
         (path.to_owned(), kind)
-    }
-
-    fn keywords(&mut self, count: usize) -> String {
-        let words: Vec<String> = (0..count).map(|_| quoted(self.random.pick(WORDS))).collect();
-        format!("[{}]", words.join(", "))
-    }
-
-    fn constant_list(&mut self, kind: Kind) -> String {
-        let count = 1 + if self.random.chance(10) { 40 } else { self.random.below(4) };
-        if kind == Kind::Text {
-            return self.keywords(count);
-        }
-        let numbers: Vec<String> = (0..count).map(|_| self.int()).collect();
-        format!("[{}]", numbers.join(", "))
-    }
-
-    fn constant_or_named_list(&mut self, kind: Kind) -> String {
-        let named: Vec<String> =
-            self.lists.iter().filter(|(_, other)| *other == kind).map(|(name, _)| name.clone()).collect();
-        if !named.is_empty() && self.random.chance(50) {
-            return named[self.random.below(named.len())].clone();
-        }
-        self.constant_list(kind)
     }
 }
 

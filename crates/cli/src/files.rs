@@ -174,6 +174,12 @@ impl RulesArgs {
         Target { path: self.path.clone(), root: self.root.clone(), folder: None }
     }
 
+    /// Compiles another file beside this one, whose faults are wrong usage.
+    pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
+        let other = RulesArgs { path: path.to_path_buf(), root: None };
+        other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
+    }
+
     /// True when they come on standard input.
     pub fn is_piped(&self) -> bool {
         self.target().is_piped()

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 What is read:
   routes   a list of routes, or {\"routes\": […], \"default\": \"handler\"}
   choice   a list of branches, or {\"choices\": […]}
-  flows    a list of flows, or {\"flows\": […]}
+  flows    a list of flows, or {\"flows\": […], \"tools\": [the flow_executor]}
 The rules decide as the original does; comments in them say where they differ, and what was left out.
 What cannot be translated is an error that names its place, and nothing is written.")]
 pub struct Args {

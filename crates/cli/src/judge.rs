@@ -4,21 +4,25 @@ use super::files;
 use super::stream::{StreamArgs, Worker, write_json};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
-use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
 use rulec::payload::{Judge, Judgement, Outcome, kinds};
+use rulec::{Code, Rules};
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct JudgeArgs {
-    /// With --decision: the rules' `context`, a file with a JSON object
-    #[arg(long, value_name = "FILE", requires = "decision")]
+    /// With --decision or --decision-by: the rules' `context`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "judged")]
     context: Option<PathBuf>,
-    /// With --decision: the rules' `options`, a file with a JSON object
-    #[arg(long, value_name = "FILE", requires = "decision")]
+    /// With --decision or --decision-by: the rules' `options`, a file with a JSON object
+    #[arg(long, value_name = "FILE", requires = "judged")]
     options: Option<PathBuf>,
+    /// With --decision: what else only warns is a violation
+    #[arg(long, requires = "decision")]
+    strict: bool,
 }
 
 impl JudgeArgs {
@@ -31,7 +35,7 @@ impl JudgeArgs {
         if let Some(path) = &self.options {
             judge = judge.options(read(path)?).map_err(CliError::usage)?;
         }
-        Ok(judge)
+        Ok(if self.strict { judge.strict() } else { judge })
     }
 }
 
@@ -42,11 +46,65 @@ struct Judged<'a> {
     judgement: &'a Judgement,
 }
 
-pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+/// The judges of a stream of payloads.
+pub enum Judges {
+    /// One judge, whatever it is.
+    One(Judge),
+    /// The judge of the kind that a field of the payload names.
+    ByField(String, BTreeMap<String, Judge>),
+}
+
+impl Judges {
+    /// A judge for each kind of the rules; `field` of a payload says which kind it is.
+    pub fn by_field(field: &str, rules: &Rules, args: &JudgeArgs) -> Result<Judges, CliError> {
+        let all: Result<BTreeMap<String, Judge>, CliError> =
+            kinds(rules).map(|kind| Ok((kind.to_owned(), args.judge(rules, kind)?))).collect();
+        match all? {
+            judges if judges.is_empty() => {
+                Err(CliError::usage("the rules judge no payload; `payload KIND { … }` is one"))
+            }
+            judges => Ok(Judges::ByField(field.to_owned(), judges)),
+        }
+    }
+
+    /// The judge of a payload, or why there is none.
+    fn of(&self, payload: &Json) -> Result<&Judge, String> {
+        match self {
+            Judges::One(judge) => Ok(judge),
+            Judges::ByField(field, judges) => {
+                let kind = payload.get(field);
+                let kind =
+                    kind.ok_or_else(|| format!("the payload has no `{field}`, which names its kind"))?;
+                let named = kind.as_str().and_then(|name| judges.get(name));
+                named.ok_or_else(|| {
+                    let known: Vec<&str> = judges.keys().map(String::as_str).collect();
+                    format!("`{field}` is {kind}, which is no kind; the kinds are {}", known.join(", "))
+                })
+            }
+        }
+    }
+}
+
+/// The line of a payload that is of no kind.
+#[derive(Serialize)]
+struct Unjudged {
+    line: u64,
+    error: Unknown,
+}
+
+#[derive(Serialize)]
+struct Unknown {
+    code: Code,
+    message: String,
+}
+
+pub fn run(judges: &Judges, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (workers, unreadable) =
-        stream.answer(term, out, || Counting { judge, counts: [0; 3], exceeded: 0 })?;
+        stream.answer(term, out, || Counting { judges, counts: [0; 3], exceeded: 0, unknown: 0 })?;
     let (mut counts, mut exceeded) = ([0; 3], 0);
+    let mut unreadable = unreadable;
     for worker in workers {
+        unreadable += worker.unknown;
         counts.iter_mut().zip(worker.counts).for_each(|(sum, count)| *sum += count);
         exceeded += worker.exceeded;
     }
@@ -66,17 +124,28 @@ pub fn run(judge: &Judge, stream: &StreamArgs, term: &Term, out: &mut Out) -> Re
 }
 
 struct Counting<'j> {
-    judge: &'j Judge,
+    judges: &'j Judges,
     /// Accepted, corrected, rejected.
     counts: [usize; 3],
     /// Those that went beyond a limit.
     exceeded: usize,
+    /// Of no kind.
+    unknown: usize,
 }
 
 impl Worker for Counting<'_> {
     fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let payload = Json::Object(json::parse_object_bytes(payload)?);
-        let judgement = self.judge.judge(&payload);
+        let judge = match self.judges.of(&payload) {
+            Ok(judge) => judge,
+            Err(message) => {
+                self.unknown += 1;
+                let error = Unknown { code: Code::UnknownEntry, message };
+                write_json(out, &Unjudged { line, error });
+                return Ok(());
+            }
+        };
+        let judgement = judge.judge(&payload);
         let count = match judgement.outcome() {
             Outcome::Accept => 0,
             Outcome::AcceptCorrected => 1,

@@ -10,6 +10,7 @@
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` | a verb each |
 //! | `judge` | `run --decision`: payloads |
+//! | `meaning` | intent flows, and choices that a language model makes |
 
 mod build;
 mod check;
@@ -21,6 +22,7 @@ mod graph;
 mod import;
 mod judge;
 mod lines;
+mod meaning;
 mod mistake;
 mod plan;
 mod progress;

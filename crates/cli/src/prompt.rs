@@ -1,23 +1,32 @@
-//! `rulec prompt`: what a language model is told of the intent flows.
+//! `rulec prompt`: what a language model is told of the intent flows, of the choices that it makes, and of the
+//! choices that it may have made.
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::flow::FlowMatcher;
-use serde_json::json;
+use rulec::Rules;
+use rulec::choice::{Question, tool};
+use rulec::flow::{FlowMatcher, MatcherError};
+use serde::Serialize;
+use serde_json::{Value as Json, json};
 
-/// Print what a language model is told of the intent flows: a prompt section and a tool
+/// Print what a language model is told of intent flows and choices: a prompt section and a tool
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec prompt chatbot.rules
+  rulec prompt chatbot.rules --entry mood             one choice
   rulec prompt chatbot.rules --format json | jq .tool
 
 The section goes into the system prompt, the tool into `tools` of a chat-completions request. Keyword
-flows are found without a model, so they are in neither.")]
+flows are found without a model, so they are in neither. A choice that decides by conditions is printed
+with `--entry`: as a tool that an agent may call.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
+    /// `flows`, or a choice [default: the intent flows and all choices that ask a model]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
     /// The format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -25,28 +34,98 @@ pub struct Args {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The section, an empty line, the tool as JSON
+    /// Each section, an empty line, the tool as JSON
     #[default]
     Text,
-    /// One JSON object: {"prompt": …, "tool": …}
+    /// One JSON object: {"prompt": …, "tool": …, "choices": […]}; with --entry the one thing alone
     Json,
+}
+
+/// The words for a model about one thing.
+#[derive(Serialize)]
+struct Told {
+    /// The name of a choice; the intent flows have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// Empty for a tool that explains itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    prompt: String,
+    tool: Json,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
-    let flows = FlowMatcher::new(rules).map_err(CliError::usage)?;
-    if flows.intents().is_empty() {
-        return Err(CliError::usage(
-            "the rules hold no intent flow, only keyword flows, which are found without a language model",
-        ));
-    }
-    let (prompt, tool) = (flows.prompt(), flows.tool().to_json());
+    let (flows, mut choices) = match args.entry.as_deref() {
+        Some("flows") => (Some(flows(rules).map_err(CliError::usage)??), Vec::new()),
+        Some(name) => (None, vec![choice(rules, name)?]),
+        None => {
+            let choices: Vec<Told> = Question::all(rules).map(|question| asked(&question)).collect();
+            let flows = match (flows(rules), choices.is_empty()) {
+                (Ok(flows), true) => Some(flows?),
+                (Ok(flows), false) => flows.ok(),
+                (Err(none), true) => return Err(CliError::usage(none)),
+                (Err(_), false) => None,
+            };
+            (flows, choices)
+        }
+    };
     match args.format {
         Format::Text => {
-            out.text(&prompt)?;
-            out.json(&tool, "tool")?;
+            for (at, told) in flows.iter().chain(&choices).enumerate() {
+                if at > 0 {
+                    out.line("")?;
+                }
+                if !told.prompt.is_empty() {
+                    out.text(&told.prompt)?;
+                }
+                out.json(&told.tool, "tool")?;
+            }
         }
-        Format::Json => out.json(&json!({"prompt": prompt, "tool": tool}), "tool")?,
+        Format::Json => {
+            let told = match (flows, args.entry.is_some()) {
+                (None, true) => json!(choices.pop()),
+                (flows, _) => together(flows, &choices),
+            };
+            out.json(&told, "tool")?;
+        }
     }
     Ok(Status::Fine)
+}
+
+/// The intent flows with the choices beside them.
+fn together(flows: Option<Told>, choices: &[Told]) -> Json {
+    let mut told = match flows {
+        Some(Told { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),
+        None => json!({}),
+    };
+    if !choices.is_empty() {
+        told["choices"] = json!(choices);
+    }
+    told
+}
+
+/// The intent flows; the inner error where the rules hold keyword flows alone.
+fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
+    let flows = FlowMatcher::new(rules)?;
+    Ok(match flows.intents().is_empty() {
+        true => Err(CliError::usage(
+            "the rules hold no intent flow, only keyword flows, which are found without a language model",
+        )),
+        false => Ok(Told { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
+    })
+}
+
+fn choice(rules: &Rules, name: &str) -> Result<Told, CliError> {
+    match Question::new(rules, name) {
+        Ok(question) => Ok(asked(&question)),
+        Err(_) => {
+            let tool = tool(rules, name).map_err(CliError::usage)?;
+            Ok(Told { name: Some(name.to_owned()), prompt: String::new(), tool })
+        }
+    }
+}
+
+fn asked(question: &Question) -> Told {
+    let name = Some(question.name().to_owned());
+    Told { name, prompt: question.prompt(), tool: question.tool().to_json() }
 }

@@ -1,12 +1,14 @@
 //! `rulec run`: a decision for every message of a stream of JSON lines.
 
 use super::files::RulesArgs;
-use super::judge::{self, JudgeArgs};
+use super::judge::{self, JudgeArgs, Judges};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, Status, meaning};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::choice::{Question, reasons};
+use rulec::flow::FlowMatcher;
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload;
@@ -23,10 +25,13 @@ use std::io::Write;
   rulec run support.rules messages.jsonl --all | jq -c .matched
   rulec run support.rules messages.jsonl --entry billing
   rulec run decisions.rules payloads.jsonl --decision create_node --context context.json
+  rulec run decisions.rules payloads.jsonl --decision-by action_type
 
 A message is an object whose keys are the inputs: {\"text\": \"…\", \"ctx\": {…}}. Each gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
-`chosen` is null when no route holds and there is no default. A line that is no message gives
+`chosen` is null when no route holds and there is no default. Flows are found by their patterns, then by the
+built-in classifier (`score`). A choice that asks a language model reads its answer from the message,
+{\"answers\": {\"NAME\": \"BRANCH\"}}; without one the default is taken, and `failure` says so. A line that is no message gives
   {\"line\":2,\"error\":{\"code\":\"E0601\",\"message\":\"…\",\"column\":3}}
 and the exit status 1; the rest goes on. Blank lines are skipped.")]
 pub struct Args {
@@ -38,8 +43,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Judge each line as a payload of this kind instead of deciding
-    #[arg(long, value_name = "KIND", conflicts_with_all = ["entry", "all", "explain"])]
+    #[arg(long, value_name = "KIND", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
     decision: Option<String>,
+    /// The same where payloads of several kinds come: the field that names the kind of each
+    #[arg(long, value_name = "FIELD", group = "judged", conflicts_with_all = ["entry", "all", "explain"])]
+    decision_by: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
     /// Also list every route that holds, in order, as `matched`
@@ -65,9 +73,15 @@ struct Decided<'a> {
     line: u64,
     #[serde(flatten)]
     decision: &'a Decision,
+    /// Why no answer of a language model was of use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
     /// The conditions of a choice that were left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<SkippedCondition>,
+    /// Why, for the user, where the rules say that the user is to see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     matched: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,12 +91,29 @@ struct Decided<'a> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
     let rules = args.rules.load(term)?.with_tier(args.engine).with_index(indexing);
+    if let Some(field) = &args.decision_by {
+        let judges = Judges::by_field(field, &rules, &args.judge)?;
+        return judge::run(&judges, &args.stream, term, out);
+    }
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
-        return judge::run(&args.judge.judge(&rules, kind)?, &args.stream, term, out);
+        let judges = Judges::One(args.judge.judge(&rules, kind)?);
+        return judge::run(&judges, &args.stream, term, out);
     }
     let entry = entry(&rules, args.entry.as_deref())?;
-
-    let worker = || Decider { entry, args, summary: Summary::default() };
+    let matcher = meaning::matcher(&rules, entry, term);
+    let question = Question::new(&rules, entry.name()).ok();
+    if let Some(question) = &question {
+        term.note(&meaning::asks(question, &args.rules.path));
+    }
+    let decider = Decider {
+        rules: &rules,
+        entry,
+        matcher: matcher.as_ref(),
+        question: question.as_ref(),
+        args,
+        summary: Summary::default(),
+    };
+    let worker = || decider.clone();
     let (deciders, errors) = args.stream.answer(term, out, worker)?;
     let mut summary = Summary::default();
     deciders.into_iter().for_each(|decider| summary.add(decider.summary));
@@ -92,8 +123,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Fine })
 }
 
+#[derive(Clone)]
 struct Decider<'a> {
+    rules: &'a Rules,
     entry: Entry<'a>,
+    /// Finds intent flows behind the patterns, when there are any.
+    matcher: Option<&'a FlowMatcher>,
+    /// The question, when a language model is asked.
+    question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,
 }
@@ -101,6 +138,18 @@ struct Decider<'a> {
 impl Worker for Decider<'_> {
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let (entry, args) = (self.entry, self.args);
+        if let Some(matcher) = self.matcher {
+            let decision = entry.decide_line(message)?;
+            if decision.statement().is_none() {
+                let message = Json::Object(json::parse_object_bytes(message)?);
+                let mut found = meaning::find(matcher, line, &message, &decision);
+                self.summary.meant(found.name());
+                found.matched = args.all.then(Vec::new);
+                found.explanation = args.explain.then(|| matcher.explain(&message, false)).flatten();
+                write_json(out, &found);
+                return Ok(());
+            }
+        }
         if !args.all && !args.explain && entry.kind() != TableKind::Choice {
             let decision = entry.decide_line(message)?;
             self.summary.decided(&decision);
@@ -113,7 +162,12 @@ impl Worker for Decider<'_> {
         let matched = args.all.then(|| entry.matched(&message));
         let explanation = args.explain.then(|| entry.explain(&message, false));
         let skipped = entry.skipped(&message);
-        write_json(out, &Decided { line, decision: &decision, skipped, matched, explanation });
+        let failure = self.question.and_then(|question| question.answer(&message).err());
+        let failure = failure.map(|failure| failure.to_string());
+        let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
+        let reason = reason.map(|sentences| sentences.collect::<Vec<_>>().join(" "));
+        let decided = Decided { line, decision: &decision, failure, skipped, reason, matched, explanation };
+        write_json(out, &decided);
         Ok(())
     }
 }
@@ -136,7 +190,12 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
     match name {
         Some(name) => rules.entry(name).map_err(CliError::usage),
         None if rules.main().is_empty() => {
-            let entries: Vec<&str> = rules.entries().skip(1).collect();
+            let mut entries: Vec<&str> = rules.entries().skip(1).collect();
+            // A choice that asks a language model is meant where there is nothing else.
+            let asks = |name: &&str| Question::new(rules, name).is_ok();
+            if !entries.iter().all(asks) {
+                entries.retain(|name| !asks(name));
+            }
             let no_entry = || no_entry(rules, &entries);
             match entries.as_slice() {
                 [] => Err(nothing(rules)),

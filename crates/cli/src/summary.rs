@@ -2,17 +2,19 @@
 
 use super::term::plural;
 use rulec::internals::decision::Chosen;
-use rulec::internals::sema::hir::{ROUTES, TableId};
+use rulec::internals::sema::hir::{FLOWS, ROUTES, TableId};
 use rulec::{Decision, Rules};
 use std::collections::HashMap;
 
 /// The most counts shown; the rest is added up.
 const SHOWN: usize = 12;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Summary {
     /// Decisions by what was chosen.
     chosen: HashMap<Chosen, usize>,
+    /// Flows that were found by what a message means, by their names.
+    meant: HashMap<String, usize>,
     none: usize,
     breaches: usize,
     /// Decisions that went beyond a limit.
@@ -32,7 +34,18 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
+    /// Counts a message that no pattern of a flow fits, with the intent flow it means.
+    pub fn meant(&mut self, name: Option<&str>) {
+        match name {
+            Some(name) => *self.meant.entry(name.to_owned()).or_default() += 1,
+            None => self.none += 1,
+        }
+    }
+
     pub fn add(&mut self, other: Summary) {
+        for (name, count) in other.meant {
+            *self.meant.entry(name).or_default() += count;
+        }
         for (chosen, count) in other.chosen {
             *self.chosen.entry(chosen).or_default() += count;
         }
@@ -63,6 +76,11 @@ impl Summary {
                         counts.push((name, count));
                     }
                 }
+            }
+        }
+        for flow in &program.flows {
+            if let Some(count) = self.meant.get(&*flow.name) {
+                counts.push((format!("{FLOWS}.{}", flow.name), *count));
             }
         }
         if self.none > 0 {

@@ -10,7 +10,7 @@ use rulec::internals::syntax::ast::StatementKind;
 use rulec::internals::syntax::parse;
 use rulec::internals::text::on_one_line;
 use rulec::internals::threads::Threads;
-use rulec::payload::run_tests;
+use rulec::run_tests;
 use std::path::PathBuf;
 
 /// Run the `test` blocks of rule files
@@ -25,6 +25,8 @@ A test gives a message and says which route it expects:
     given ctx = { user: { role: \"admin\" } }
     expect run_code
   }
+`expect flows.refund` asks the patterns and the built-in classifier; a choice that asks a language model reads
+the answer that the test gives: `given answers = { mood: \"angry\" }  expect mood.angry`.
 When it fails, what was expected and what came out are shown, and how that came about.")]
 pub struct Args {
     /// Rule files, or folders of them [default: the current folder]
@@ -43,9 +45,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     for (compiled, imported) in &compiled {
         match &compiled.result {
             Ok(rules) => {
-                let mut outcomes = rules.run_tests();
-                outcomes.extend(run_tests(rules));
-                outcomes.sort_by_key(|outcome| outcome.span);
+                let outcomes = run_tests(rules);
                 if outcomes.is_empty() {
                     continue;
                 }

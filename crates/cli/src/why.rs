@@ -4,9 +4,10 @@ use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
 use super::run::entry;
 use super::term::{Format, Out, Term};
-use super::{CliError, Status};
+use super::{CliError, Status, meaning};
 use clap::ArgGroup;
 use rulec::RenderOptions;
+use rulec::choice::Question;
 use rulec::internals::json::{self, JsonError};
 use rulec::payload::Judge;
 use rulec::{Breach, Explanation};
@@ -24,6 +25,7 @@ use std::path::Path;
   head -1 messages.jsonl | rulec why support.rules --input -
   rulec why support.rules --text hello --format json | jq .trace
   rulec why decisions.rules --decision respond --input '{\"response\": 3}'
+  rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
 Beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
 missing or of another type, – was not asked. Values of `@private` fields are masked.")]
@@ -43,7 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Say why the input is no good payload of this kind
-    #[arg(long, value_name = "KIND", requires = "input", conflicts_with = "entry")]
+    #[arg(long, value_name = "KIND", group = "judged", requires = "input", conflicts_with = "entry")]
     decision: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
@@ -61,6 +63,12 @@ struct Explained<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
     breaches: &'a [Breach],
+    /// The question to a language model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<&'a str>,
+    /// Why no answer of it is of use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -70,15 +78,28 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     let entry = entry(rules, args.entry.as_deref())?;
     let message = Json::Object(message(args)?);
-    let explanation = entry.explain(&message, args.show_private);
+    let matcher = meaning::matcher(rules, entry, term);
+    let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
+    let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
     let decision = entry.decide(&message);
+    let question = Question::new(rules, entry.name()).ok();
+    let failure = question.as_ref().and_then(|question| question.answer(&message).err());
+    let failure = failure.map(|failure| failure.to_string());
     match args.format {
         Format::Json => {
-            let explained = Explained { explanation: &explanation, breaches: decision.breaches() };
-            out.json(&explained, "explanation")?;
+            let (breaches, question) = (decision.breaches(), question.as_ref().map(Question::text));
+            out.json(&Explained { explanation: &explanation, breaches, question, failure }, "explanation")?;
         }
         Format::Human => {
             out.styled(explanation.render(&options(term)).trim_end_matches('\n'))?;
+            if let Some(question) = &question {
+                out.line("")?;
+                out.line(&format!("a language model is asked: {}", question.text()))?;
+                if let Some(failure) = &failure {
+                    out.line(&format!("  ! {failure}"))?;
+                    term.note(&meaning::asks(question, &args.rules.path));
+                }
+            }
             if !decision.breaches().is_empty() {
                 let declared = rules.program().input.is_some();
                 let what = if declared { "`input` declares" } else { "the rules expect of it" };

@@ -139,8 +139,8 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     let built = outside(builder, &args.allow)?.build();
     let calls = || declared.nodes.iter().any(|node| matches!(&*node.kind, "http" | "council"));
     built.map_err(|error| {
-        let errors = error.findings().iter().filter(|finding| finding.severity() == Severity::Error);
-        let errors: Vec<&str> = errors.map(|finding| finding.message()).collect();
+        let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
+        let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
         let hint = match args.allow.is_empty() && calls() {
             true => "; `--allow HOST` lets nodes call a host",
             false => "",
@@ -152,10 +152,10 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
 /// Registers the kinds that call the outside.
 #[cfg(feature = "http")]
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
-    use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, http_node};
+    use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
     let hosts = AllowedHosts::new(allow).map_err(|error| CliError::usage(format!("`--allow`: {error}")))?;
     let client = HttpClient::new(hosts, Limits::default()).map_err(CliError::error)?;
-    Ok(builder.kind("http", http_node(client.clone())).kind("council", council_node(client)))
+    Ok(builder.kind("http", endpoint_node(client.clone())).kind("council", council_node(client)))
 }
 
 #[cfg(not(feature = "http"))]

@@ -69,7 +69,6 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// A member of a case.
 fn member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, String> {
     case.get(key).ok_or_else(|| format!("the case has no `{key}`"))
 }

@@ -3,9 +3,8 @@
 
 use crate::{ChatModel, ModelError, Prompt, Role, Turn};
 use rulec::Rules;
-use rulec::internals::diag::nearest;
-use rulec::internals::sema::hir::{Question, TableKind};
-use rulec::prompt::{PickTool, branch_prompt};
+use rulec::choice::{Question, UnknownChoice};
+use rulec::prompt::PickTool;
 use serde_json::Value as Json;
 
 const TEXT: &str = "text";
@@ -36,24 +35,8 @@ const TEXT: &str = "text";
 /// ```
 #[derive(Clone, Debug)]
 pub struct AskedChoice {
-    rules: Rules,
     question: Question,
     model: ChatModel,
-}
-
-/// There is no choice of that name that a model makes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the rules hold no choice `{name}` that a model makes; {hint}")]
-pub struct UnknownChoice {
-    name: String,
-    hint: String,
-}
-
-impl UnknownChoice {
-    /// The name that was asked for.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 /// The outcome of a choice.
@@ -62,6 +45,10 @@ impl UnknownChoice {
 pub struct ChoiceAnswer {
     /// The id of the branch to take.
     pub branch: String,
+    /// True when the rules say that the user is to see the answer.
+    pub to_user: bool,
+    /// The model's reason, in words for the user, where the user is to see it.
+    pub reason: Option<String>,
     /// Why the default branch was taken in place of an answer: no answer of use, one that is no branch,
     /// or a call that failed. `None` when the model answered, which may be with the default branch.
     pub failure: Option<ModelError>,
@@ -75,83 +62,70 @@ impl AskedChoice {
     /// # Errors
     /// When the rules hold no such choice, or one that decides by conditions.
     pub fn new(rules: &Rules, name: &str, model: ChatModel) -> Result<AskedChoice, UnknownChoice> {
-        let questions = &rules.program().questions;
-        match questions.iter().find(|question| &*question.name == name) {
-            Some(question) => Ok(AskedChoice { rules: rules.clone(), question: question.clone(), model }),
-            None => Err(UnknownChoice { name: name.to_owned(), hint: hint(rules, name) }),
-        }
+        Ok(AskedChoice { question: Question::new(rules, name)?, model })
+    }
+
+    /// The question, with its branches, its prompt and the tool by which the model answers.
+    pub fn question(&self) -> &Question {
+        &self.question
     }
 
     /// The branch ids, in the order of the rules.
     pub fn branches(&self) -> impl Iterator<Item = &str> {
-        self.question.branches.iter().map(|(id, _)| &**id)
+        self.question.branches()
     }
 
     /// The branch that is taken when no answer is of use.
     pub fn default_branch(&self) -> &str {
-        &self.question.default
+        self.question.default_branch()
     }
 
     /// The tool by which the model answers; [`PickTool::to_json`] gives its JSON.
     pub fn tool(&self) -> PickTool {
-        let branches = self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning));
-        PickTool::choose_branch(&self.question.text, branches)
+        self.question.tool()
     }
 
     /// Lets the model decide. It reads the message's `text` as what the user says, after the message's other
     /// fields as JSON; of those, the values that the rules declare `@private` are masked.
     pub async fn decide(&self, message: &Json) -> ChoiceAnswer {
+        self.ask(message, None).await
+    }
+
+    /// The same, with `told` being given the model's reason piece by piece, as it comes, to show it to the user. There
+    /// is one where the rules say so: `choice NAME ask "…" to_user { … }`.
+    ///
+    /// ```no_run
+    /// # async fn run(mood: rulec_http::AskedChoice, message: serde_json::Value) {
+    /// let answer = mood.decide_telling(&message, &mut |piece| print!("{piece}")).await;
+    /// println!(" -> {}", answer.branch);
+    /// # }
+    /// ```
+    pub async fn decide_telling(&self, message: &Json, told: &mut (dyn FnMut(&str) + Send)) -> ChoiceAnswer {
+        self.ask(message, Some(told)).await
+    }
+
+    async fn ask(&self, message: &Json, told: Option<&mut (dyn FnMut(&str) + Send)>) -> ChoiceAnswer {
+        let question = &self.question;
         let text = message.get(TEXT).and_then(Json::as_str).unwrap_or_default();
-        let known = self.known(message);
+        let known = question.known(message);
         let known: Vec<Turn<'_>> = known.iter().map(|text| Turn { role: Role::User, text }).collect();
-        let system = branch_prompt(&self.question.text);
-        let prompt = Prompt { system: &system, history: &known, user: text };
-        match self.model.choose(&prompt, &self.tool()).await {
+        let prompt = Prompt { system: &question.prompt(), history: &known, user: text };
+        let picked = match told {
+            Some(told) => self.model.choose_telling(&prompt, &self.tool(), told).await,
+            None => self.model.choose(&prompt, &self.tool()).await,
+        };
+        let to_user = question.to_user();
+        match picked {
             Ok(pick) => {
-                let (branch, ignored) = (pick.id().to_owned(), pick.ignored().to_vec());
-                ChoiceAnswer { branch, failure: None, ignored }
+                let crate::Pick { id: branch, reason, ignored, .. } = pick;
+                ChoiceAnswer { branch, to_user, reason, failure: None, ignored }
             }
             Err(failure) => {
-                let choice = &*self.question.name;
+                let choice = question.name();
                 tracing::warn!(target: "rulec::choice", choice, "no answer of use: the default branch is taken");
-                let branch = self.question.default.to_string();
-                ChoiceAnswer { branch, failure: Some(failure), ignored: Vec::new() }
+                let branch = question.default_branch().to_owned();
+                ChoiceAnswer { branch, to_user, reason: None, failure: Some(failure), ignored: Vec::new() }
             }
         }
-    }
-
-    /// The message without its text, as a model may read it; `None` when nothing else is in it.
-    fn known(&self, message: &Json) -> Option<String> {
-        let mut known = self.rules.masked_message(message);
-        match &mut known {
-            Json::Null => return None,
-            Json::Object(fields) => {
-                if message.get(TEXT).is_some_and(Json::is_string) {
-                    fields.remove(TEXT);
-                }
-                if fields.is_empty() {
-                    return None;
-                }
-            }
-            _ => {}
-        }
-        Some(known.to_string())
-    }
-}
-
-fn hint(rules: &Rules, name: &str) -> String {
-    if rules.entry_of_kind(name, TableKind::Choice).is_ok() {
-        return format!("`{name}` decides by its conditions: ask `Rules::entry` for it");
-    }
-    let names: Vec<&str> = rules.program().questions.iter().map(|question| &*question.name).collect();
-    match nearest(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if names.is_empty() => {
-            "there is none at all: `choice NAME ask \"question\" { … }` is one".to_owned()
-        }
-        None => format!(
-            "there is {}",
-            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-        ),
     }
 }

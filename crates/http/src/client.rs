@@ -11,6 +11,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use thiserror::Error as ThisError;
@@ -20,6 +21,9 @@ use url::Url;
 /// Bytes read of an answer that is no success; more than an error keeps, so that a secret in it is whole
 /// and can be masked.
 const ERROR_BYTES: usize = 16 << 10;
+
+/// Something that is told the pieces of an answer as they arrive.
+pub(super) type Sink<'s> = dyn FnMut(&[u8]) + Send + 's;
 
 /// Makes calls within [`Limits`] to [`AllowedHosts`]. Cloning is cheap and shares the connections.
 ///
@@ -81,6 +85,23 @@ impl HttpClient {
     /// # Errors
     /// Every [`HttpFailure`] but [`HttpFailure::NotJson`].
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
+        self.send_to(request, None).await
+    }
+
+    /// The same, while `sink` is told the pieces of a success's body as they arrive. When it has been told any, the
+    /// call is not tried again: it would be told them twice.
+    pub(super) async fn send_to(
+        &self,
+        request: &Request,
+        mut sink: Option<&mut Sink<'_>>,
+    ) -> Result<Response, HttpError> {
+        let told = AtomicBool::new(false);
+        let mut sink = |piece: &[u8]| {
+            if let Some(sink) = &mut sink {
+                told.store(true, Ordering::Relaxed);
+                sink(piece);
+            }
+        };
         let url = self.admit(request)?;
         let started = Instant::now();
         let mut attempts = 0;
@@ -88,7 +109,7 @@ impl HttpClient {
             let (time, overall) = self.limits.time_for_attempt(started.elapsed());
             attempts += 1;
             let late = HttpFailure::Timeout { limit: self.limits.limit(overall), overall };
-            let failure = match self.attempt(request, &url, Instant::now() + time, late).await {
+            let failure = match self.attempt(request, &url, Instant::now() + time, late, &mut sink).await {
                 Ok((status, body)) => {
                     let (call, secret) = (request.call(), request.secret.clone());
                     let elapsed = started.elapsed();
@@ -97,7 +118,7 @@ impl HttpClient {
                 Err(failure) => failure,
             };
             match self.limits.pause(attempts, started.elapsed()) {
-                Some(pause) if failure.passes() => sleep(pause).await,
+                Some(pause) if failure.passes() && !told.load(Ordering::Relaxed) => sleep(pause).await,
                 _ => return Err(HttpError::new(request.call(), attempts, started.elapsed(), failure)),
             }
         }
@@ -110,6 +131,7 @@ impl HttpClient {
         url: &Url,
         deadline: Instant,
         late: HttpFailure,
+        sink: &mut Sink<'_>,
     ) -> Result<(u16, Body), HttpFailure> {
         let mut call =
             self.client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
@@ -122,12 +144,12 @@ impl HttpClient {
         let mut bytes = Vec::new();
         if !status.is_success() {
             // The status counts, whatever becomes of the text.
-            let _ = timeout_at(deadline, read(&mut answer, ERROR_BYTES, &mut bytes)).await;
+            let _ = timeout_at(deadline, read(&mut answer, ERROR_BYTES, &mut bytes, &mut |_| {})).await;
             let text = request.quote(&String::from_utf8_lossy(&bytes));
             return Err(HttpFailure::Status { status: status.as_u16(), text });
         }
         let limit = self.limits.body;
-        let complete = timeout_at(deadline, read(&mut answer, limit, &mut bytes)).await;
+        let complete = timeout_at(deadline, read(&mut answer, limit, &mut bytes, sink)).await;
         if !complete.map_err(|_| late)?.map_err(failed)? {
             return Err(HttpFailure::BodyTooLarge { limit });
         }
@@ -137,10 +159,17 @@ impl HttpClient {
 }
 
 /// Reads a body; false when it is longer than the limit, which is then what was read of it.
-async fn read(answer: &mut reqwest::Response, limit: usize, bytes: &mut Vec<u8>) -> reqwest::Result<bool> {
+async fn read(
+    answer: &mut reqwest::Response,
+    limit: usize,
+    bytes: &mut Vec<u8>,
+    sink: &mut Sink<'_>,
+) -> reqwest::Result<bool> {
     while let Some(chunk) = answer.chunk().await? {
         let room = limit - bytes.len();
-        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        let piece = &chunk[..chunk.len().min(room)];
+        bytes.extend_from_slice(piece);
+        sink(piece);
         if chunk.len() > room {
             return Ok(false);
         }

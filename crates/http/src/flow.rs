@@ -10,7 +10,8 @@ use super::client::HttpClient;
 use super::endpoint::{CallError, Endpoint};
 use super::error::HttpError;
 use super::request::Response;
-use super::template::{Template, Values};
+use super::template::{Template, TemplateError, Values};
+use rulec::flow::FlowMatcher;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -42,7 +43,33 @@ impl FlowError {
     }
 }
 
+/// Why there is no executor by what the rules say.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ExecutorError {
+    /// The rules name no endpoint.
+    #[error(
+        "the rules do not say what executes flows; add `flow tool flow_executor {{ endpoint: {{ url: \"https://…\" }} }}`"
+    )]
+    NoEndpoint,
+    /// The endpoint of the rules cannot be called with any values.
+    #[error("the endpoint of the flow tool: {0}")]
+    Template(#[from] TemplateError),
+    /// Its host may not be called.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+}
+
 impl FlowExecutor {
+    /// An executor that calls the endpoint of the rules: `flow tool NAME { endpoint: { url: …, … } }`.
+    ///
+    /// # Errors
+    /// When the rules name none, it is no endpoint, or its host may not be called.
+    pub fn of_rules(client: HttpClient, flows: &FlowMatcher) -> Result<FlowExecutor, ExecutorError> {
+        let endpoint = flows.endpoint().ok_or(ExecutorError::NoEndpoint)?;
+        Ok(FlowExecutor::new(client, Template::parse(endpoint)?)?)
+    }
+
     /// An executor that calls `endpoint`.
     ///
     /// # Errors

@@ -17,7 +17,7 @@
 //! let flows = FlowExecutor::new(client, endpoint)?;
 //! let context = Map::from_iter([("conversation_id".to_owned(), json!(7))]);
 //! let answer = flows.execute("refund", &Map::new(), &context).await?;
-//! println!("{} after {} attempts", answer.status(), answer.attempts());
+//! println!("{} after {} attempts", answer.status, answer.attempts);
 //! # Ok(())
 //! # }
 //! ```
@@ -36,16 +36,17 @@ mod request;
 mod secret;
 mod template;
 
-pub use choice::{AskedChoice, ChoiceAnswer, UnknownChoice};
+pub use choice::{AskedChoice, ChoiceAnswer};
 pub use client::{HttpClient, SetupError};
 pub use endpoint::CallError;
 pub use error::{HttpError, HttpFailure};
-pub use flow::{FlowEnding, FlowError, FlowExecutor, FlowOutcome, FlowRunner, FoundBy};
+pub use flow::{ExecutorError, FlowEnding, FlowError, FlowExecutor, FlowOutcome, FlowRunner, FoundBy};
 pub use handler::{HandlerReply, handler};
 pub use hosts::{AllowedHosts, HostError};
 pub use limits::Limits;
 pub use model::{ChatModel, ModelError, Pick, Prompt, Role, Turn};
-pub use node::{council_node, http_node};
+pub use node::node;
 pub use request::{Body, HeaderError, Request, Response};
 pub use secret::Secret;
 pub use template::{FillError, FillReason, Placeholder, Source, Template, TemplateError, Values};
+pub use workflow::{council_node, endpoint_node};

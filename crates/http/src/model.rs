@@ -2,6 +2,7 @@
 //! ids: an intent flow, or the branch of a choice.
 
 mod answer;
+mod stream;
 
 pub use answer::ModelError;
 
@@ -59,33 +60,18 @@ pub enum Role {
 
 /// The pick of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pick {
-    id: String,
-    ignored: Vec<String>,
-    attempts: u32,
-    elapsed: Duration,
-}
-
-impl Pick {
     /// The id, one of the tool's.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
+    pub id: String,
+    /// Why it picked the id, where the tool asks for that.
+    pub reason: Option<String>,
     /// Further calls in the same answer, each as `name(arguments)`; only the first counts.
-    pub fn ignored(&self) -> &[String] {
-        &self.ignored
-    }
-
+    pub ignored: Vec<String>,
     /// The number of attempts that the call took.
-    pub fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
+    pub attempts: u32,
     /// The time it took.
-    pub fn elapsed(&self) -> Duration {
-        self.elapsed
-    }
+    pub elapsed: Duration,
 }
 
 impl ChatModel {
@@ -131,15 +117,46 @@ impl ChatModel {
     /// # Errors
     /// A call that failed, an answer without a call of the tool, and an id that is not the tool's.
     pub async fn choose(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Result<Pick, ModelError> {
-        let mut request = Request::post(self.url(), &self.question(prompt, tool));
-        if let Some(key) = &self.key {
-            request = request.bearer(key)?;
-        }
+        let request = self.request(self.question(prompt, tool))?;
         let response = self.client.send(&request).await?;
-        let (attempts, elapsed) = (response.attempts(), response.elapsed());
-        let (id, ignored) = answer::read(&response.into_json()?, tool)
-            .map_err(|error| error.quoted(|text| request.quote(text)))?;
-        Ok(Pick { id, ignored: ignored.iter().map(|call| request.quote(call)).collect(), attempts, elapsed })
+        let (attempts, elapsed) = (response.attempts, response.elapsed);
+        read(&response.into_json()?, tool, &request, (attempts, elapsed))
+    }
+
+    /// The same, with `told` being given what the model says of its reason piece by piece, as it comes.
+    ///
+    /// # Errors
+    /// Those of [`ChatModel::choose`]; something may have been told before.
+    pub async fn choose_telling(
+        &self,
+        prompt: &Prompt<'_>,
+        tool: &PickTool,
+        told: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Pick, ModelError> {
+        let mut question = self.question(prompt, tool);
+        question["stream"] = true.into();
+        let request = self.request(question)?;
+        let mut streamed = stream::Streamed::default();
+        let response = self.client.send_to(&request, Some(&mut |piece| streamed.add(piece, told))).await?;
+        let (attempts, elapsed) = (response.attempts, response.elapsed);
+        let answer = match streamed.answer() {
+            Some(answer) => answer,
+            // An endpoint that does not stream answers in one piece.
+            None => response.into_json()?,
+        };
+        let pick = read(&answer, tool, &request, (attempts, elapsed))?;
+        if let Some(rest) = pick.reason.as_deref().filter(|_| !streamed.has_told()) {
+            told(rest);
+        }
+        Ok(pick)
+    }
+
+    fn request(&self, question: Value) -> Result<Request, HeaderError> {
+        let request = Request::post(self.url(), &question);
+        match &self.key {
+            Some(key) => request.bearer(key),
+            None => Ok(request),
+        }
     }
 
     fn question(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Value {
@@ -164,4 +181,18 @@ impl ChatModel {
         }
         question
     }
+}
+
+/// The pick in a model's answer, after so many attempts and so long.
+fn read(
+    answer: &Value,
+    tool: &PickTool,
+    request: &Request,
+    (attempts, elapsed): (u32, Duration),
+) -> Result<Pick, ModelError> {
+    let quote = |text: &str| request.quote(text);
+    let (id, ignored) = answer::read(answer, tool).map_err(|error| error.quoted(quote))?;
+    let reason = tool.wants_reason().then(|| answer::reason(answer)).flatten();
+    let ignored = ignored.iter().map(|call| quote(call)).collect();
+    Ok(Pick { id, reason: reason.map(|reason| quote(&reason)), ignored, attempts, elapsed })
 }

@@ -1,107 +1,117 @@
-//! Nodes of workflows that call the outside: one endpoint, or the members of a council side by side.
+//! The nodes of plans that call a service: `url` and `method`, and where wanted `headers`, `params`, and one of `body`,
+//! `json` and `data`.
 
 use super::client::HttpClient;
-use super::endpoint::Endpoint;
-use super::request::Response;
-use super::template::{Template, Values};
-use rulec_runtime::workflow::{BoxFuture, Call, Node, ProcessError, ProcessResult, Processor};
-use serde_json::{Map, Value};
+use super::request::Request;
+use super::template::read_method;
+use reqwest::Method;
+use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use tokio::task::JoinSet;
+use url::Url;
 
-/// The kind of nodes that call one endpoint, for `WorkflowBuilder::kind`. A node's `config` is the endpoint, as
-/// [`Template::parse`] reads it; its placeholders are filled from the node's input. A reply that is a JSON object is the
-/// output, any other one stands in it as `reply`.
-pub fn http_node(
-    client: HttpClient,
-) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
-    move |node| Ok(Arc::new(HttpNode(endpoint(&client, &node.config)?)))
-}
+/// The fields of a config that hold what is sent; one of them may be there.
+const BODIES: [&str; 3] = ["body", "json", "data"];
+/// The other fields of a config. The time limit is kept by whoever runs the node.
+const FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
-/// The kind of nodes that ask several members at once and answer with what each has said, under its name, and with
-/// nothing else, so that a vote behind it counts them alone. A node's `config` has them as `members`: an endpoint for each, or a text that a member always says.
-/// One that cannot be asked makes the node fail: a vote without it would be another vote.
-pub fn council_node(
+/// The factory for nodes of type `HTTP`, for `CoordinatorBuilder::node_kind`. The output is the answer: its
+/// `status`, and as `data` its body, as JSON where it is JSON, else as a string. The client's hosts and limits hold:
+/// a plan cannot call anybody else.
+///
+/// ```no_run
+/// use rulec_http::{AllowedHosts, HttpClient, Limits};
+/// use rulec_runtime::payload::{Coordinator, Judges};
+///
+/// # let rules = rulec::Rules::from_text("payload p { a: int }")?;
+/// let client = HttpClient::new(AllowedHosts::new(["api.example.com"])?, Limits::default())?;
+/// let coordinator = Coordinator::builder(Judges::new(&rules)).node_kind("HTTP", rulec_http::node(client)).build();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn node(
     client: HttpClient,
-) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
+) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Clone + Send + Sync + 'static {
     move |node| {
-        let wanted = "`config`: `members` is wanted, an endpoint or a text for each name";
-        let fields = node.config.as_object().ok_or(wanted)?;
-        if let Some(other) = fields.keys().find(|key| *key != "members") {
-            return Err(format!("`config` has no field `{other}`; it has `members`").into());
-        }
-        let members = fields.get("members").and_then(Value::as_object).filter(|members| !members.is_empty());
-        let member = |(name, written): (&String, &Value)| -> Result<(String, Member), ProcessError> {
-            let member = match written {
-                Value::String(text) => Member::Says(text.clone()),
-                _ => {
-                    let read = endpoint(&client, written);
-                    Member::Asked(read.map_err(|error| format!("the member `{name}`: {error}"))?)
-                }
-            };
-            Ok((name.clone(), member))
-        };
-        let members = members.ok_or(wanted)?.iter().map(member).collect::<Result<_, _>>()?;
-        Ok(Arc::new(Council(members)))
-    }
-}
-
-fn endpoint(client: &HttpClient, written: &Value) -> Result<Arc<Endpoint>, ProcessError> {
-    Ok(Arc::new(Endpoint::new(client.clone(), Template::parse(written)?)?))
-}
-
-struct HttpNode(Arc<Endpoint>);
-
-impl Processor for HttpNode {
-    fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
-        Box::pin(async move {
-            Ok(match ask(&self.0, &input).await? {
-                Value::Object(fields) => Value::Object(fields),
-                other => Value::Object(Map::from_iter([("reply".to_owned(), other)])),
-            })
-        })
-    }
-}
-
-struct Council(Vec<(String, Member)>);
-
-#[derive(Clone)]
-enum Member {
-    Asked(Arc<Endpoint>),
-    Says(String),
-}
-
-impl Processor for Council {
-    fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
-        Box::pin(async move {
-            let input = Arc::new(input);
-            // Dropped with the node's run, which ends what is still asked.
-            let mut asked = JoinSet::new();
-            for (place, (name, member)) in self.0.iter().enumerate() {
-                let (name, member, input) = (name.clone(), member.clone(), input.clone());
-                asked.spawn(async move {
-                    let said = match member {
-                        Member::Says(text) => Ok(Value::String(text)),
-                        Member::Asked(endpoint) => ask(&endpoint, &input).await,
-                    };
-                    let said = said.map_err(|error| format!("the member `{name}` did not answer: {error}"));
-                    (place, name, said)
-                });
+        let request = read(&node.config)?;
+        client.check(&request)?;
+        let client = client.clone();
+        Ok(from_fn(move |_| {
+            let (client, request) = (client.clone(), request.clone());
+            async move {
+                let response = client.send(&request).await?;
+                Ok(json!({"status": response.status, "data": response.body.into_value()}))
             }
-            let mut answers = asked.join_all().await;
-            answers.sort_by_key(|(place, ..)| *place);
-            let mut output = Map::new();
-            for (_, name, said) in answers {
-                output.insert(name, said?);
-            }
-            Ok(Value::Object(output))
-        })
+        }))
     }
 }
 
-async fn ask(endpoint: &Endpoint, input: &Value) -> ProcessResult {
+/// The request that a config asks for.
+fn read(config: &Value) -> Result<Request, ProcessError> {
     let nothing = Map::new();
-    let fields = input.as_object().unwrap_or(&nothing);
-    let Response { body, .. } = endpoint.call(Values { arguments: fields, context: fields }).await?;
-    Ok(body.into_value())
+    let fields = config.as_object().unwrap_or(&nothing);
+    if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&&***name) && !BODIES.contains(&&***name))
+    {
+        return Err(format!("`config.{name}` is nothing that an HTTP node sends; leave it out").into());
+    }
+    let texts = |place: &str| -> Result<Vec<(String, String)>, ProcessError> {
+        let wrong = || format!("`config.{place}` must be an object of texts and numbers");
+        let plain = |(name, value): (&String, &Value)| match value {
+            Value::String(text) => Ok((name.clone(), text.clone())),
+            Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
+            _ => Err(wrong().into()),
+        };
+        match &config[place] {
+            Value::Null => Ok(Vec::new()),
+            Value::Object(fields) => fields.iter().map(plain).collect(),
+            _ => Err(wrong().into()),
+        }
+    };
+    let text = |place: &str| config[place].as_str().filter(|text| !text.trim().is_empty());
+    let url = text("url").ok_or("`config.url` must be a text")?;
+    let bodies: Vec<&Value> =
+        BODIES.iter().filter_map(|name| fields.get(*name)).filter(|body| !body.is_null()).collect();
+    if bodies.len() > 1 {
+        return Err("give one of `config.body`, `config.json` and `config.data`".into());
+    }
+    let method = text("method").map_or(Ok(Method::GET), read_method)?;
+    let params = texts("params")?;
+    let url = match params.is_empty() {
+        true => url.to_owned(),
+        false => {
+            let mut url = Url::parse(url).map_err(|error| format!("`config.url` is no address: {error}"))?;
+            url.query_pairs_mut().extend_pairs(params);
+            url.into()
+        }
+    };
+    let request = Request::new(method, url, bodies.first().copied());
+    texts("headers")?
+        .into_iter()
+        .try_fold(request, |request, (name, value)| Ok(request.header(&name, &value)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configs_are_read_or_refused_with_a_reason() {
+        let read =
+            |config: Value| read(&config).map(|request| request.url).map_err(|error| error.to_string());
+        let url = "http://h/a";
+        let params = json!({"url": url, "method": "GET", "params": {"q": "a b&c", "n": 3}});
+        assert_eq!(read(params), Ok("http://h/a?n=3&q=a+b%26c".to_owned()));
+        assert_eq!(read(json!({"url": url, "timeout": 3, "json": [1]})), Ok(url.to_owned()));
+        for (config, why) in [
+            (json!({}), "`config.url` must be a text"),
+            (json!({"url": url, "auth": "x"}), "`config.auth` is nothing"),
+            (json!({"url": url, "body": 1, "json": 2}), "give one of"),
+            (json!({"url": url, "headers": {"Host": "x"}}), "`Host` cannot be sent"),
+            (json!({"url": url, "headers": {"X": [1]}}), "`config.headers` must be"),
+            (json!({"url": "no address", "params": {"a": "b"}}), "`config.url` is no address"),
+            (json!({"url": url, "method": "G T"}), "method"),
+        ] {
+            let told = read(config.clone()).expect_err(&config.to_string());
+            assert!(told.contains(why), "{config}: {told}");
+        }
+    }
 }

@@ -167,34 +167,18 @@ fn is_json(label: &str) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     pub(super) call: Call,
-    pub(super) status: u16,
-    pub(super) body: Body,
-    pub(super) attempts: u32,
-    pub(super) elapsed: Duration,
+    /// The status code.
+    pub status: u16,
+    /// The body.
+    pub body: Body,
+    /// The number of attempts it took, at least 1.
+    pub attempts: u32,
+    /// The time the call took, pauses included.
+    pub elapsed: Duration,
     pub(super) secret: Option<Secret>,
 }
 
 impl Response {
-    /// The status code.
-    pub fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The body.
-    pub fn body(&self) -> &Body {
-        &self.body
-    }
-
-    /// The number of attempts it took, at least 1.
-    pub fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    /// The time the call took, pauses included.
-    pub fn elapsed(&self) -> Duration {
-        self.elapsed
-    }
-
     /// The body as JSON, whatever it is labelled.
     ///
     /// # Errors

@@ -168,7 +168,7 @@ impl BodyPart {
     }
 }
 
-fn read_method(text: &str) -> Result<Method, TemplateError> {
+pub(super) fn read_method(text: &str) -> Result<Method, TemplateError> {
     let method = text.to_ascii_uppercase();
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE]
         .into_iter()

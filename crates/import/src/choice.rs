@@ -16,6 +16,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     };
     let mut title = None;
     let mut docs = String::new();
+    let mut to_user = false;
     let branches = if root.value.is_array() {
         root.list("branches")?
     } else {
@@ -25,6 +26,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
         };
         title = object.text("name")?;
         docs = object.text("description")?.unwrap_or_default().to_owned();
+        to_user = object.bool("to_user", false)?;
         document.keep_in_header(&object);
         list.list("branches")?
     };
@@ -54,9 +56,10 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
             .notes
             .push(format!("the Python module decides otherwise in {count}; the comments name them"));
     }
+    let head = format!("choice {}{}", write::name(&title), if to_user { " to_user" } else { "" });
     let body = match body.as_str() {
-        "" => format!("choice {} {{ }}", write::name(&title)),
-        body => format!("choice {} {{\n{body}}}", write::name(&title)),
+        "" => format!("{head} {{ }}"),
+        body => format!("{head} {{\n{body}}}"),
     };
     document.statements.push(Statement { comments, docs, body, close: false });
     Ok(document)
@@ -73,8 +76,8 @@ fn branch(
     let any = match object.raw("logic") {
         None => false,
         Some(logic) => match logic.value.as_str() {
-            Some("and") => false,
-            Some("or") => true,
+            Some("and" | "AND" | "Logic.AND") => false,
+            Some("or" | "OR" | "Logic.OR") => true,
             _ => return logic.refuse("a branch's logic is `and` or `or`"),
         },
     };
@@ -129,6 +132,7 @@ fn branch(
                 let original = compare::original(node);
                 lines.push_str(&comment("#", &format!("Left out: {original}, since {reason}."), 4));
                 plain.push(None);
+                tracing::warn!(target: "rulec::import", branch = label, condition = original, reason, "skipped");
                 document
                     .notes
                     .push(format!("a condition of the branch {label} was left out, since {reason}"));

@@ -4,7 +4,7 @@
 use super::Untranslatable;
 use super::literal::{self, Literal};
 use super::located::{Located, Object, Read, kind};
-use super::operator::{Operator, Type, Verb};
+use super::operator::{Operator, Type, Verb, verb_in_capitals};
 use super::regex::{self, TranslateError};
 use super::write::{path, raw_string, shown, value};
 use serde_json::Value as Json;
@@ -116,17 +116,24 @@ fn translate(
     findings: &mut Findings,
 ) -> Result<Written, Unusable> {
     let left = left.ok_or_else(|| skipped("it has no left value"))?.object("the left value")?;
-    let (left, left_type) =
-        step(&left, "left", findings)?.ok_or_else(|| skipped("the left value is not taken from a step"))?;
+    // The document writes operators and types in capitals; a condition is in one spelling.
+    let capitals = operate.as_ref().and_then(|node| node.value.as_str());
+    let capitals = capitals.is_some_and(|name| verb_in_capitals(name).is_some());
+    let (left, left_type) = step(&left, "left", capitals, findings)?
+        .ok_or_else(|| skipped("the left value is not taken from a step"))?;
     let operate = operate.ok_or_else(|| skipped("it has no operator"))?.value;
-    let operator = operate.as_str().and_then(Operator::named).ok_or_else(|| {
+    let named = |name| match capitals {
+        true => Operator::spelt(name, Some(left_type)),
+        false => Operator::named(name),
+    };
+    let operator = operate.as_str().and_then(named).ok_or_else(|| {
         findings.different.insert(Difference::Operator);
         skipped(format!("there is no operator {}", shown(&plain(operate))))
     })?;
     let right = right.ok_or_else(|| skipped("it has no right value"))?.object("the right value")?;
-    let right = match step(&right, "right", findings)? {
+    let right = match step(&right, "right", capitals, findings)? {
         Some((read, ty)) => Right::Step(read, ty),
-        None => constant(&right, operator, findings)?,
+        None => constant(&right, operator, capitals, findings)?,
     };
     match (operator.verb, &right) {
         (Verb::Length(_), Right::Constant(..) | Right::Step(_, Type::Number)) => {
@@ -143,10 +150,16 @@ fn translate(
     Ok(written(&left, left_type, operator, &right))
 }
 
-/// A value taken from a step, as a typed read; `None` when it is no step's.
-fn step(side: &Object<'_>, which: &str, findings: &mut Findings) -> Result<Option<(String, Type)>, Unusable> {
-    let (id, of, at) = (side.get("step_id"), side.get("type"), side.get("value"));
-    side.get("name");
+/// A value taken from a step, as a typed read; `None` when it is no step's. What it is called may stand under `name`
+/// in place of `value`.
+fn step(
+    side: &Object<'_>,
+    which: &str,
+    capitals: bool,
+    findings: &mut Findings,
+) -> Result<Option<(String, Type)>, Unusable> {
+    let (id, of, at, name) = (side.get("step_id"), side.get("type"), side.get("value"), side.get("name"));
+    let at = at.or(name);
     findings.rest(side);
     let Some(id) = id else { return Ok(None) };
     let id = id.text()?;
@@ -157,7 +170,7 @@ fn step(side: &Object<'_>, which: &str, findings: &mut Findings) -> Result<Optio
     let at =
         at.ok_or_else(|| skipped(format!("the {which} value names nothing of the step {}", shown(id))))?;
     let of = of.ok_or_else(|| skipped(format!("the {which} value has no type")))?.value;
-    let ty = of.as_str().and_then(Type::named).ok_or_else(|| {
+    let ty = of.as_str().and_then(|name| Type::spelt(name, capitals)).ok_or_else(|| {
         findings.different.insert(Difference::Operator);
         skipped(format!("there is no type {}", shown(&plain(of))))
     })?;
@@ -172,11 +185,16 @@ fn step(side: &Object<'_>, which: &str, findings: &mut Findings) -> Result<Optio
 }
 
 /// A literal on the right side, read as what the operator wants.
-fn constant(side: &Object<'_>, operator: Operator, findings: &mut Findings) -> Result<Right, Unusable> {
+fn constant(
+    side: &Object<'_>,
+    operator: Operator,
+    capitals: bool,
+    findings: &mut Findings,
+) -> Result<Right, Unusable> {
     let wanted = operator.literal();
     let declared = side.get("type");
     let declared = declared.as_ref().map(|node| plain(node.value));
-    if declared.as_deref() != Some(wanted.name()) {
+    if declared.as_deref().and_then(|name| Type::spelt(name, capitals)) != Some(wanted) {
         let found = declared.map_or("no type".to_owned(), |ty| format!("the type {}", shown(&ty)));
         let wanted = wanted.with_article();
         return Err(skipped(format!("the operator wants {wanted}, and the right value has {found}")));
@@ -295,7 +313,7 @@ fn plain(json: &Json) -> String {
 pub(super) fn original(node: &Located<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;
-        let at = side.get("value").map(|value| value.to_string());
+        let at = side.get("value").or_else(|| side.get("name")).map(|value| value.to_string());
         Some(match side.get("step_id").and_then(Json::as_str) {
             Some(id) => format!("{id}/{}", at.as_deref().unwrap_or("").trim_matches('"')),
             None => at.unwrap_or_else(|| "nothing".to_owned()),

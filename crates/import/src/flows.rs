@@ -1,10 +1,10 @@
 //! Keyword and intent flows: `[{"flow_id", "description", "type", "trigger_patterns", "match_type"},
-//! …]`, or an object with `flows`.
+//! …]`, or an object with `flows`, and perhaps the `tools` one of which executes them.
 
 use super::document::{Document, Statement};
 use super::located::{Located, Object, Read};
-use super::regex;
 use super::write::{self, Names, list, name, raw_string, shown, string};
+use super::{executor, regex};
 
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
@@ -14,11 +14,13 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
             .to_owned(),
         ..Document::default()
     };
+    let mut tool = None;
     let flows = if root.value.is_array() {
         root.list("flows")?
     } else {
         let object = root.object("a list of flows, or an object with `flows`")?;
         let flows = object.need("flows", "the document")?.list("flows")?;
+        tool = executor::statement(&object, &mut document)?;
         document.keep_in_header(&object);
         flows
     };
@@ -29,6 +31,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
         document.statements.push(statement);
     }
     document.never_empty("There was no flow.");
+    document.statements.extend(tool);
     Ok(document)
 }
 

@@ -14,16 +14,17 @@
 //! | `literal` | values written as Python writes them |
 //! | `routes`, `condition` | message routing |
 //! | `choice`, `compare`, `operator` | workflow branches |
-//! | `flows` | keyword and intent flows |
+//! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 
 mod choice;
 mod compare;
 mod condition;
 mod document;
+mod executor;
 mod flows;
+mod handlers;
 mod literal;
 mod located;
-
 mod operator;
 mod regex;
 mod routes;
@@ -70,7 +71,7 @@ pub enum System {
     Routes,
     /// Workflow branches: a list of branches, or `{"choices": […]}`.
     Choice,
-    /// Keyword and intent flows: a list of flows, or `{"flows": […]}`.
+    /// Keyword and intent flows: a list of flows, or `{"flows": […], "tools": […]}`.
     Flows,
 }
 

@@ -27,6 +27,12 @@ impl Type {
         Type::ALL.into_iter().find(|ty| ty.name() == name)
     }
 
+    /// The same, in capitals as well where the document's own spelling is read.
+    pub(super) fn spelt(name: &str, capitals: bool) -> Option<Type> {
+        let in_capitals = |ty: &Type| capitals && ty.name().to_ascii_uppercase() == name;
+        Type::named(name).or_else(|| Type::ALL.into_iter().find(in_capitals))
+    }
+
     pub(super) fn with_article(self) -> String {
         format!("a {}", self.name())
     }
@@ -69,6 +75,20 @@ pub(super) const VERBS: &[(&str, &[Type], Verb)] = {
     ]
 };
 
+/// The verb that a name in capitals stands for: `GREATER_THAN`, or `GTE` for short.
+pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
+    let long = match name {
+        "GT" => "GREATER_THAN",
+        "LT" => "LESS_THAN",
+        "GTE" => "GREATER_THAN_OR_EQUAL",
+        "LTE" => "LESS_THAN_OR_EQUAL",
+        name if name.chars().any(char::is_lowercase) => return None,
+        name => name,
+    };
+    let verb = long.to_ascii_lowercase();
+    VERBS.iter().any(|(known, ..)| *known == verb).then_some(verb)
+}
+
 /// An operator: what it works on, and what it asks.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
@@ -80,8 +100,18 @@ impl Operator {
     pub(super) fn named(name: &str) -> Option<Operator> {
         let (family, verb) = name.split_once('_')?;
         let family = Type::named(family)?;
+        Operator::of(family, verb)
+    }
+
+    fn of(family: Type, verb: &str) -> Option<Operator> {
         let (_, _, verb) = VERBS.iter().find(|(known, on, _)| *known == verb && on.contains(&family))?;
         Some(Operator { family, verb: *verb })
+    }
+
+    /// The same as the original's document spells it: the verb alone, in capitals. What it works on is the type that is
+    /// declared for the left value.
+    pub(super) fn spelt(name: &str, left: Option<Type>) -> Option<Operator> {
+        Operator::of(left?, &verb_in_capitals(name)?)
     }
 
     /// The type of a literal on the right.
@@ -118,7 +148,24 @@ impl Operator {
 
 #[cfg(test)]
 mod tests {
-    use super::{Operator, VERBS};
+    use super::{Operator, Type, VERBS};
+
+    #[test]
+    fn every_operator_is_known_by_the_documents_own_spelling() {
+        for (verb, families, _) in VERBS {
+            for family in Type::ALL {
+                let found = Operator::spelt(&verb.to_ascii_uppercase(), Some(family));
+                assert_eq!(found.is_some(), families.contains(&family), "{verb} {family:?}");
+            }
+        }
+        for short in ["GT", "LT", "GTE", "LTE"] {
+            assert!(Operator::spelt(short, Some(Type::Number)).is_some(), "{short}");
+        }
+        for unknown in ["", "equal", "Equal", "STRING_EQUAL", "EQ", "string_equal"] {
+            assert!(Operator::spelt(unknown, Some(Type::String)).is_none(), "{unknown}");
+        }
+        assert!(Operator::spelt("EQUAL", None).is_none());
+    }
 
     #[test]
     fn every_operator_of_the_original_is_known_by_its_name() {

@@ -3,6 +3,7 @@
 
 use super::condition::Facts;
 use super::document::{Document, Statement};
+use super::handlers::Handlers;
 use super::located::{Located, Read};
 use super::write::{self, Names, name, shown, string};
 
@@ -31,12 +32,17 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     };
 
     let mut facts = Facts::default();
+    let mut handlers = Handlers::default();
     let mut names = Names::reserving(&["default", "none"]);
     let mut read = Vec::new();
     for node in &routes {
-        let route = route(node, &mut facts, &mut names, &mut document);
+        let route = route(node, &mut facts, &mut names, &mut document).and_then(|route| {
+            handlers.used(&route.handler, node)?;
+            Ok(route)
+        });
         read.push(route.map_err(|refusal| refusal.of("route", node, &["name"]))?);
     }
+    handlers.declare(default.as_deref(), &mut document);
     derived(&facts, &mut document);
     for route in read {
         let condition = facts.write(&route.condition, "  when ".len(), 4);
@@ -60,6 +66,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
 struct Route {
     head: String,
     condition: super::condition::Formula,
+    handler: String,
     target: String,
     comments: Vec<String>,
     docs: String,
@@ -79,7 +86,7 @@ fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mu
         comments.push(format!("Named {} in the original.", shown(original)));
     }
     let priority = object.get("priority").map(|node| node.int()).transpose()?.unwrap_or(0);
-    let target = handler(&object.need("handler", "a route")?)?;
+    let handler = handler(&object.need("handler", "a route")?)?;
     let metadata = match object.get("metadata") {
         Some(node) => metadata(&node)?,
         None => String::new(),
@@ -92,7 +99,8 @@ fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mu
     Ok(Route {
         head: format!("route {}{priority}", name(&written)),
         condition,
-        target: format!("{target}{metadata}"),
+        target: format!("{handler}{metadata}"),
+        handler,
         comments,
         docs,
     })

@@ -1,25 +1,17 @@
 //! Writing rules: names, literals and comments.
 
-use rulec::internals::ops;
+use rulec::internals::syntax::parse::is_reserved;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
 /// The widest line that is written where it can be helped.
 const WIDTH: usize = 100;
 
-/// Words that start a statement or a clause; as names they stand in backquotes.
-const STATEMENT_WORDS: &str = "branch choice def default else entity expect extern flow given handler input intent \
-    import let lexicon list loopback otherwise payload route router settings table test type when as";
-
 /// True when a text can stand as a name without backquotes after a dot or before a colon.
 pub(super) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
         && chars.all(unicode_ident::is_xid_continue)
-}
-
-fn is_reserved(word: &str) -> bool {
-    ops::is_reserved_word(word) || STATEMENT_WORDS.split_whitespace().any(|reserved| reserved == word)
 }
 
 /// Characters that turn the reading direction, and control characters: escaped wherever they stand.
@@ -234,5 +226,14 @@ mod tests {
         assert!(list(&literals, 2).lines().all(|line| line.len() <= WIDTH));
         let text = comment("#", &"many words ".repeat(30), 2);
         assert!(text.lines().all(|line| line.len() <= WIDTH && line.starts_with("  # ")));
+    }
+
+    /// Words that the language took later were written as names, and the file did not compile.
+    #[test]
+    fn reserved_words_are_names_in_backquotes() {
+        for word in ["where", "if", "then", "else", "unless", "group", "when", "as", "contains"] {
+            assert_eq!(name(word), format!("`{word}`"));
+        }
+        assert_eq!(name("order"), "order");
     }
 }

@@ -294,3 +294,150 @@ fn names_that_had_to_change_are_known_by_the_originals() {
         assert_eq!(imported.original(written), original);
     }
 }
+
+/// The permission of a route was constants beside its handler, which nobody enforced.
+#[test]
+fn permissions_of_routes_become_those_of_their_handlers() {
+    let route = |name: &str, handler: &str, metadata: Json| {
+        let condition = json!({"type": "TextCondition", "contains": [name]});
+        json!({"name": name, "condition": condition, "handler": handler, "metadata": metadata})
+    };
+    let import = |routes: &[Json]| System::Routes.import_value(&json!({"routes": routes, "default": "chat"}));
+    let requires = |permission: Json| json!({"requires_permission": permission});
+    let imported = import(&[
+        route("a", "run", requires(json!("execute"))),
+        route("b", "goto", requires(json!(["x \"y\"", "z", "z"]))),
+        route("c", "plain", json!({"type": "t"})),
+        route("d", "run", json!({})),
+    ])
+    .expect("it can be imported");
+    let handlers: String = imported.text.lines().filter(|line| line.starts_with("handler ")).collect();
+    assert_eq!(
+        handlers,
+        "handler run() requires permission \"execute\"handler `goto`() requires permission \"x \\\"y\\\"\", \"z\"\
+         handler plain()handler chat()"
+    );
+    let [note] = &imported.notes[..] else { panic!("{:?}", imported.notes) };
+    assert_eq!(note, "the routes to the handler `run` do not require the same; now each requires all of it");
+    let decision = imported.rules.decide(&json!({"text": "d"}));
+    assert_eq!(decision.required_permissions().len(), 1);
+    // The original's metadata stay, for whoever reads them.
+    assert_eq!(imported.rules.decide(&json!({"text": "a"})).metadata()["requires_permission"], "execute");
+
+    let plain = import(&[route("a", "run", json!({"type": "t"}))]).expect("it can be imported");
+    assert!(!plain.text.contains("handler "));
+    for (permission, expected) in [(json!(""), "a permission needs a name"), (json!(3), "expected a text")] {
+        let refused = import(&[route("a", "run", requires(permission))]).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(expected) && refused.contains("requires_permission"), "{refused}");
+    }
+}
+
+/// The document's diagrams write operators, types and logic in capitals and what a value is called as `name`; such
+/// conditions were left out, and `AND` was refused.
+#[test]
+fn the_documents_own_spelling_means_the_same() {
+    let branches = |logic: &str, ty: &str, key: &str, operate: &str, right: Json| {
+        json!([{"branch_id": "b", "is_default": false, "logic": logic, "conditions": [
+            {"left": {"step_id": "s", "type": ty, key: "x/y"}, "operate": operate, "right": right},
+            {"left": {"step_id": "s", "type": ty, key: "x/z"}, "operate": operate, "right": right},
+        ]}])
+    };
+    let text = |json: Json| System::Choice.import_value(&json).expect("it can be imported").text;
+    let number = |ty: &str| json!({"type": ty, "value": 3});
+    let string = |ty: &str| json!({"type": ty, "value": "a"});
+    let mut compared = 0;
+    for (verb, families) in [
+        ("equal", "string number"),
+        ("not_equal", "string number"),
+        ("greater_than", "number"),
+        ("less_than", "number"),
+        ("greater_than_or_equal", "number"),
+        ("less_than_or_equal", "number"),
+        ("contains", "string list"),
+        ("not_contains", "string list"),
+        ("starts_with", "string"),
+        ("ends_with", "string"),
+        ("regex_match", "string"),
+        ("length_equal", "string list"),
+        ("length_greater_than", "string list"),
+        ("length_less_than_or_equal", "string list"),
+        ("contains_key", "dict"),
+        ("not_contains_key", "dict"),
+    ] {
+        for family in families.split(' ') {
+            let right: &dyn Fn(&str) -> Json = match family == "number" || verb.starts_with("length") {
+                true => &|capitals: &str| number(if capitals.is_empty() { "number" } else { "NUMBER" }),
+                false => &|capitals: &str| string(if capitals.is_empty() { "string" } else { "STRING" }),
+            };
+            let upper = |text: &str| text.to_ascii_uppercase();
+            let stored = text(branches("or", family, "value", &format!("{family}_{verb}"), right("")));
+            let spelt = text(branches("OR", &upper(family), "name", &upper(verb), right("yes")));
+            assert_eq!(spelt, stored, "{family} {verb}");
+            assert!(stored.contains("branch b any {") && !stored.contains("Left out"), "{stored}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 23);
+    let spelt = text(branches("Logic.AND", "NUMBER", "value", "GTE", number("NUMBER")));
+    assert!(spelt.contains("steps.s.x.y as number >= 3;"), "{spelt}");
+    // A spelling of neither is left out as before.
+    for operate in ["STRING_EQUAL", "equal", "Equal"] {
+        let left_out = text(branches("and", "string", "value", operate, string("string")));
+        assert!(left_out.contains(&format!("there is no operator `{operate}`")), "{left_out}");
+    }
+    let refused = System::Choice.import_value(&branches("XOR", "string", "value", "x", json!(null)));
+    assert!(refused.is_err_and(|error| error.to_string().contains("a branch's logic is `and` or `or`")));
+}
+
+#[test]
+fn a_choice_for_the_user_stays_one() {
+    let json = json!({"name": "next", "to_user": true, "choices": [{"branch_id": "a"}]});
+    let imported = System::Choice.import_value(&json).expect("it can be imported");
+    assert!(
+        imported.text.contains("choice next to_user {") && imported.notes.is_empty(),
+        "{}",
+        imported.text
+    );
+    let refused = System::Choice.import_value(&json!({"to_user": "yes", "choices": []})).unwrap_err();
+    assert_eq!(refused.to_string(), "expected true or false, found a text, at `to_user`");
+}
+
+/// The tool that executes flows was kept as a comment, where no program could use it.
+#[test]
+fn the_tool_of_the_flows_is_kept() {
+    let import = |tools: Json| {
+        System::Flows
+            .import_value(&json!({"flows": [{"flow_id": "a", "description": "does a"}], "tools": tools}))
+    };
+    let endpoint = json!({"url": "http://h/{flow_id}", "headers": {"X-Y": "#who#"}, "body": {"a b": [1, null], "c": "{flow_id}"}});
+    let described =
+        json!({"properties": {"flow_id": {"description": "one of the list"}, "n": {"type": "integer"}}});
+    let tools = json!([
+        {"name": "search", "description": "finds"},
+        {"name": "flow_executor", "description": "says \"go\"", "parameters": described, "endpoint": endpoint},
+    ]);
+    let imported = import(tools).expect("it can be imported");
+    let tool = imported.rules.program().flow_tool.clone().expect("there is a tool");
+    assert_eq!((&*tool.name, &*tool.description), ("flow_executor", "says \"go\""));
+    assert_eq!((&*tool.parameter, &tool.endpoint), ("one of the list", &endpoint));
+    let notes = imported.notes.join("\n");
+    assert!(
+        notes.contains("the tool `search` executes no flow") && notes.contains("the parameter `n`"),
+        "{notes}"
+    );
+    assert!(imported.text.contains("# tool: {"), "{}", imported.text);
+    // What has a name alone is a tool all the same.
+    let bare = import(json!([{"name": "flow_executor"}])).expect("it can be imported").text;
+    assert!(bare.contains("flow tool flow_executor { }"), "{bare}");
+    for (tools, says) in [
+        (
+            json!([{"name": "flow_executor", "endpoint": {}}]),
+            "an endpoint needs `url`, at `tools[0].endpoint`",
+        ),
+        (json!([{"description": "x"}]), "a tool needs `name`, at `tools[0]`"),
+        (json!(7), "expected a list of tools, found a number, at `tools`"),
+    ] {
+        let error = import(tools).unwrap_err().to_string();
+        assert!(error.ends_with(says), "{error}");
+    }
+}

@@ -9,7 +9,9 @@
 //! [`Judges`] judge, and are a middleware for any [`Bus`](crate::events::Bus) of
 //! [`DecisionEvent`]s. A [`Coordinator`] holds such a bus and does what follows from an event too:
 //! it asks the program's recovery strategy when a node failed, and turns to the fallback of a kind
-//! that was rejected.
+//! that was rejected. With handlers for the nodes of plans it carries decisions out as well: a
+//! [`Session`] arbitrates between several, runs plans, recovers, asks the agent again, and waits for the
+//! user's answers.
 //!
 //! ```
 //! use rulec::Rules;
@@ -33,9 +35,18 @@
 //! # }
 //! ```
 
+mod act;
 mod coordinator;
+mod execute;
+mod fill;
+mod plan;
+mod session;
 
-pub use coordinator::{Coordinator, CoordinatorBuilder, Handled};
+pub use act::UnknownWorkflow;
+pub use coordinator::{Again, Coordinator, CoordinatorBuilder, Handled};
+pub use execute::{RunReport, RunStatus};
+pub use plan::PlanError;
+pub use session::{Done, Inbox, NothingAsked, Session, Turn};
 
 use crate::events::Flow;
 use rulec::Rules;
@@ -204,6 +215,8 @@ impl NodeFailure {
 pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
+    /// The context they were given.
+    context: Option<Arc<Json>>,
 }
 
 impl Judges {
@@ -211,7 +224,8 @@ impl Judges {
     #[must_use]
     pub fn new(rules: &Rules) -> Judges {
         let judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
-        Judges { rules: rules.clone(), judges: Arc::new(kinds(rules).filter_map(judge).collect()) }
+        let judges = Arc::new(kinds(rules).filter_map(judge).collect());
+        Judges { rules: rules.clone(), judges, context: None }
     }
 
     /// Sets the context of all; see [`Judge::context`].
@@ -219,7 +233,32 @@ impl Judges {
     /// # Errors
     /// As [`Judge::context`].
     pub fn context(self, context: &Json) -> Result<Judges, JudgeError> {
-        self.each(|judge| judge.context(context.clone()))
+        let judges = self.each(|judge| judge.context(context.clone()))?;
+        Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
+    }
+
+    /// The rules that they judge by.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The same with a workflow in the context, where the rules declare workflows there.
+    pub(super) fn knowing(&self, id: &str, workflow: Json) -> Judges {
+        let mut context =
+            self.context.as_ref().map_or_else(|| Json::Object(Map::new()), |known| (**known).clone());
+        let Json::Object(fields) = &mut context else { return self.clone() };
+        let workflows = fields.entry("workflows").or_insert_with(|| Json::Object(Map::new()));
+        if let Json::Object(workflows) = workflows {
+            workflows.insert(id.to_owned(), workflow);
+        }
+        self.clone().context(&context).unwrap_or_else(|_| self.clone())
+    }
+
+    /// Makes violations of all breaches of rules that only warn; see [`Judge::strict`].
+    #[must_use]
+    pub fn strict(self) -> Judges {
+        let strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
+        Judges { judges: Arc::new(self.judges.iter().map(strict).collect()), ..self }
     }
 
     /// Sets the options of all; see [`Judge::options`].

@@ -6,23 +6,35 @@
 //! answered by the generation it began with.
 
 mod build;
+mod chain;
 mod handler;
 mod log;
 mod outcome;
+mod permission;
+mod policy;
+mod stats;
+#[cfg(feature = "watch")]
+mod watch;
 
 pub use build::{Problem, RouterBuilder, RouterError, Warning};
 pub use handler::{HandlerError, HandlerResult, Request};
 pub use log::{DecisionLog, DecisionLogBuilder, LogStats};
-pub use outcome::{Ending, Outcome};
+pub use outcome::{Ending, Outcome, Tried};
+pub use permission::Permissions;
+pub use policy::{CircuitState, Policy};
+pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
+#[cfg(feature = "watch")]
+pub use watch::{Watch, WatchError, WatchStatus};
 
-use super::task::{self, Broken};
+use super::task;
 use arc_swap::ArcSwap;
 use build::Handlers;
 use log::Record;
-use rulec::Rules;
-use rulec::internals::sema::hir::TableId;
+use policy::Circuit;
+use rulec::{Decision, Guard, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
-use std::sync::Arc;
+use stats::Stats;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use time::OffsetDateTime;
 
@@ -69,14 +81,20 @@ struct Shared {
     /// Read for every message and written at a swap: `ArcSwap` makes reading lock-free, so that a
     /// swap never waits for messages nor they for it, and no panic can poison it.
     active: ArcSwap<Active>,
-    handlers: Handlers,
+    handlers: Arc<Handlers>,
+    /// Refuses edits of the rules that lead to a handler there is not.
+    guard: Arc<Guard>,
     entry: Option<String>,
+    /// Says what the sender of a message is granted.
+    grants: Option<Grants>,
     log: Option<DecisionLog>,
+    stats: Stats,
 }
 
+type Grants = Box<dyn Fn(&Json) -> Permissions + Send + Sync>;
+
 struct Active {
-    rules: Rules,
-    entry: TableId,
+    rules: LiveRules,
     warnings: Vec<Warning>,
 }
 
@@ -84,7 +102,7 @@ struct Active {
 #[derive(Clone, Debug)]
 pub struct Swapped {
     /// The rules that were in force; swapping them in again takes the change back.
-    pub previous: Rules,
+    pub previous: LiveRules,
     /// The generation now in force.
     pub generation: u64,
     /// The oddities of the new rules, which are not wrong.
@@ -98,62 +116,53 @@ impl std::fmt::Debug for Router {
 }
 
 impl Router {
-    /// Begins a router with these rules.
-    pub fn builder(rules: Rules) -> RouterBuilder {
-        RouterBuilder::new(rules)
+    /// Begins a router with these rules: `Rules`, or `LiveRules` to edit them while they serve.
+    pub fn builder(rules: impl Into<LiveRules>) -> RouterBuilder {
+        RouterBuilder::new(rules.into())
     }
 
     /// Decides for a message, runs the handler it leads to, and tells what came of it. Takes a
-    /// `serde_json::Value`, or one in an `Arc` when the caller keeps it too.
+    /// `serde_json::Value`, or one in an `Arc` when the caller keeps it too. What the sender may do says
+    /// [`RouterBuilder::permissions`]; nothing, when that is not set.
     ///
     /// Must run inside a tokio runtime with its timer enabled. When the returned future is dropped,
     /// the handler is stopped, and the decision is logged as `cancelled`.
     pub async fn route(&self, message: impl Into<Arc<Json>>) -> Outcome {
-        let message = message.into();
-        let active = self.shared.active.load_full();
+        self.route_by(message.into(), None).await
+    }
+
+    /// The same for a sender who has these permissions, whatever [`RouterBuilder::permissions`] says.
+    pub async fn route_as(&self, message: impl Into<Arc<Json>>, permissions: &Permissions) -> Outcome {
+        self.route_by(message.into(), Some(permissions)).await
+    }
+
+    async fn route_by(&self, message: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
+        let rules = self.shared.active.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
-        let entry = active.rules.table(active.entry);
-        let decision = entry.decide(&message);
-        let args = Arc::new(decision.args().clone());
+        let decision = match self.shared.decide(&rules, &message) {
+            Ok(decision) => Arc::new(decision),
+            Err(gone) => return undecided(&gone, &rules),
+        };
         let request = decision.target().map(|handler| Request {
             message: message.clone(),
-            args: args.clone(),
+            args: Arc::new(decision.args().clone()),
             metadata: Arc::new(decision.metadata().clone()),
             route: decision.chosen().unwrap_or_default().to_owned(),
             handler: handler.to_owned(),
             generation: decision.generation(),
+            attempt: 1,
         });
         let outcome = Outcome::undecided(&decision);
-        let record = Record {
-            time,
-            rules: active.rules.clone(),
-            entry: active.entry,
-            chosen: decision.statement(),
-            host_failures: decision.failures().iter().map(|failure| failure.function.clone()).collect(),
-            message,
-            args,
-        };
-        let pending = Pending { log: self.shared.log.as_ref(), record: Some(record), outcome, start };
-        let ending = match request {
-            Some(request) => self.run(request).await,
-            None => Ending::NoRoute,
-        };
-        pending.finish(ending)
-    }
-
-    async fn run(&self, request: Request) -> Ending {
-        let route = request.route.clone();
-        let Some(registered) = self.shared.handlers.get(&request.handler) else {
-            // Building and swapping see to it that there is one; still no message may be lost.
-            let error = format!("no handler is registered for `{}`", request.handler);
-            return Ending::Failed { route, error };
-        };
-        match task::call(registered.limit, &registered.function, request).await {
-            Ok(reply) => Ending::Handled(reply),
-            Err(Broken::Failed(error)) => Ending::Failed { route, error },
-            Err(Broken::TimedOut(after)) => Ending::TimedOut { route, after },
-            Err(Broken::Panicked(message)) => Ending::Panicked { route, message },
-        }
+        let record = Record { time, rules, decision: decision.clone(), message: message.clone() };
+        let mut pending = Pending { shared: &self.shared, record: Some(record), outcome, start };
+        let Some(request) = request else { return pending.finish(Ending::NoRoute) };
+        let sender =
+            Sender { shared: &self.shared, message: &message, given: permissions, told: OnceLock::new() };
+        let run = chain::run(&self.shared, &decision, request, &sender).await;
+        pending.outcome.attempts = run.attempts;
+        pending.outcome.tried = run.tried;
+        pending.outcome.fallback = Some(run.by).filter(|by| Some(by) != pending.outcome.handler.as_ref());
+        pending.finish(run.ending)
     }
 
     /// Puts other rules in force. Messages already decided are answered by the rules that decided
@@ -162,9 +171,9 @@ impl Router {
     /// # Errors
     /// When the entry is not among the new rules or one of their targets has no handler. The old
     /// rules stay in force.
-    pub fn swap(&self, rules: Rules) -> Result<Swapped, RouterError> {
+    pub fn swap(&self, rules: impl Into<LiveRules>) -> Result<Swapped, RouterError> {
         let shared = &*self.shared;
-        let next = build::validate(rules, shared.entry.as_deref(), &shared.handlers)
+        let next = build::validate(rules.into(), shared.entry.as_deref(), &shared.handlers, &shared.guard)
             .map_err(|problems| RouterError { problems })?;
         let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
         let previous = shared.active.swap(Arc::new(next)).rules.clone();
@@ -172,14 +181,22 @@ impl Router {
         Ok(Swapped { previous, generation, warnings })
     }
 
-    /// The rules in force.
-    pub fn rules(&self) -> Rules {
+    /// The rules in force. When the router was given `LiveRules`, routes can be inserted, replaced and removed through
+    /// them; an edit that leads to a handler there is not is refused. After a swap they are no longer in force, so ask
+    /// again rather than keep them.
+    pub fn rules(&self) -> LiveRules {
         self.shared.active.load().rules.clone()
     }
 
-    /// The oddities of the rules in force, which are not wrong.
+    /// The oddities of the rules in force as they were put there, which are not wrong.
     pub fn warnings(&self) -> Vec<Warning> {
         self.shared.active.load().warnings.clone()
+    }
+
+    /// Counts and latencies of routes and handlers since the router was built.
+    pub fn stats(&self) -> RouterStats {
+        let handlers = self.shared.handlers.iter();
+        self.shared.stats.so_far(handlers.map(|(name, one)| (name, one.circuit.as_ref().map(Circuit::state))))
     }
 
     /// The decision log, when there is one.
@@ -188,9 +205,52 @@ impl Router {
     }
 }
 
+impl Shared {
+    fn decide(&self, rules: &LiveRules, message: &Json) -> Result<Decision, UnknownEntry> {
+        match &self.entry {
+            None => Ok(rules.decide(message)),
+            Some(entry) => rules.decide_in(entry, message),
+        }
+    }
+}
+
+/// The sender of a message, whose permissions are asked for when a handler requires any.
+struct Sender<'r> {
+    shared: &'r Shared,
+    message: &'r Json,
+    given: Option<&'r Permissions>,
+    told: OnceLock<Permissions>,
+}
+
+impl Sender<'_> {
+    /// The permissions of a list that the sender does not have.
+    fn missing(&self, required: &[Arc<str>]) -> Vec<String> {
+        if required.is_empty() {
+            return Vec::new();
+        }
+        self.given.unwrap_or_else(|| self.told.get_or_init(|| self.ask())).missing(required)
+    }
+
+    /// None, when nobody says or saying it fails.
+    fn ask(&self) -> Permissions {
+        let Some(grants) = &self.shared.grants else { return Permissions::none() };
+        task::caught(|| grants(self.message)).unwrap_or_else(|_| {
+            // Without the panic's text, which may hold what is private.
+            tracing::warn!(target: "rulec::router", "the function that tells the permissions of a sender panicked");
+            Permissions::none()
+        })
+    }
+}
+
+/// The outcome when the entry is no longer among the rules: building and swapping see to it that it is.
+fn undecided(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
+    let result = Ending::Failed { route: String::new(), error: gone.to_string() };
+    Outcome { generation: rules.generation(), result, ..Outcome::default() }
+}
+
 /// A decision on its way to an outcome. It is recorded once, also when the caller gives up waiting.
 struct Pending<'r> {
-    log: Option<&'r DecisionLog>,
+    shared: &'r Shared,
     record: Option<Record>,
     outcome: Outcome,
     start: Instant,
@@ -209,17 +269,20 @@ impl Pending<'_> {
         outcome.elapsed = self.start.elapsed();
         let (route, handler) = (outcome.route.as_deref(), outcome.handler.as_deref());
         let (generation, entry) = (outcome.generation, &*outcome.entry);
+        let fallback = outcome.fallback.as_deref();
         let elapsed_us = outcome.elapsed_us();
         // Neither arguments nor the texts of errors: both may hold what is private.
         match result {
             "handled" | "no_route" => {
-                tracing::info!(target: "rulec::decision", entry, route, handler, generation, result, elapsed_us);
+                tracing::info!(target: "rulec::decision", entry, route, handler, fallback, generation, result, elapsed_us);
             }
             _ => {
-                tracing::warn!(target: "rulec::decision", entry, route, handler, generation, result, elapsed_us);
+                tracing::warn!(target: "rulec::decision", entry, route, handler, fallback, generation, result, elapsed_us);
             }
         }
-        if let Some(log) = self.log {
+        let table = outcome.path.last().map_or(entry, String::as_str);
+        self.shared.stats.message(table, route, result, outcome.elapsed);
+        if let Some(log) = &self.shared.log {
             log.record(record, outcome, result);
         }
     }

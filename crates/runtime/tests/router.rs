@@ -246,7 +246,7 @@ fn building_tells_everything_that_is_wrong() {
     check(
         Router::builder(routes(&["a"])).handler("a", echo).handler("a", echo).handler_time_limit("b", LONG),
         "the handler `a` is registered twice; remove one, or give it a name of its own\n\
-         a time limit is set for `b`, which has no handler; register one: `.handler(\"b\", …)`",
+         a policy or time limit is set for `b`, which has no handler; register one: `.handler(\"b\", …)`",
     );
 
     // Only what the entry can lead to needs a handler; what nothing leads to is odd, not wrong.

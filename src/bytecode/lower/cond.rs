@@ -51,6 +51,7 @@ impl Lowering<'_> {
                     let each = self.loop_of(Part::Cond(cond.0))?;
                     self.emit_jump(Instr::Each { on, to: 0, each }, &mut labels[label])?;
                 }
+                NCond::Not(inner) => tasks.push(Task::Emit { cond: *inner, when: !when, label }),
                 NCond::And(parts) => spread(parts, false, when, label, &mut tasks, &mut labels),
                 NCond::Or(parts) => spread(parts, true, when, label, &mut tasks, &mut labels),
             }

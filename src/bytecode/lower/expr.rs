@@ -3,7 +3,7 @@
 use super::uses::Part;
 use super::{Label, LowerError, Lowering, index};
 use crate::builtins::Function;
-use crate::bytecode::chunk::{Loop, NONE, Operand};
+use crate::bytecode::chunk::{Kept, Loop, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
 use crate::ops::Op;
 use crate::sema::normal::{ExprId, NConst, NExpr};
@@ -24,6 +24,9 @@ impl Lowering<'_> {
             NExpr::Cond { holds, fails } => {
                 self.cond_block(holds)?;
                 self.cond_block(fails)?;
+            }
+            NExpr::If { cond, .. } => {
+                self.cond_block(cond)?;
             }
             _ => {}
         }
@@ -55,14 +58,16 @@ impl Lowering<'_> {
         self.emit_expr(id, 0, &mut registers, true)?;
         self.emit(Instr::Yield { src: 0 })?;
         let info = self.uses.info(Part::Expr(id.0));
-        let cache = if info.asks > 1 && info.is_closed() {
-            let cache = self.chunk.cached;
-            self.chunk.cached = index(cache as usize + 1, "values")?;
-            cache
+        // Whether a condition holds and whether it fails are two questions for what is in it: without this, each
+        // level of conditions as values would double the work.
+        let kept = if info.asks > 1 && (info.is_closed() || info.has_truths) {
+            let cell = self.chunk.cached;
+            self.chunk.cached = index(cell as usize + 1, "values")?;
+            Some(Kept { cell, varies: !info.is_closed() })
         } else {
-            NONE
+            None
         };
-        let block = self.close(BlockKind::Value, start, registers, cache)?;
+        let block = self.close(BlockKind::Value, start, registers, kept)?;
         self.expr_blocks.insert(id.0, block);
         Ok(block)
     }
@@ -125,6 +130,16 @@ impl Lowering<'_> {
             NExpr::Cond { holds, fails } => {
                 let (holds, fails) = (self.cond_block(holds)?, self.cond_block(fails)?);
                 self.emit(Instr::Cond { dst, holds, fails })
+            }
+            NExpr::If { cond, then, other } => {
+                let (mut fails, mut end) = (Label::default(), Label::default());
+                let block = self.cond_block(cond)?;
+                self.emit_jump(Instr::IfNot { block, to: 0 }, &mut fails)?;
+                self.emit_expr(then, dst, registers, false)?;
+                self.emit_jump(Instr::Jump { to: 0 }, &mut end)?;
+                self.bind(fails)?;
+                self.emit_expr(other, dst, registers, false)?;
+                self.bind(end)
             }
         }
     }

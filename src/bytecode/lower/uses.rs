@@ -2,8 +2,8 @@
 //! loops' elements it reads, how large its code is.
 
 use super::LowerError;
-use crate::ops::Cost;
-use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
+use crate::ops::{Cost, Op};
+use crate::sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, Normal};
 
 /// Part of the normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,11 +29,14 @@ pub(super) struct Info {
     pub size: u32,
     /// The depth to which values nest in it without a block between.
     pub height: u32,
+    /// True when a condition stands as a value in it.
+    pub has_truths: bool,
 }
 
 impl Info {
     /// The facts about a part that nothing needs.
-    const NOTHING: Info = Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0 };
+    const NOTHING: Info =
+        Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0, has_truths: false };
 
     /// Returns true when it has the same value all over the decision.
     pub fn is_closed(&self) -> bool {
@@ -173,11 +176,13 @@ impl UseAnalysis {
     fn measure(&mut self, normal: &Normal) {
         for at in 0..self.order.len() {
             let part = self.order[at];
-            let mut sum = Info { cost: own_cost(normal, part), ..self.info(part) };
+            let mut sum =
+                Info { cost: own_cost(normal, part), has_truths: is_truth(normal, part), ..self.info(part) };
             // The order holds only parts whose children are known.
             let _ = each_child(normal, part, &mut |child: Part| {
                 let info = self.info(child);
                 sum.cost = sum.cost.max(info.cost);
+                sum.has_truths |= info.has_truths;
                 sum.free |= match bound_level(normal, part, child) {
                     Some(level) => unbind(info.free, level),
                     None => info.free,
@@ -263,8 +268,19 @@ fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
     }
 }
 
+fn is_truth(normal: &Normal, part: Part) -> bool {
+    matches!(part, Part::Expr(id) if matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. })))
+}
+
 /// The cost of a part by itself.
 fn own_cost(normal: &Normal, part: Part) -> Cost {
+    let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
+        Some(NExpr::Const(NConst(constant))) => {
+            let value = constant.value();
+            value.list_len().or(value.dict_len()).is_none()
+        }
+        _ => false,
+    };
     match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NExpr::Field(..) | NExpr::Index(..) | NExpr::List(_)) => Cost::Lookup,
@@ -274,6 +290,12 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
             _ => Cost::Scalar,
         },
         Part::Pred(id) => match normal.preds.get(id as usize) {
+            // Beside a scalar, nothing is compared that could be large.
+            Some(NPred { ask: Ask::Op(Op::Eq), left, right, mode })
+                if !mode.text.is_plain() || ![Some(*left), *right].into_iter().flatten().any(is_scalar) =>
+            {
+                Cost::Lookup
+            }
             Some(NPred { ask: Ask::Op(op), .. }) => op.info().cost,
             _ => Cost::Scalar,
         },
@@ -305,6 +327,10 @@ fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Resul
                     visit(Part::Cond(holds.0));
                     visit(Part::Cond(fails.0));
                 }
+                NExpr::If { cond, then, other } => {
+                    exprs(&[*then, *other]);
+                    visit(Part::Cond(cond.0));
+                }
             }
         }
         Part::Pred(id) => {
@@ -317,6 +343,7 @@ fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Resul
             match cond {
                 NCond::Const(_) => {}
                 NCond::Test { pred, .. } => visit(Part::Pred(pred.0)),
+                NCond::Not(inner) => visit(Part::Cond(inner.0)),
                 NCond::And(parts) | NCond::Or(parts) => {
                     parts.iter().for_each(|part: &CondId| visit(Part::Cond(part.0)));
                 }

@@ -16,11 +16,18 @@ impl Serialize for Decision {
                 map.serialize_entry("target", &self.target())?;
                 map.serialize_entry("args", self.args())?;
                 map.serialize_entry("metadata", self.metadata())?;
+                let requires = self.required_permissions();
+                if !requires.is_empty() {
+                    map.serialize_entry("requires", &requires.iter().map(|one| &**one).collect::<Vec<_>>())?;
+                }
             }
             TableKind::Choice => {
                 map.serialize_entry("branch", self.chosen().unwrap_or(""))?;
                 let default = matches!(self.outcome(), Some(Outcome::Branch { default: true }));
                 map.serialize_entry("default", &default)?;
+                if self.to_user() {
+                    map.serialize_entry("to_user", &true)?;
+                }
             }
             TableKind::Flows => {
                 let hit = self.flow();
@@ -34,9 +41,8 @@ impl Serialize for Decision {
                 map.serialize_entry("loopback", &next.loopback)?;
             }
         }
-        let path = self.path();
-        if path.len() > 1 {
-            map.serialize_entry("path", &path)?;
+        if self.tables.len() > 1 {
+            map.serialize_entry("path", &self.path())?;
         }
         let Some(extras) = self.extras.as_deref() else { return map.end() };
         if !extras.computed.missing_args.is_empty() {

@@ -24,6 +24,11 @@ pub(super) struct Base {
 }
 
 impl Base {
+    /// Rules of which nothing is kept for edits.
+    pub fn fixed(rules: Rules) -> Base {
+        Base::new(rules, Places::default(), Declarations::new(Vec::new()))
+    }
+
     fn new(rules: Rules, places: Places, declarations: Declarations) -> Base {
         let program = rules.program();
         let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];

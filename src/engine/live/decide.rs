@@ -3,10 +3,10 @@
 
 use super::segment::Key;
 use super::snapshot::Snapshot;
-use crate::decision::{self, Choice, Chosen};
+use crate::decision::{self, Choice, Chosen, Trail};
 use crate::engine::Rules;
 use crate::engine::backend::Calls;
-use crate::engine::decision::{Answer, Decision, Extras, Trail};
+use crate::engine::decision::{Decision, Extras};
 use crate::engine::input::Input;
 use crate::engine::workspace::{self, Workspace};
 use crate::json::{self, JsonError};
@@ -50,7 +50,7 @@ fn is_live(snapshot: &Snapshot, entry: TableId) -> bool {
 pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
     let rules = &snapshot.base.rules;
     if !is_live(snapshot, entry) {
-        return rules.table(entry).decide(message);
+        return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
     }
     with_machines(snapshot, message, |machines, thread| {
         let mut search = Search { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
@@ -72,7 +72,8 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
         let extras = Extras::of(computed, calls, breaches(snapshot, message));
         let segment = (number > 0).then(|| Arc::clone(by.shared.owner(thread)));
         let rules = Arc::clone(rules.shared.owner(thread));
-        Decision { rules, entry, answer: Answer::Live { segment, chosen, tables }, extras }
+        let generation = snapshot.generation;
+        Decision { rules, entry, segment, chosen, tables, generation, extras }
     })
 }
 
@@ -95,7 +96,8 @@ fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<Breach> {
 
 pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> Result<Decision, JsonError> {
     if !is_live(snapshot, entry) {
-        return snapshot.base.rules.table(entry).decide_line(text);
+        let decision = snapshot.base.rules.table(entry).decide_line(text)?;
+        return Ok(Decision { generation: snapshot.generation, ..decision });
     }
     Ok(decide(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
 }
@@ -107,7 +109,7 @@ fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
         Chosen::Rule(hit) => hit.table,
         Chosen::Default(table) => table,
     });
-    decision::trail(snapshot.base.rules.program(), entry, jumps, last).into()
+    decision::trail(snapshot.base.rules.program(), entry, jumps, last)
 }
 
 /// The names of all routes of a table that hold, in the order they are tried.

@@ -189,7 +189,8 @@ impl Declarations {
             return None;
         }
         // Those of the analysis hold for all files.
-        let own = |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize");
+        let own =
+            |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize" | "zone");
         let mut settings = Statement {
             kind: StatementKind::Settings { entries: entries.iter().filter(own).cloned().collect() },
             docs: String::new(),
@@ -226,9 +227,6 @@ impl Declarations {
 
     /// Compiles a route alone, to stand in a table or outside any, given what is known of the fields of
     /// the message.
-    ///
-    /// # Errors
-    /// The errors of the route.
     pub fn compile(
         &self,
         compiler: &Compiler,
@@ -279,9 +277,6 @@ pub(super) struct Checked {
 
 impl Checked {
     /// Compiles what was checked, to be decided by beside a base.
-    ///
-    /// # Errors
-    /// Its errors.
     pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let Checked { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
@@ -310,6 +305,11 @@ fn hosts(
 /// The names that a route mentions, of whatever kind.
 fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     names_in(&route.condition, names);
+    for (name, value) in &route.locals {
+        // A name that hides a declaration is an error, used or not.
+        names.push(&name.node);
+        names_in(value, names);
+    }
     match &route.target {
         Target::Goto { table, .. } => names.push(&table.node),
         Target::Handler { name, args, metadata, .. } => {

@@ -22,6 +22,15 @@ pub enum EditError {
     /// There is no such route.
     #[error(transparent)]
     UnknownRoute(#[from] UnknownRoute),
+    /// The rules were compiled to stay as they are.
+    #[error(
+        "these rules cannot be edited, since nothing of them is kept for it; make them with `LiveRules::from_path` \
+         or `LiveRules::from_text`"
+    )]
+    Fixed,
+    /// Whoever serves the rules has no use for the route: see [`LiveRules::guard`](super::LiveRules::guard).
+    #[error("{0}")]
+    Refused(String),
     /// There is already a route of that name.
     #[error("there is already a route `{0}`; replace it, or choose another name")]
     Duplicate(String),

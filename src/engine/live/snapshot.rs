@@ -12,6 +12,8 @@ pub(super) struct Snapshot {
     pub segments: Vec<Arc<Segment>>,
     /// Tombstones up to this version count.
     pub version: u64,
+    /// The number of the last edit, or of the rules when there was none: each has another.
+    pub generation: u64,
     /// True when anything was edited since the base was compiled.
     pub edited: bool,
 }

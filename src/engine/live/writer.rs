@@ -10,6 +10,7 @@ use super::segment::{INSERTED, Place, Segment};
 use super::snapshot::Snapshot;
 use super::texts::Changes;
 use crate::diag::Diagnostic;
+use crate::engine::set::next_generation;
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::sema::check::{FieldUses, Known, RouteUses};
 use crate::sema::hir::{RuleId, TableId};
@@ -64,6 +65,8 @@ pub(super) struct Writer {
     next_place: Place,
     /// The number of the last change.
     version: u64,
+    /// The generation of the rules with all edits; merging and compacting leave it.
+    generation: u64,
     /// The number of edits that have not been merged.
     pub edits: usize,
     /// True while a merge runs.
@@ -91,6 +94,7 @@ impl Writer {
     pub fn new(base: Base, known: Known) -> Writer {
         Writer {
             jumps: Jumps::of(base.rules.program()),
+            generation: base.rules.generation(),
             base: Arc::new(base),
             young: Vec::new(),
             known,
@@ -115,7 +119,8 @@ impl Writer {
         segments.push(Arc::clone(&self.base.segment));
         segments.extend(self.young.iter().cloned());
         let edited = !self.young.is_empty() || !self.gone.is_empty();
-        Arc::new(Snapshot { base: Arc::clone(&self.base), segments, version: self.version, edited })
+        let Writer { version, generation, .. } = *self;
+        Arc::new(Snapshot { base: Arc::clone(&self.base), segments, version, generation, edited })
     }
 
     pub fn find(&self, table: TableId, name: &str) -> Option<Home> {
@@ -133,9 +138,6 @@ impl Writer {
 
     /// Makes an edit. What is returned has to be compiled anew instead: the edit changes how other
     /// routes read a field, and has not been made.
-    ///
-    /// # Errors
-    /// See [`EditError`].
     pub fn apply(
         &mut self,
         compiler: &Compiler,
@@ -227,6 +229,7 @@ impl Writer {
     /// Makes an edit, to be seen with the next snapshot.
     fn publish(&mut self, table: TableId, old: Option<Home>, new: Option<(Route, Rules)>) {
         self.version += 1;
+        self.generation = next_generation();
         self.edits += 1;
         let mut place = None;
         if let Some(Home { segment, rule }) = old {

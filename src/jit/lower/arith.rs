@@ -1,7 +1,7 @@
 //! Value blocks: arithmetic on numbers in registers. A block that does anything else is left to the
 //! VM as a whole, and so is, at run time, one that meets a point in time.
 
-use super::body::{AnyHelpers, At, Body, Source, Tags};
+use super::body::{AnyHelpers, Body, Scalar, Tags};
 use super::{JitError, malformed};
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Block as Code;
@@ -35,13 +35,6 @@ struct Registers {
     tags: HashMap<Reg, Tags>,
     /// For the targets of jumps: the block there, and what registers may hold by the jumps to it.
     targets: HashMap<u32, (Block, HashMap<Reg, Tags>)>,
-}
-
-#[derive(Clone, Copy)]
-struct Scalar {
-    tags: Tags,
-    tag: Value,
-    bits: Value,
 }
 
 /// For each block how many instructions it takes when it is compiled, with the blocks it uses; `None`
@@ -93,7 +86,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// The value of a block that is arithmetic.
-    pub fn value(&mut self, id: BlockId) -> Result<Source, JitError> {
+    pub fn value(&mut self, id: BlockId) -> Result<Scalar, JitError> {
         let code = self.lowering.code;
         let block = code.chunk().blocks.get(id as usize).copied();
         let Code { start, end, .. } = block.ok_or_else(|| malformed("no value block"))?;
@@ -127,7 +120,6 @@ impl Body<'_, '_, '_> {
                         true => self.value(block)?,
                         false => self.eval(block),
                     };
-                    let scalar = self.scalar_of(scalar);
                     self.set(&mut registers, dst, scalar);
                 }
                 Instr::Binary { op, dst, left, right } => {
@@ -167,14 +159,13 @@ impl Body<'_, '_, '_> {
         }
         if slow_used {
             self.go(slow);
-            let source = self.eval(id);
-            let Scalar { tag, bits, .. } = self.scalar_of(source);
+            let Scalar { tag, bits, .. } = self.eval(id);
             self.b.ins().jump(done, &[tag.into(), bits.into()]);
             out = Tags::ALL;
         }
         self.go(done);
         let (tag, bits) = (self.b.block_params(done)[0], self.b.block_params(done)[1]);
-        Ok(Source { tags: out, at: At::Scalar { tag, bits } })
+        Ok(Scalar { tags: out, tag, bits })
     }
 
     /// Begins the block of an instruction that jumps lead to; true when the instruction is reached.
@@ -214,14 +205,14 @@ impl Body<'_, '_, '_> {
     }
 
     /// Has the VM compute a block.
-    fn eval(&mut self, block: BlockId) -> Source {
+    fn eval(&mut self, block: BlockId) -> Scalar {
         let block = self.number(block.into());
         let at = self.call(offset_of!(AnyHelpers, eval), &[block]);
         let flags = MemFlags::trusted();
         let tag = self.b.ins().load(types::I8, flags, at, 0);
         let bits = self.b.ins().load(types::I64, flags, at, layout::PAYLOAD as i32);
         let bits = self.whole(Tags::ALL, tag, bits);
-        Source { tags: Tags::ALL, at: At::Scalar { tag, bits } }
+        Scalar { tags: Tags::ALL, tag, bits }
     }
 
     /// A bool has one byte only: the others say nothing.
@@ -234,15 +225,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().select(is_bool, byte, bits)
     }
 
-    fn scalar_of(&mut self, source: Source) -> Scalar {
-        match source.at {
-            At::Scalar { tag, bits } => Scalar { tags: source.tags, tag, bits },
-            At::Slot(slot) => self.scalar_of_slot(slot),
-        }
-    }
-
     fn scalar_of_slot(&mut self, slot: u32) -> Scalar {
-        let tags = self.slot(SlotId(slot)).tags;
+        let tags = self.slot(SlotId(slot)).tags();
         let (unread, read) = (self.cold(), self.b.create_block());
         let tag = self.load(types::I8, slot, 0);
         let is_unread = self.is(tag, layout::UNREAD);
@@ -255,11 +239,6 @@ impl Body<'_, '_, '_> {
         let bits = self.load(types::I64, slot, layout::PAYLOAD);
         let bits = self.whole(tags, tag, bits);
         Scalar { tags, tag, bits }
-    }
-
-    fn scalar(&mut self, constant: (Tags, u64)) -> Scalar {
-        let source = self.constant_source(constant);
-        self.scalar_of(source)
     }
 
     fn set(&mut self, registers: &mut Registers, register: Reg, scalar: Scalar) {

@@ -1,6 +1,6 @@
 //! One function in the making: places of values, tags, slots that are still to be read, helpers.
 
-use super::{Answer, Lowering};
+use super::Lowering;
 use crate::jit::code::layout;
 use crate::jit::code::{Helpers, Machine};
 use crate::sema::hir::SlotId;
@@ -52,6 +52,7 @@ impl Tags {
             Kind::Float => Tags::of(layout::FLOAT),
             Kind::String => Tags::of(layout::STR),
             Kind::DateTime => Tags::of(layout::DATETIME),
+            Kind::Version => Tags::of(layout::VERSION),
             Kind::List => Tags::of(layout::JSON_LIST).or(Tags::of(layout::LIST)),
             Kind::Dict => Tags::of(layout::ENTRIES - 1).or(Tags::of(layout::ENTRIES)),
         };
@@ -74,18 +75,27 @@ impl Tags {
 
 /// A value to be tested.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
-    pub tags: Tags,
-    pub at: At,
+pub(super) enum Source {
+    /// In the place of a slot, which may still be empty.
+    Slot { tags: Tags, slot: u32 },
+    /// In registers.
+    Scalar(Scalar),
 }
 
-/// The place of a value.
+/// A value in registers: its tag, and the first eight bytes of the payload.
 #[derive(Clone, Copy)]
-pub(super) enum At {
-    /// The place of a slot, which may still be empty.
-    Slot(u32),
-    /// In registers: the tag, and the first eight bytes of the payload.
-    Scalar { tag: Value, bits: Value },
+pub(super) struct Scalar {
+    pub tags: Tags,
+    pub tag: Value,
+    pub bits: Value,
+}
+
+impl Source {
+    pub fn tags(self) -> Tags {
+        match self {
+            Source::Slot { tags, .. } | Source::Scalar(Scalar { tags, .. }) => tags,
+        }
+    }
 }
 
 impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
@@ -113,10 +123,6 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     pub fn go(&mut self, block: Block) {
         self.b.switch_to_block(block);
-    }
-
-    pub fn answer(&mut self, answer: Answer) {
-        self.yield_number(answer.pack());
     }
 
     pub fn yield_number(&mut self, number: u64) {
@@ -202,29 +208,29 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// A slot as something to test.
     pub fn slot(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
-        Source { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), at: At::Slot(slot.0) }
+        Source::Slot { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), slot: slot.0 }
     }
 
     /// The first eight bytes of the payload.
     pub fn bits(&mut self, source: Source) -> Value {
-        match source.at {
-            At::Slot(slot) => self.load(types::I64, slot, layout::PAYLOAD),
-            At::Scalar { bits, .. } => bits,
+        match source {
+            Source::Slot { slot, .. } => self.load(types::I64, slot, layout::PAYLOAD),
+            Source::Scalar(Scalar { bits, .. }) => bits,
         }
     }
 
     pub fn float(&mut self, source: Source) -> Value {
-        match source.at {
-            At::Slot(slot) => self.load(types::F64, slot, layout::PAYLOAD),
-            At::Scalar { bits, .. } => self.b.ins().bitcast(types::F64, MemFlags::new(), bits),
+        match source {
+            Source::Slot { slot, .. } => self.load(types::F64, slot, layout::PAYLOAD),
+            Source::Scalar(Scalar { bits, .. }) => self.b.ins().bitcast(types::F64, MemFlags::new(), bits),
         }
     }
 
     /// Tests that it is `true`; for a bool.
     pub fn truth(&mut self, source: Source) -> Value {
-        match source.at {
-            At::Slot(slot) => self.load(types::I8, slot, layout::PAYLOAD),
-            At::Scalar { bits, .. } => self.b.ins().ireduce(types::I8, bits),
+        match source {
+            Source::Slot { slot, .. } => self.load(types::I8, slot, layout::PAYLOAD),
+            Source::Scalar(Scalar { bits, .. }) => self.b.ins().ireduce(types::I8, bits),
         }
     }
 
@@ -236,9 +242,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// Leads to the block of the value's tag, to `missing` when it has none, else to `other`. A slot
     /// that has not been read is read first.
     pub fn dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
-        let tag = match source.at {
-            At::Scalar { tag, .. } => tag,
-            At::Slot(slot) => {
+        let tag = match source {
+            Source::Scalar(Scalar { tag, .. }) => tag,
+            Source::Slot { slot, .. } => {
                 let again = self.b.create_block();
                 self.b.ins().jump(again, &[]);
                 self.go(again);
@@ -259,7 +265,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     fn cases(&mut self, source: Source, tag: Value, cases: &[(u8, Block)]) {
-        for (wanted, block) in cases.iter().filter(|(wanted, _)| source.tags.has(*wanted)) {
+        for (wanted, block) in cases.iter().filter(|(wanted, _)| source.tags().has(*wanted)) {
             let next = self.b.create_block();
             let is = self.is(tag, *wanted);
             self.b.ins().brif(is, *block, &[], next, &[]);

@@ -82,7 +82,6 @@ impl Body<'_, '_, '_> {
         self.compare(source, Test::Is(cmp, int), float_with_int(cmp, int), layout::INT, targets);
     }
 
-    /// Compares with a float.
     pub fn compare_float(&mut self, source: Source, cmp: Cmp, float: f64, targets: Targets) {
         self.compare(source, int_with_float(cmp, float), Test::Is(cmp, float), layout::FLOAT, targets);
     }
@@ -94,7 +93,7 @@ impl Body<'_, '_, '_> {
             cases.reverse();
         }
         self.dispatch(source, &cases, targets.unknown, targets.unknown);
-        if source.tags.has(layout::INT) {
+        if source.tags().has(layout::INT) {
             self.go(on_int);
             match int {
                 Test::Always(holds) => self.always(holds, targets),
@@ -105,7 +104,7 @@ impl Body<'_, '_, '_> {
                 }
             }
         }
-        if source.tags.has(layout::FLOAT) {
+        if source.tags().has(layout::FLOAT) {
             self.go(on_float);
             match float {
                 Test::Always(holds) => self.always(holds, targets),
@@ -137,15 +136,15 @@ impl Body<'_, '_, '_> {
             [(); 6].map(|()| self.b.create_block());
         let rest = other;
         self.dispatch(left, &[(layout::INT, left_int), (layout::FLOAT, left_float)], rest, rest);
-        if left.tags.has(layout::INT) {
+        if left.tags().has(layout::INT) {
             self.go(left_int);
             self.dispatch(right, &[(layout::INT, ints), (layout::FLOAT, int_float)], rest, rest);
         }
-        if left.tags.has(layout::FLOAT) {
+        if left.tags().has(layout::FLOAT) {
             self.go(left_float);
             self.dispatch(right, &[(layout::INT, float_int), (layout::FLOAT, floats)], rest, rest);
         }
-        let both = |l: u8, r: u8| left.tags.has(l) && right.tags.has(r);
+        let both = |l: u8, r: u8| left.tags().has(l) && right.tags().has(r);
         if both(layout::INT, layout::INT) {
             self.go(ints);
             let (a, b) = (self.bits(left), self.bits(right));

@@ -1,7 +1,7 @@
 //! Tests: instructions that jump, and the predicates behind them.
 
 use super::arith::constant;
-use super::body::{AnyHelpers, At, Body, Source, Tags, Targets};
+use super::body::{AnyHelpers, Body, Scalar, Source, Tags, Targets};
 use super::{JitError, malformed};
 use crate::bytecode::chunk::{Check, Operand, Pred, Shared};
 use crate::bytecode::instr::{Cmp, CmpJump, Instr, On};
@@ -64,7 +64,7 @@ impl Body<'_, '_, '_> {
     pub fn is_true(&mut self, source: Source, targets: Targets) {
         let on_bool = self.b.create_block();
         self.dispatch(source, &[(layout::BOOL, on_bool)], targets.unknown, targets.unknown);
-        if source.tags.has(layout::BOOL) {
+        if source.tags().has(layout::BOOL) {
             self.go(on_bool);
             let truth = self.truth(source);
             self.branch_bool(truth, targets);
@@ -185,7 +185,7 @@ impl Body<'_, '_, '_> {
     /// True when there is code for an operand that may be a number.
     fn is_inline(&self, operand: Operand) -> bool {
         match operand {
-            Operand::Slot(slot) => self.slot(slot).tags.numeric(),
+            Operand::Slot(slot) => self.slot(slot).tags().numeric(),
             Operand::Const(id) => constant(self.lowering.chunk(), id).is_some_and(|(tags, _)| tags.numeric()),
             Operand::Block(block) => self.is_arithmetic(block),
             _ => false,
@@ -197,17 +197,17 @@ impl Body<'_, '_, '_> {
         Ok(match operand {
             Operand::Slot(slot) => Some(self.slot(slot)),
             Operand::Const(id) => {
-                constant(self.lowering.chunk(), id).map(|constant| self.constant_source(constant))
+                constant(self.lowering.chunk(), id).map(|constant| Source::Scalar(self.scalar(constant)))
             }
-            Operand::Block(block) if self.is_arithmetic(block) => Some(self.value(block)?),
+            Operand::Block(block) if self.is_arithmetic(block) => Some(Source::Scalar(self.value(block)?)),
             _ => None,
         })
     }
 
-    pub fn constant_source(&mut self, (tags, bits): (Tags, u64)) -> Source {
+    pub fn scalar(&mut self, (tags, bits): (Tags, u64)) -> Scalar {
         let tag = self.tag(tags.0.trailing_zeros() as u8);
         let bits = self.number(bits as i64);
-        Source { tags, at: At::Scalar { tag, bits } }
+        Scalar { tags, tag, bits }
     }
 
     pub fn tag(&mut self, tag: u8) -> Value {

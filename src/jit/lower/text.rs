@@ -38,7 +38,7 @@ impl Body<'_, '_, '_> {
         let source = self.slot(SlotId(slot));
         let on_text = self.b.create_block();
         self.dispatch(source, &[(layout::STR, on_text)], other, other);
-        source.tags.has(layout::STR).then_some(on_text)
+        source.tags().has(layout::STR).then_some(on_text)
     }
 
     fn equal(&mut self, slot: u32, text: &Arc<str>, targets: Targets) {
@@ -119,7 +119,7 @@ impl Body<'_, '_, '_> {
         let source = self.slot(SlotId(slot));
         let on_text = self.b.create_block();
         self.dispatch(source, &[(layout::STR, on_text)], targets.unknown, vm);
-        if source.tags.has(layout::STR) {
+        if source.tags().has(layout::STR) {
             // A character takes one to four bytes: often the bytes alone tell.
             self.go(on_text);
             let bytes = self.load(types::I64, slot, layout::LENGTH);
@@ -186,7 +186,7 @@ impl Body<'_, '_, '_> {
         let source = self.slot(SlotId(slot));
         let lists = [layout::JSON_LIST, layout::LIST];
         // A list may contain a keyword as well.
-        let may_be_list = keywords.search.finds_elements() && lists.iter().any(|tag| source.tags.has(*tag));
+        let may_be_list = keywords.search.finds_elements() && lists.iter().any(|tag| source.tags().has(*tag));
         let other = if may_be_list { self.b.create_block() } else { targets.unknown };
         let on_text = self.b.create_block();
         self.dispatch(source, &[(layout::STR, on_text)], targets.unknown, other);
@@ -201,7 +201,7 @@ impl Body<'_, '_, '_> {
                 None => self.by_vm(id, targets),
             }
         }
-        source.tags.has(layout::STR).then_some(on_text)
+        source.tags().has(layout::STR).then_some(on_text)
     }
 
     /// Tests that a slot's text holds keywords.
@@ -246,7 +246,7 @@ impl Body<'_, '_, '_> {
         let source = self.slot(SlotId(slot));
         let [on_text, on_int, vm] = [(); 3].map(|()| self.b.create_block());
         self.dispatch(source, &[(layout::STR, on_text), (layout::INT, on_int)], targets.unknown, vm);
-        if source.tags.has(layout::STR) {
+        if source.tags().has(layout::STR) {
             self.go(on_text);
             if texts.len() <= FEW && texts.iter().all(|text| text.len() <= IN_PLACE) {
                 let words: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
@@ -257,7 +257,7 @@ impl Body<'_, '_, '_> {
                 self.branch_bool(holds, targets);
             }
         }
-        if source.tags.has(layout::INT) {
+        if source.tags().has(layout::INT) {
             self.go(on_int);
             if ints.len() <= FEW && !floats {
                 let value = self.load(types::I64, slot, layout::PAYLOAD);

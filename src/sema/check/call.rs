@@ -1,6 +1,6 @@
 //! Calls: built-in functions, host functions, and `def`s, whose body is put in place of the call.
 
-use super::constant::list;
+use super::constant::{constant, list};
 use super::fields::Reason;
 use super::read::{accepted, read};
 use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
@@ -58,9 +58,9 @@ impl<'a> Checker<'a> {
     }
 
     /// `name(args)`
-    pub(super) fn call(&mut self, name: &'a Ident, args: &'a [ast::Expr], span: Span) -> Checked<Term> {
+    pub(super) fn call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
         if let Some(function) = Function::named(&name.node) {
-            return self.builtin_call(function, args, span).map(Term::Expr);
+            return self.builtin_call(function, name, args, span).map(Term::Expr);
         }
         let Some(symbol) = self.symbols.definition(name.span.file, &name.node) else {
             return self.unknown_function(name);
@@ -129,43 +129,99 @@ impl<'a> Checker<'a> {
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
     }
 
-    fn builtin_call(&mut self, function: Function, written: &'a [ast::Expr], span: Span) -> Checked<Expr> {
+    fn builtin_call(
+        &mut self,
+        function: Function,
+        name: &Ident,
+        written: &'a [ast::Arg],
+        span: Span,
+    ) -> Checked<Expr> {
         let row = function.info();
-        let fits =
-            if row.variadic { written.len() >= row.params.len() } else { written.len() == row.params.len() };
-        if !fits {
-            let count = count(row.params.len(), row.variadic);
-            let message = format!("`{}` takes {count}, not {}", row.name, written.len());
+        let names: Vec<&str> = row.params.iter().map(|(name, _)| *name).collect();
+        let placed = self.placed(name, written, &names, None)?;
+        let least = names.len() - row.optional;
+        if !row.takes(placed.len()) || placed.iter().take(least).any(Option::is_none) {
+            let wanted = count(least, names.len(), row.variadic);
+            let message = format!("`{}` takes {wanted}, not {}", row.name, written.len());
             return self.fail(Code::ArgumentCount, span, message, format!("write `{}`", row.signature()));
         }
         let mut args = Vec::new();
-        for (at, written) in written.iter().enumerate() {
+        let mut optional = row.is_partial();
+        for (at, written) in placed.into_iter().enumerate() {
             let (param, kinds) = row.params[at.min(row.params.len() - 1)];
-            let arg = self.value(written)?;
-            let wanted = Ty::plain(kinds);
-            args.push(self.argument(row.name, param, arg, &wanted, None)?);
+            let arg = match written {
+                Some(written) => self.value(written)?,
+                // One that is left out before one that is given.
+                None => constant("".into(), span),
+            };
+            let arg = self.argument(row.name, param, arg, &Ty::plain(kinds), None)?;
+            optional |= self.known_argument(function, param, &arg)? || arg.optional;
+            args.push(arg);
+        }
+        let zone = self.settings_of(span.file).zone.filter(|_| names.get(args.len()) == Some(&"zone"));
+        if let Some(zone) = zone {
+            let zone = constant(zone.as_ref().into(), span);
+            self.known_argument(function, "zone", &zone)?;
+            args.push(zone);
         }
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
-        let optional = args.iter().any(|arg| arg.optional);
         Ok(Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span })
+    }
+
+    /// The arguments in the order of the parameters; a parameter that is not given is `None`, or beyond the end.
+    fn placed(
+        &mut self,
+        function: &Ident,
+        written: &'a [ast::Arg],
+        params: &[&str],
+        declared: Option<Span>,
+    ) -> Checked<Vec<Option<&'a ast::Expr>>> {
+        let named = written.iter().position(|arg| arg.name.is_some()).unwrap_or(written.len());
+        let (first, named) = written.split_at(named);
+        let mut placed: Vec<_> = first.iter().map(|arg| Some(&arg.value)).collect();
+        for arg in named {
+            let Some(name) = &arg.name else {
+                let message = "an argument without a name stands behind one with a name";
+                let help = "write the arguments with names last";
+                return self.fail(Code::ArgumentCount, arg.value.span, message, help);
+            };
+            let Some(at) = params.iter().position(|param| **param == *name.node) else {
+                let message = format!("`{}` has no argument `{}`", function.node, name.node);
+                let finding = Diagnostic::new(Code::UnknownArgument, name.span, message).declared(declared);
+                let help = format!("its arguments are {}", params.join(", "));
+                let near = self.nearest(&name.node, params.iter().copied());
+                return self.report(finding.near_or(name.span, near, help));
+            };
+            if placed.len() <= at {
+                placed.resize(at + 1, None);
+            }
+            if placed[at].replace(&arg.value).is_some() {
+                let message = format!("`{}` is given twice", name.node);
+                return self.fail(Code::ArgumentCount, name.span, message, "leave one of them out");
+            }
+        }
+        Ok(placed)
     }
 
     fn arguments(
         &mut self,
         name: &Ident,
-        written: &'a [ast::Expr],
+        written: &'a [ast::Arg],
         params: &[(Arc<str>, Ty)],
         declared: Span,
         span: Span,
     ) -> Checked<Vec<Expr>> {
-        if written.len() != params.len() {
-            let count = count(params.len(), false);
+        let names: Vec<&str> = params.iter().map(|(name, _)| &**name).collect();
+        let placed = self.placed(name, written, &names, Some(declared))?;
+        if written.len() != params.len() || placed.len() != params.len() {
+            let count = count(params.len(), params.len(), false);
             let message = format!("`{}` takes {count}, not {}", name.node, written.len());
             let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
             return self.report(diagnostic.label(declared, "declared here"));
         }
         let mut args = Vec::new();
-        for (written, (param, ty)) in written.iter().zip(params) {
+        // As many as there are parameters, and none twice: all are given.
+        for (written, (param, ty)) in placed.into_iter().flatten().zip(params) {
             let arg = self.value(written)?;
             args.push(self.argument(&name.node, param, arg, ty, Some(declared))?);
         }
@@ -213,9 +269,7 @@ fn operator_help(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let help = match lower.as_str() {
         "not" => "`not` stands before a condition: `not (x > 3)`",
-        "if" | "iif" | "ifelse" | "case" | "switch" => {
-            "a condition has no two ways: write one route for each, and `default -> HANDLER` for what is left"
-        }
+        "if" | "iif" | "ifelse" | "case" | "switch" => "one of two values is written `if C then a else b`",
         "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
             "write `x is missing`; a text that is empty is `x == \"\"`"
         }
@@ -240,11 +294,13 @@ fn operator_help(name: &str) -> Option<String> {
     Some(help.to_owned())
 }
 
-fn count(wanted: usize, variadic: bool) -> String {
-    match (wanted, variadic) {
-        (1, false) => "one argument".to_owned(),
-        (wanted, false) => format!("{wanted} arguments"),
-        (wanted, true) => format!("{wanted} or more arguments"),
+fn count(least: usize, most: usize, variadic: bool) -> String {
+    match (least, most, variadic) {
+        (1, 1, false) => "one argument".to_owned(),
+        (least, most, false) if least == most => format!("{most} arguments"),
+        (least, most, false) if least + 1 == most => format!("{least} or {most} arguments"),
+        (least, most, false) => format!("{least} to {most} arguments"),
+        (least, _, true) => format!("{least} or more arguments"),
     }
 }
 
@@ -264,7 +320,7 @@ impl Substitution<'_> {
         match &mut cond.kind {
             // A choice's branch stands in no `def`.
             CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
-            CondKind::Not(inner) | CondKind::Call(_, inner) => self.cond(inner),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
             CondKind::Test(test) => {
                 self.expr(&mut test.left);
@@ -325,6 +381,11 @@ impl Substitution<'_> {
                 self.cond(body);
             }
             ExprKind::Cond(cond) => self.cond(cond),
+            ExprKind::If { cond, then, other } => {
+                self.cond(cond);
+                self.expr(then);
+                self.expr(other);
+            }
         }
     }
 }

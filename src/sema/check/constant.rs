@@ -41,10 +41,27 @@ impl<'a> Checker<'a> {
         if once.len() == entries.len() { Ok(map) } else { Err(Reported) }
     }
 
+    /// Turns a constant text into a version where one is wanted.
+    pub(super) fn as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
+        let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
+        if wanted != KindSet::VERSION {
+            return Ok(expr);
+        }
+        let version = self.version(text, expr.span)?;
+        let kind = ExprKind::Const(Const::Version(version.to_string().into()));
+        Ok(Expr { kind, ty: Ty::plain(KindSet::VERSION), optional: false, span: expr.span })
+    }
+
     /// Turns a constant text into a time where only a time is wanted.
     pub(super) fn as_datetime(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         if !wanted.has(Kind::DateTime) || wanted.has(Kind::String) {
             return Ok(expr);
+        }
+        if let ExprKind::If { cond, then, other } = expr.kind {
+            let (then, other) = (self.as_datetime(*then, wanted)?, self.as_datetime(*other, wanted)?);
+            let ty = then.ty.join(&other.ty);
+            let kind = ExprKind::If { cond, then: Box::new(then), other: Box::new(other) };
+            return Ok(Expr { kind, ty, ..expr });
         }
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if let Some(at) = parse_datetime(text) {
@@ -68,11 +85,11 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The JSON of a constant; a time has none.
+/// The JSON of a constant; a time or version has none.
 pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
     match expr.as_const()? {
         Const::Json(json) => Some(json),
-        Const::DateTime(_) => None,
+        Const::DateTime(_) | Const::Version(_) => None,
     }
 }
 

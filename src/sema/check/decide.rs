@@ -1,14 +1,15 @@
 //! Choices and routers, and what they share with flows: each becomes a table of rules.
 
+use super::constant::constant;
 use super::{Checked, Checker, Reported};
 use crate::diag::{Code, Diagnostic};
 use crate::ops::Op;
 use crate::sema::hir::{
-    Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part, Predicate,
-    Question, Rule, RuleId, STEPS, Table, TableId, TableKind,
+    ANSWERS, Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part,
+    Predicate, Question, Rule, RuleId, STEPS, Table, TableId, TableKind,
 };
 use crate::sema::resolve::duplicate;
-use crate::span::Span;
+use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, Branch, Choice, Ident, Literal, Router, Statement, StatementKind};
 use crate::ty::{KindSet, Ty};
 use std::sync::Arc;
@@ -52,7 +53,15 @@ impl<'a> Checker<'a> {
         if kind != TableKind::Requirements {
             self.entries.entry(name.clone()).or_insert(id);
         }
-        self.program.tables.push(Table { name, kind, order: Vec::new(), default: None, span, docs });
+        self.program.tables.push(Table {
+            name,
+            kind,
+            order: Vec::new(),
+            default: None,
+            to_user: false,
+            span,
+            docs,
+        });
         id
     }
 
@@ -80,11 +89,12 @@ impl<'a> Checker<'a> {
 
     fn choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
         self.each_once("branch", &choice.branches, |branch| &branch.id);
-        if let Some(question) = &choice.question {
-            return self.question(choice, question);
-        }
         let name = &choice.name;
         let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
+        self.program.tables[table.index()].to_user = choice.to_user;
+        if let Some(question) = &choice.question {
+            return self.question(choice, question, table);
+        }
         self.defaults_hide_nothing(choice);
         self.lenient = true;
         self.fields.implicit = Some(STEPS);
@@ -127,7 +137,7 @@ impl<'a> Checker<'a> {
             self.emit(Code::BranchNeverChosen, branch.span, message, help);
             return Ok(None);
         }
-        let conditions = self.conds(conditions)?.into_iter();
+        let conditions = self.with_locals(&branch.locals, |this| this.conds(conditions))?.into_iter();
         let conditions = conditions.map(|cond| Guarded { usable: usable(&cond), cond }).collect();
         let kind = CondKind::Branch { all: !branch.any, conditions };
         let condition = Cond { kind, span: branch.span };
@@ -154,8 +164,9 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// A choice that a language model makes.
-    fn question(&mut self, choice: &Choice, question: &crate::span::Spanned<String>) {
+    /// A choice that a language model makes: a table that compares the answer with the ids of the branches. What is
+    /// no answer of use takes the default, wherever it stands.
+    fn question(&mut self, choice: &Choice, question: &Spanned<String>, table: TableId) {
         let mut branches = Vec::new();
         let mut default: Option<&Branch> = None;
         for branch in &choice.branches {
@@ -185,9 +196,17 @@ impl<'a> Checker<'a> {
             let help = "add `default branch ID`: it is taken when the model gives no answer of use";
             return self.emit(Code::BranchForm, name.span, message, help);
         };
-        if let Some(first) = self.program.questions.iter().find(|other| *other.name == *name.node) {
-            self.diagnostics.push(duplicate("choice", &name.node, first.span, name.span));
+        let slot = self.fields.rooted_slot(None, &[ANSWERS, name.node.as_str()], KindSet::STRING, false);
+        for branch in choice.branches.iter().filter(|branch| branch.default.is_none()) {
+            let span = branch.id.span;
+            let answer = Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional: true, span };
+            let id = constant(branch.id.node.as_str().into(), span);
+            let condition = Predicate::plain(Op::Eq, answer, Operand::Value(id)).at(span);
+            let outcome = Outcome::Branch { default: false };
+            self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
         }
+        let outcome = Outcome::Branch { default: true };
+        self.add_rule(table, default.id.node.as_str(), always(default.span), outcome, default.span);
         self.program.questions.push(Question {
             name: name.node.as_str().into(),
             text: question.node.as_str().into(),
@@ -206,16 +225,19 @@ impl<'a> Checker<'a> {
         let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
         let next = self.computed(Expr { kind, ty, optional: true, span: name.span });
         for (at, case) in router.cases.iter().enumerate() {
-            let condition = match &case.condition {
-                Some(condition) => self.whole_cond(condition),
-                None => Ok(always(case.span)),
-            };
-            let destinations: Checked<Vec<Destination>> = case
-                .destinations
-                .iter()
-                .map(|destination| self.destination(destination, &router.param))
-                .collect();
-            if let (Ok(condition), Ok(destinations)) = (condition, destinations) {
+            let checked = self.with_locals(&case.locals, |this| {
+                let condition = match &case.condition {
+                    Some(condition) => this.whole_cond(condition),
+                    None => Ok(always(case.span)),
+                };
+                let destinations: Checked<Vec<Destination>> = case
+                    .destinations
+                    .iter()
+                    .map(|destination| this.destination(destination, &router.param))
+                    .collect();
+                Ok((condition?, destinations?))
+            });
+            if let Ok((condition, destinations)) = checked {
                 let rule = match case.condition {
                     Some(_) => format!("when {}", at + 1),
                     None => "otherwise".to_owned(),
@@ -290,6 +312,8 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
     match part {
         Part::Cond(Cond { kind, span }) => match kind {
             CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
+            // An exception may miss what it reads: then it is none.
+            CondKind::NotTrue(_) => return,
             CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
             // A named condition is used as a whole.
             CondKind::Let(id) => {
@@ -299,7 +323,7 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
             _ => {}
         },
         Part::Expr(expr) => match &expr.kind {
-            ExprKind::Op(Op::Coalesce, ..) => return reads.push(expr.clone()),
+            ExprKind::Op(Op::Coalesce, ..) | ExprKind::If { .. } => return reads.push(expr.clone()),
             ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Op(..) => {}
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Extern(..) | ExprKind::Cond(_) => {}
             ExprKind::Count { list, .. } => return values_read(Part::Expr(list), reads),

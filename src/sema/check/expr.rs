@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Literal(Literal::Null) => {
                 self.fail(Code::OperatorType, span, "null is no value to work with", NULL_HELP)
             }
-            ast::ExprKind::Literal(literal) => Ok(Term::Expr(constant(literal_json(literal), span))),
+            ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.literal(literal, span))),
             ast::ExprKind::Name(name) => self.name(name, span),
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.path(expr).map(Term::Expr),
             ast::ExprKind::List(items) => {
@@ -45,10 +45,10 @@ impl<'a> Checker<'a> {
             }
             ast::ExprKind::Unary(op, operand) => self.arithmetic(op, operand, None, span).map(Term::Expr),
             ast::ExprKind::Logic(op, parts) => {
-                let parts = self.conds(parts)?;
-                let kind = if *op == Op::And { CondKind::And(parts) } else { CondKind::Or(parts) };
+                let kind = self.logic(*op, parts)?;
                 Ok(Term::Cond(Cond { kind, span }))
             }
+            ast::ExprKind::If(parts) => self.conditional(parts, span).map(Term::Expr),
             ast::ExprKind::Block(kind, parts) => {
                 let parts = self.conds(parts)?;
                 let kind = match kind {
@@ -72,6 +72,30 @@ impl<'a> Checker<'a> {
                 self.quantifier(*kind, var, list, body, span)
             }
         }
+    }
+
+    fn literal(&mut self, literal: &Literal, span: Span) -> Expr {
+        if let Literal::String(text) = literal {
+            self.no_template(text, span);
+        }
+        constant(literal_json(literal), span)
+    }
+
+    fn logic(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<CondKind> {
+        let mut parts = self.conds(parts)?;
+        if op == Op::Unless {
+            parts.iter_mut().skip(1).for_each(exception);
+        }
+        Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
+    }
+
+    /// `if C then a else b`: of the types of both.
+    fn conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
+        let cond = self.cond(cond);
+        let (then, other) = (self.value(then), self.value(other));
+        let (cond, then, other) = (Box::new(cond?), Box::new(then?), Box::new(other?));
+        let (ty, optional) = (then.ty.join(&other.ty), then.optional || other.optional);
+        Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }
 
     /// A constant, unless constants inside constants made it too large.
@@ -162,7 +186,8 @@ impl<'a> Checker<'a> {
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         let presence = matches!(&cond.kind, CondKind::Test(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
-        !presence && cond.parts().into_iter().any(|part| self.part_may_be_unknown(part))
+        let always_known = presence || matches!(cond.kind, CondKind::NotTrue(_));
+        !always_known && cond.parts().into_iter().any(|part| self.part_may_be_unknown(part))
     }
 
     fn part_may_be_unknown(&self, part: Part<'_>) -> bool {
@@ -175,6 +200,10 @@ impl<'a> Checker<'a> {
 
     pub(super) fn name(&mut self, name: &'a str, span: Span) -> Checked<Term> {
         if let Some(binding) = self.scope.get(name) {
+            binding.used.set(true);
+            if let ExprKind::Let(id) = binding.expr.kind {
+                return Ok(self.use_of_let(id, span));
+            }
             let expr = Expr { span, ..binding.expr.clone() };
             self.noted.extend(binding.guard.clone());
             return Ok(Term::Expr(expr));
@@ -184,13 +213,7 @@ impl<'a> Checker<'a> {
             let declared = symbol.name.span;
             return match self.definitions.get(name).cloned().flatten() {
                 None => Err(Reported),
-                Some(Declared::Let(id)) => Ok(match self.program.let_body(id) {
-                    Term::Cond(_) => Term::Cond(Cond { kind: CondKind::Let(id), span }),
-                    Term::Expr(body) => {
-                        let kind = body.as_const().cloned().map_or(ExprKind::Let(id), ExprKind::Const);
-                        Term::Expr(Expr { kind, ty: body.ty.clone(), optional: body.optional, span })
-                    }
-                }),
+                Some(Declared::Let(id)) => Ok(self.use_of_let(id, span)),
                 Some(Declared::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
                 Some(Declared::Def(_) | Declared::Extern(_)) => {
                     let message = format!("`{name}` is a function and wants its arguments");
@@ -203,6 +226,16 @@ impl<'a> Checker<'a> {
             };
         }
         self.message_path(&Path::of(name, span), span).map(Term::Expr)
+    }
+
+    fn use_of_let(&self, id: hir::LetId, span: Span) -> Term {
+        match self.program.let_body(id) {
+            Term::Cond(_) => Term::Cond(Cond { kind: CondKind::Let(id), span }),
+            Term::Expr(body) => {
+                let kind = body.as_const().cloned().map_or(ExprKind::Let(id), ExprKind::Const);
+                Term::Expr(Expr { kind, ty: body.ty.clone(), optional: body.optional, span })
+            }
+        }
     }
 
     fn quantifier(
@@ -264,6 +297,10 @@ impl<'a> Checker<'a> {
                     self.constrain(&body, kinds, reason);
                 }
             }
+            ExprKind::If { then, other, .. } => {
+                self.constrain(then, kinds, reason);
+                self.constrain(other, kinds, reason);
+            }
             ExprKind::Op(Op::Coalesce, left, right) => {
                 self.constrain(left, kinds, reason);
                 if let Some(right) = right {
@@ -318,4 +355,11 @@ impl<'a> Checker<'a> {
             _ => diagnostic,
         }
     }
+}
+
+/// Makes a condition what stands behind `unless`.
+fn exception(cond: &mut Cond) {
+    let never = Cond { kind: CondKind::Const(false), span: cond.span };
+    let inner = Box::new(std::mem::replace(cond, never));
+    cond.kind = CondKind::NotTrue(inner);
 }

@@ -193,6 +193,12 @@ impl Fields {
         }
     }
 
+    /// True for what a statement reads of a message though no `input` declares it, such as `steps`.
+    pub(super) fn brought_along(&self, path: &[impl Name]) -> bool {
+        let first = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
+        self.slots.iter().any(first) && self.roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
+    }
+
     /// The kinds an undeclared field may still have. `text` is a string by convention.
     fn kinds(&self, path: &[impl Name]) -> KindSet {
         let inferred = self.uses.get(&Names(path)).map(|inferred| inferred.kinds);

@@ -7,8 +7,8 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::ops::{Op, TestMode};
 use crate::sema::check::path::Path;
 use crate::sema::hir::{
-    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, MATCHINGS, Operand, Outcome, Predicate, TableId, TableKind,
-    Term, Trigger,
+    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, FlowTool, MATCHINGS, Operand, Outcome, Predicate, TableId,
+    TableKind, Term, Trigger,
 };
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
@@ -16,7 +16,7 @@ use crate::syntax::ast::{self, Ident, StatementKind};
 use crate::text::{Form, LazyRegex, TextMode};
 use crate::ty::Ty;
 use aho_corasick::AhoCorasick;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -121,6 +121,70 @@ impl<'a> Checker<'a> {
         }
         self.hidden_patterns(&patterns);
         self.caught_examples(&patterns);
+    }
+
+    /// The tool by which flows are executed, of the main file or of what it imports.
+    pub(super) fn flow_tool(&mut self) {
+        for statement in self.statements() {
+            let StatementKind::FlowTool(tool) = &statement.kind else { continue };
+            let name = &tool.name;
+            if let Some(first) = &self.program.flow_tool {
+                let diagnostic = duplicate("flow tool", &name.node, first.span, name.span);
+                self.diagnostics.push(diagnostic.help("one tool executes all flows: keep one"));
+                continue;
+            }
+            let mut entries = self.constant_map(&tool.entries).unwrap_or_default();
+            let parameter = self.tool_entry(tool, &mut entries, "parameter", "a text", Json::is_string);
+            let endpoint = self.tool_entry(tool, &mut entries, "endpoint", "a record", Json::is_object);
+            self.known_keys("flow tool", &tool.entries, &["endpoint", "parameter"]);
+            if let Some(record) = tool.entries.iter().find(|(key, _)| key.node == "endpoint")
+                && let ast::ExprKind::Record(written) = &record.1.kind
+            {
+                self.known_keys("endpoint", written, &["url", "method", "headers", "body"]);
+            }
+            if endpoint.is_object() && !endpoint["url"].is_string() {
+                let help = "write the address: `endpoint: { url: \"https://flows.example.com/run\" }`";
+                self.emit(Code::FlowTool, name.span, "the endpoint has no `url`", help);
+            }
+            self.program.flow_tool = Some(FlowTool {
+                name: name.node.as_str().into(),
+                description: tool.description.as_ref().map_or("", |text| text.node.as_str()).into(),
+                parameter: parameter.as_str().unwrap_or_default().into(),
+                endpoint,
+                span: name.span,
+            });
+        }
+    }
+
+    /// An entry of a flow tool; null when it is not there.
+    fn tool_entry(
+        &mut self,
+        tool: &ast::FlowTool,
+        entries: &mut Map<String, Json>,
+        key: &str,
+        wanted: &str,
+        fits: fn(&Json) -> bool,
+    ) -> Json {
+        let Some(value) = entries.remove(key) else { return Json::Null };
+        if fits(&value) {
+            return value;
+        }
+        let place = tool.entries.iter().find(|(name, _)| name.node == key);
+        let place = place.map_or(tool.name.span, |(_, value)| value.span);
+        let help = "for example `{ endpoint: { url: \"https://flows.example.com/run\" } }`";
+        self.emit(Code::FlowTool, place, format!("`{key}` of a flow tool is {wanted}"), help);
+        Json::Null
+    }
+
+    /// Reports the keys that mean nothing here.
+    fn known_keys(&mut self, what: &str, written: &[(Ident, ast::Expr)], known: &[&str]) {
+        for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
+            let message = format!("`{}` means nothing in {what}", key.node);
+            let help = format!("there is {}", known.join(", "));
+            let near = nearest(&key.node, known.iter().copied());
+            self.diagnostics
+                .push(Diagnostic::new(Code::FlowTool, key.span, message).near_or(key.span, near, help));
+        }
     }
 
     fn flow_texts(&mut self, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {

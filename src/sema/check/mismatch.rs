@@ -5,7 +5,7 @@ use super::Checker;
 use super::read::union;
 use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
-use crate::ops::{Op, OpInfo, Quantity, Search};
+use crate::ops::{Op, OpInfo, Quantity, Right, Search};
 use crate::sema::hir::{Expr, ExprKind};
 use crate::syntax::ast;
 use crate::ty::{KindSet, Ty};
@@ -37,8 +37,13 @@ impl<'a> Checker<'a> {
             diagnostic(Code::OperatorType, message, left_help(row, &left.ty).map(str::to_owned))
         } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
             let message = format!("`{written}` looks for one value, and its right side is a list");
+            let one = if left.ty.kinds.overlaps(KindSet::LIST) {
+                "; one element that is a list itself is `x in list`"
+            } else {
+                ""
+            };
             let help = format!(
-                "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
+                "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list{one}"
             );
             diagnostic(Code::ListWanted, message, Some(help))
         } else if let Some(quantity) = quantity.filter(|_| no_list) {
@@ -59,7 +64,7 @@ impl<'a> Checker<'a> {
             diagnostic(Code::ListWanted, message, Some(help.to_owned()))
         } else {
             let message = pair_message(row, &written, quantity, left, right);
-            diagnostic(Code::OperatorType, message, pair_help(left, right).map(str::to_owned))
+            diagnostic(Code::OperatorType, message, pair_help(row, left, right).map(str::to_owned))
         };
         let diagnostic = self.with_origin(diagnostic, left);
         self.with_origin(diagnostic, right)
@@ -115,9 +120,6 @@ fn left_help(row: &OpInfo, left: &Ty) -> Option<&'static str> {
     match left.kinds {
         KindSet::LIST if takes(KindSet::STRING) => Some("look at its elements: `any x in list: x …`"),
         KindSet::DICT if finds_elements(row) => Some("to look for a key, write `has_key`"),
-        KindSet::STRING if takes(KindSet::NUMBER) => {
-            Some("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime")
-        }
         kinds if kinds.is_subset(KindSet::NUMBER) && takes(KindSet::STRING) => {
             Some("compare the number, as in `x > 3` or `x in 1..=9`")
         }
@@ -125,13 +127,24 @@ fn left_help(row: &OpInfo, left: &Ty) -> Option<&'static str> {
     }
 }
 
-fn pair_help(left: &Expr, right: &Expr) -> Option<&'static str> {
+fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<&'static str> {
     let calls = |function: Function| {
         [left, right].iter().any(|side| matches!(side.kind, ExprKind::Call(called, _) if called == function))
     };
     if calls(Function::Weekday) {
         return Some(
             "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday",
+        );
+    }
+    let versions = [left, right].iter().any(|side| side.ty.kinds == KindSet::VERSION);
+    if versions && right.ty.kinds == KindSet::LIST {
+        return Some(
+            "a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`",
+        );
+    }
+    if versions {
+        return Some(
+            "both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side",
         );
     }
     if calls(Function::Hour) {
@@ -149,6 +162,11 @@ fn pair_help(left: &Expr, right: &Expr) -> Option<&'static str> {
     });
     if number_and_text && constant(&Ty::STRING) && !date {
         Some("a number is written without quotes")
+    } else if number_and_text
+        && constant(&Ty::INT)
+        && row.forms.iter().any(|form| form.right == Right::SomeText)
+    {
+        Some("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime")
     } else if number_and_text && constant(&Ty::INT) {
         Some("a text is written in quotes")
     } else if time_and_text || date {

@@ -142,14 +142,18 @@ impl<'a> Checker<'a> {
     fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
         let lefts = union(row.forms.iter().map(|form| form.left));
+        let (lefts_kinds, rights_kinds) = (left.ty.kinds, right.ty.kinds);
+        let (left, right) = (self.as_version(left, rights_kinds)?, self.as_version(right, lefts_kinds)?);
         let among_elements =
             row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
         // A constant text beside a time is a time.
         let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
             _ if among_elements => (left, right),
-            (_, l, _) if !lefts.has(Kind::String) => {
-                let right = self.as_datetime(right, l.intersect(lefts))?;
-                let wanted = right.ty.kinds.intersect(lefts);
+            // Of what has an order a text that can be read as a time is one, but beside a text.
+            (_, l, _) if lefts.has(Kind::DateTime) && !lefts.has(Kind::List) => {
+                let ordered = KindSet::NUMBER.union(KindSet::DATETIME);
+                let right = self.as_datetime(right, l.intersect(ordered))?;
+                let wanted = right.ty.kinds.intersect(ordered);
                 (self.as_datetime(left, wanted)?, right)
             }
             (Op::Eq | Op::Ne, l @ KindSet::DATETIME, _) => (left, self.as_datetime(right, l)?),
@@ -287,7 +291,12 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
             let shared = left.kinds.families().intersect(right.kinds.families()).intersect(form.left);
             pair(shared, shared)
         }
-        Right::Text | Right::Pattern => match quantity {
+        Right::SomeText => {
+            let (texts, one) = (left.kinds.overlaps(KindSet::STRING), KindSet::STRING);
+            let both = texts && right.kinds.overlaps(one) && (left.kinds == one || right.kinds == one);
+            both.then_some((one, one))
+        }
+        Right::Text | Right::Pattern | Right::Network => match quantity {
             None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
             Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(KindSet::STRING))
                 .then_some((form.left, KindSet::LIST)),

@@ -3,7 +3,7 @@
 
 use super::{Checked, Checker};
 use crate::diag::{Code, Diagnostic};
-use crate::ops::{Op, Search, TestMode};
+use crate::ops::{Op, Right, Search, TestMode};
 use crate::sema::hir::{Const, Expr, ExprKind, Part, Pattern};
 use crate::span::Span;
 use crate::text;
@@ -36,6 +36,9 @@ impl<'a> Checker<'a> {
                 let help = "write the word to look for, or leave `word` out";
                 return self.fail(Code::KeywordNeverMatches, right.span, message, help);
             }
+            if op == Op::InNetwork {
+                self.network_exists(keyword, right.span)?;
+            }
             if op.info().search == Some(Search::Regex) {
                 self.pattern_fits(keyword, mode.text.fold, right.span)?;
             }
@@ -57,6 +60,7 @@ impl<'a> Checker<'a> {
     /// Warns of a constant right side that is surely not what its author means: an empty text, which is in every
     /// text, the wildcards of SQL, and null, which is never equal to what is looked for.
     pub(super) fn vain_constants(&mut self, op: Op, mode: TestMode, left: &Expr, right: &Expr) {
+        self.number_in_quotes(op, left, right);
         let Some(value) = right.as_const().map(Const::value) else { return };
         let elements = || value.elements().into_iter().flatten();
         if op == Op::In && elements().any(Value::is_missing) {
@@ -91,6 +95,44 @@ impl<'a> Checker<'a> {
                 None => diagnostic.likely_fix(right.span, written.to_string()),
                 Some(_) => diagnostic,
             });
+        }
+    }
+
+    /// Warns of a number in quotes beside a text that is ordered.
+    fn number_in_quotes(&mut self, op: Op, left: &Expr, right: &Expr) {
+        if !op.info().forms.iter().any(|form| form.right == Right::SomeText) {
+            return;
+        }
+        for side in [left, right] {
+            let text = side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
+            let is_number = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
+            if let Some(number) = text.filter(is_number) {
+                let message =
+                    "texts are ordered by their characters, not as numbers: \"10\" is less than \"9\"";
+                let help = format!("compare numbers: write `{}` without quotes", number.trim());
+                self.emit(Code::NumberInQuotes, side.span, message, help);
+            }
+        }
+    }
+
+    /// Warns of a text that looks as if values of the message were to be put into it.
+    pub(super) fn no_template(&mut self, text: &str, span: Span) {
+        if !text.contains("${") {
+            return;
+        }
+        // A route that is compiled alone brings no text along.
+        let Some(file) = self.loaded.sources.get(span.file) else { return };
+        let written = file.text.get(span.range()).unwrap_or_default();
+        let named = |inside: &str| {
+            let name = inside.split_once('}').map_or("", |(name, _)| name);
+            name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'))
+        };
+        // A raw string is meant as it stands.
+        if !written.starts_with('r') && text.split("${").skip(1).any(named) {
+            let message = "nothing is put in the place of `${…}`: this text stands for itself";
+            let help = "texts are put together with `join([\"a\", b], \"\")`; a text that is meant as it stands is written raw, as r\"…\"";
+            self.emit(Code::TemplateText, span, message, help);
         }
     }
 

@@ -16,8 +16,8 @@ use crate::sema::hir::{
     Root, TableKind,
 };
 use crate::span::Span;
-use crate::syntax::ast::{self, Item, ItemKind, Notice};
-use crate::ty::Ty;
+use crate::syntax::ast::{self, Item, ItemKind, Notice, RuleTest};
+use crate::ty::{KindSet, Ty};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -133,6 +133,7 @@ impl<'a> Checker<'a> {
             block: std::mem::take(&mut self.payload.block),
             span: payload.name.span,
             docs: docs.into(),
+            version: self.versions.get(&payload.name.span.file).cloned(),
         });
     }
 
@@ -149,15 +150,17 @@ impl<'a> Checker<'a> {
     fn judged(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
         self.payload = State { too_large: self.payload.too_large, ..State::default() };
+        let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
+        self.scope.push(Binding::new(shape::DECISION, decision.clone(), name.span));
         let object = self.object(body, &mut groups.clone());
+        self.scope.clear();
         let block = self.block(&name.node, name.span);
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
         let State { items, too_large, .. } = self.payload;
         self.payload = State { block, groups, fields, items, too_large, ..State::default() };
         let (root, payload) = self.binding("payload", object.record(), name.span);
-        let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
         self.bind_at(Place::of(root), Binding::new("payload", payload.clone(), name.span));
-        self.scope.push(Binding::new("decision", decision, name.span));
+        self.scope.push(Binding::new(shape::DECISION, decision, name.span));
         let site = Site {
             owner: name.node.as_str().into(),
             object: payload,
@@ -247,28 +250,49 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// `require "id" at PATH when COND: COND`
+    /// `require "id" at PATH when COND: COND` and its like.
     fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site) -> Checked<()> {
         self.noted.clear();
         let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
-        let condition = self.cond(&rule.condition);
+        let written = match &rule.test {
+            RuleTest::Require(condition) | RuleTest::Forbid(condition) => Some(condition),
+            RuleTest::Compiles => rule.place.as_ref().map(|place| &place.path),
+        };
+        let span = written.map_or(rule.id.span, |written| written.span);
+        let condition = match (&rule.test, written) {
+            (RuleTest::Require(condition), _) => self.cond(condition).map(not),
+            (RuleTest::Forbid(condition), _) => self.cond(condition),
+            // The text is compiled when the payload is judged.
+            (RuleTest::Compiles, Some(path)) => self.value(path).map(|text| {
+                let kind = ExprKind::Read(Box::new(text), KindSet::STRING);
+                present(&Expr { kind, ty: Ty::STRING, optional: true, span }, span)
+            }),
+            (RuleTest::Compiles, None) => Err(Reported),
+        };
         let mut parts = std::mem::take(&mut self.noted);
         let place = rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.place(place));
         let correction = self.correction(&rule.notice);
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
         parts.extend(guard);
-        parts.push(if rule.forbid { condition } else { not(condition) });
-        let must = if rule.forbid { "must not be" } else { "must hold" };
+        parts.push(condition);
         let violation = Violation {
             place,
-            span: rule.condition.span,
-            message: format!("this {must}: {}", self.one_line(rule.condition.span)),
+            span,
+            message: match rule.test {
+                RuleTest::Require(_) => format!("this must hold: {}", self.one_line(span)),
+                RuleTest::Forbid(_) => format!("this must not be: {}", self.one_line(span)),
+                RuleTest::Compiles => "this must be a condition".to_owned(),
+            },
             repair: String::new(),
             shows_value: false,
             correction,
             notice: &rule.notice,
         };
-        self.require(&rule.id.node, parts, violation, site)
+        self.require(&rule.id.node, parts, violation, site)?;
+        if let (RuleTest::Compiles, Some(last)) = (&rule.test, self.program.requirements.last_mut()) {
+            last.compiles = true;
+        }
+        Ok(())
     }
 
     fn one_line(&self, span: Span) -> String {
@@ -321,7 +345,9 @@ impl<'a> Checker<'a> {
             message: message.into(),
             repair: repair.into(),
             shows_value,
-            correction: correction.filter(|_| site.renamed.is_none()),
+            correction: correction.filter(|_| site.renamed.is_none() && !notice.warning),
+            warning: notice.warning,
+            compiles: false,
         });
         Ok(())
     }

@@ -3,6 +3,7 @@
 use crate::sema::hir::{Cond, Expr, Place};
 use crate::span::Span;
 use hashbrown::HashMap;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A name bound by a quantifier, a `def` or a payload.
@@ -15,12 +16,14 @@ pub(super) struct Binding {
     pub(super) place: Option<Place>,
     /// The test that it is of its type, where that says more than its kind.
     pub(super) guard: Option<Cond>,
+    /// True once something has used it.
+    pub(super) used: Cell<bool>,
 }
 
 impl Binding {
     pub(super) fn new(name: &str, expr: Expr, declared: Span) -> Binding {
         let expr = Expr { span: declared, ..expr };
-        Binding { name: name.into(), expr, place: None, guard: None }
+        Binding { name: name.into(), expr, place: None, guard: None, used: Cell::new(false) }
     }
 }
 

@@ -79,10 +79,13 @@ impl<'a> Checker<'a> {
 
     fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
         self.fields.begin_route();
-        let condition = self.whole_cond(&route.condition);
-        let outcome = self.target(&route.target, table);
+        let checked = self.with_locals(&route.locals, |this| {
+            let condition = this.whole_cond(&route.condition);
+            let outcome = this.target(&route.target, table);
+            Ok((condition?, outcome?))
+        });
         self.fields.end_route();
-        let (condition, outcome) = (condition?, outcome?);
+        let (condition, outcome) = checked?;
         Ok(hir::Rule {
             name: route.name.node.as_str().into(),
             table,

@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Reported, listed};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::sema::hir::{self, Expect, RuleId, TableId, TableKind};
+use crate::sema::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKind, Trigger};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
 use crate::ty::{Kind, KindSet, Record, Ty};
@@ -32,10 +32,13 @@ impl<'a> Checker<'a> {
             let Some(first) = path.first() else { continue };
             let place = path.iter().fold(first.span, |span, part| span.to(part.span));
             if !(self.fields.inferred() || kind.is_some() && *names[0] == *"payload") {
-                let Ok(found) = self.fields.find(&names, place) else {
-                    return self.unknown_input(&names, place);
+                let found = match self.fields.find(&names, place) {
+                    Ok(found) => Some(found),
+                    Err(_) if self.fields.brought_along(&names) => None,
+                    Err(_) => return self.unknown_input(&names, place),
                 };
-                if let Some(message) = mismatch(&json, &found.ty, &names.join(".")) {
+                let mismatch = found.and_then(|found| mismatch(&json, &found.ty, &names.join(".")));
+                if let Some(message) = mismatch {
                     let help = "give a value of the declared type; `null` stands for a missing one";
                     return self.fail(Code::TestInput, value.span, message, help);
                 }
@@ -166,6 +169,17 @@ impl<'a> Checker<'a> {
             [one, rest @ ..] if rest.iter().all(|(_, table)| *table == one.1) => Some(*one),
             several => several.iter().copied().find(|(_, table)| *table == main),
         };
+        // An intent flow has no rule.
+        let intent =
+            |flow: &hir::Flow| *flow.name == *name.node && matches!(flow.trigger, Trigger::Intent { .. });
+        if chosen.is_none()
+            && named.is_empty()
+            && let Some(flows) = self.program.table_named(FLOWS)
+            && table.is_none_or(|table| table == flows)
+            && let Some(at) = self.program.flows.iter().position(intent)
+        {
+            return Ok((flows, Expect::Flow(FlowId(at as u32))));
+        }
         match chosen {
             Some((route, table)) => Ok((entry(table), Expect::Rule(route))),
             None if named.len() > 1 => {
@@ -174,16 +188,26 @@ impl<'a> Checker<'a> {
                 self.fail(Code::UnknownExpectation, place, message, help)
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
-            None => {
-                let message = format!("there is no route `{}`", name.node);
-                let help = "a test expects the name of a route, `default` or `none`";
-                let routes = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
-                let near = self.nearest(&name.node, routes.map(|rule| &*rule.name));
-                let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
-                    .near_or(name.span, near, help);
-                self.report_unknown(&name.node, diagnostic)
-            }
+            None => self.nothing_of_that_name(table, name),
         }
+    }
+
+    fn nothing_of_that_name<T>(&mut self, table: Option<TableId>, name: &Ident) -> Checked<T> {
+        let Program { tables, rules, flows, .. } = &self.program;
+        let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
+        let (what, help) = match kind {
+            TableKind::Choice => ("branch", "a test of a choice expects the id of a branch, or `none`"),
+            TableKind::Flows => ("flow", "a test of flows expects the name of a flow, or `none`"),
+            _ => ("route", "a test expects the name of a route, `default` or `none`"),
+        };
+        let message = format!("there is no {what} `{}`", name.node);
+        let rules = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
+        let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
+        let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
+        let near = self.nearest(&name.node, names);
+        let diagnostic =
+            Diagnostic::new(Code::UnknownExpectation, name.span, message).near_or(name.span, near, help);
+        self.report_unknown(&name.node, diagnostic)
     }
 }
 

@@ -6,8 +6,8 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::limits::{self, Limit};
 use crate::ops::Case;
 use crate::sema::hir;
-use crate::sema::resolve::{Symbol, sorted};
-use crate::span::Span;
+use crate::sema::resolve::{HandlerDecl, Symbol, sorted};
+use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, ExprKind, Ident, StatementKind, TypeExpr, TypeKind};
 use crate::text::Form;
 use crate::ty::{Field, Inner, Record, Ty};
@@ -180,11 +180,28 @@ impl<'a> Checker<'a> {
         }
         let mut handlers = Vec::new();
         for symbol in self.symbols.handlers.iter() {
-            let (params, docs) = symbol.node;
+            let HandlerDecl { params, requires, docs } = symbol.node;
             let (name, params) = (symbol.name.node.as_str().into(), Arc::new(self.record(params)));
-            handlers.push(hir::Handler { name, params, span: symbol.name.span, docs: docs.into() });
+            let (requires, docs) = (self.permissions(requires), docs.into());
+            handlers.push(hir::Handler { name, params, requires, span: symbol.name.span, docs });
         }
         self.program.handlers = Some(handlers);
+    }
+
+    /// The permissions that a handler requires, each once.
+    fn permissions(&mut self, requires: &[Spanned<String>]) -> Vec<Arc<str>> {
+        let mut permissions: Vec<Arc<str>> = Vec::with_capacity(requires.len());
+        for Spanned { node: permission, span } in requires {
+            if permission.trim().is_empty() {
+                let message = "a permission without a name can never be granted";
+                let help =
+                    "name the permission that whoever calls must have: `requires permission \"execute\"`";
+                self.emit(Code::BlankPermission, *span, message, help);
+            } else if !permissions.iter().any(|known| **known == **permission) {
+                permissions.push(permission.as_str().into());
+            }
+        }
+        permissions
     }
 
     pub(super) fn read_settings(&mut self) {
@@ -207,6 +224,17 @@ impl<'a> Checker<'a> {
                     ("normalize", "nfkc") => settings.form = Form::Nfkc,
                     ("normalize", "nfc") => settings.form = Form::Nfc,
                     ("normalize", "none") => settings.form = Form::None,
+                    ("version", version) if !version.is_empty() => {
+                        self.versions.insert(statement.span.file, version.into());
+                    }
+                    ("version", _) => {
+                        self.wrong_setting(value.span, "version", "a text, such as `\"1.2\"`");
+                    }
+                    ("zone", zone) => {
+                        if self.zone_exists(zone, value.span).is_ok() {
+                            settings.zone = Some(zone.into());
+                        }
+                    }
                     ("case", _) => self.wrong_setting(value.span, "case", "`insensitive` or `sensitive`"),
                     ("normalize", _) => {
                         self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`")
@@ -260,8 +288,16 @@ impl<'a> Checker<'a> {
     }
 }
 
-const SETTINGS: [&str; 6] =
-    ["case", "normalize", "intent_threshold", "intent_margin", "stop_words", "regex_memory"];
+const SETTINGS: [&str; 8] = [
+    "case",
+    "normalize",
+    "zone",
+    "intent_threshold",
+    "intent_margin",
+    "stop_words",
+    "regex_memory",
+    "version",
+];
 
 /// Collects the names in a type, and measures it without what they stand for.
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {

@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
             graph::connect(&mut vertices, &numbers);
             for finding in graph::check(&vertices, &numbers, 0) {
                 let at_fault =
-                    finding.node().and_then(|id| numbers.get(id)).map(|number| &workflow.nodes[*number]);
+                    finding.node.as_ref().and_then(|id| numbers.get(id)).map(|number| &workflow.nodes[*number]);
                 self.finding(&workflow, at_fault, &finding);
             }
             self.program.workflows.push(workflow);
@@ -139,22 +139,22 @@ impl<'a> Checker<'a> {
     fn finding(&mut self, workflow: &Workflow, at_fault: Option<&Node>, finding: &Finding) {
         use FindingKind::{MissingTarget, UnknownNext, UnknownTarget};
         let place = at_fault.map_or(workflow.span, |node| node.span);
-        let code = match (finding.severity(), finding.kind()) {
+        let code = match (finding.severity, finding.kind) {
             (Severity::Warning, _) => Code::WorkflowDoubt,
             (Severity::Error, UnknownNext | UnknownTarget | MissingTarget) => Code::WorkflowNode,
             (Severity::Error, _) => Code::WorkflowStalls,
         };
-        let mut diagnostic = Diagnostic::new(code, place, finding.message());
+        let mut diagnostic = Diagnostic::new(code, place, finding.message.as_str());
         let router = at_fault.and_then(|node| node.router).filter(|_| finding.is_about_routes());
         if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
             diagnostic = diagnostic.label(span, "by this router");
         }
-        let path: Vec<&str> = finding.path().iter().map(NodeId::as_str).collect();
+        let path: Vec<&str> = finding.path.iter().map(NodeId::as_str).collect();
         let help = match path.len() {
             0..=2 => finding.help().to_owned(),
             _ => format!("{}; the path is {}", finding.help(), path.join(" → ")),
         };
-        let unknown = path.last().filter(|_| finding.kind() == UnknownNext);
+        let unknown = path.last().filter(|_| finding.kind == UnknownNext);
         let near = unknown.and_then(|name| self.nearest(name, workflow.nodes.iter().map(|node| &*node.id)));
         self.diagnostics.push(match near {
             Some(near) => diagnostic.help(format!("did you mean `{near}`? {help}")),

@@ -47,7 +47,10 @@ macro_rules! program {
         }
     };
 }
-program!(slots lets externs tables rules values flows questions handlers input inferred tests workflows payloads requirements analysis limits);
+program!(
+    slots lets externs tables rules values flows flow_tool questions handlers input inferred tests workflows payloads
+    requirements analysis limits zones
+);
 
 /// It may use earlier ones only, so it counts when it has been read: whoever followed a circle would never
 /// come back.
@@ -69,10 +72,11 @@ impl Codec for Let {
 /// The order of its rules follows from them.
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
-        let Table { name, kind, order: _, default, span, docs } = self;
+        let Table { name, kind, order: _, default, to_user, span, docs } = self;
         name.write(to);
         kind.write(to);
         default.write(to);
+        to_user.write(to);
         span.write(to);
         docs.write(to);
     }
@@ -83,6 +87,7 @@ impl Codec for Table {
             kind: Codec::read(from)?,
             order: Vec::new(),
             default: Codec::read(from)?,
+            to_user: Codec::read(from)?,
             span: Codec::read(from)?,
             docs: Codec::read(from)?,
         })
@@ -91,7 +96,7 @@ impl Codec for Table {
 
 impl_codec!(struct Slot { root, path, kinds, private });
 impl_codec!(struct Extern { name, params, result, feature, span });
-impl_codec!(struct Handler { name, params, span, docs });
+impl_codec!(struct Handler { name, params, requires, span, docs });
 impl_codec!(enum TableKind { 0 Routes, 1 Choice, 2 Flows, 3 Router, 4 Requirements });
 impl_codec!(struct Rule { name, table, priority, disabled, condition, outcome, span, docs });
 impl_codec!(enum Outcome {
@@ -104,10 +109,11 @@ impl_codec!(enum Outcome {
 impl_codec!(enum Destination { 0 All, 1 At(number), 2 Node(id), 3 Named(value) });
 impl_codec!(struct Flow { name, id, description, trigger, span, docs });
 impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
+impl_codec!(struct FlowTool { name, description, parameter, endpoint, span });
 impl_codec!(struct Question { name, text, branches, default, span });
 impl_codec!(struct Argument { name, value, optional });
 impl_codec!(struct Test { name, message, entry, expect, span });
-impl_codec!(enum Expect { 0 Rule(rule), 1 Default(table), 2 Nothing, 3 Judgement { kind, outcome, breaks } });
+impl_codec!(enum Expect { 0 Rule(rule), 1 Default(table), 2 Nothing, 3 Judgement { kind, outcome, breaks }, 4 Flow(flow) });
 impl_codec!(enum Term { 0 Cond(cond), 1 Expr(expr) });
 impl_codec!(struct Cond { kind, span });
 impl_codec!(enum CondKind {
@@ -120,6 +126,7 @@ impl_codec!(enum CondKind {
     6 Let(number),
     7 Call(name, cond),
     8 Branch { all, conditions },
+    9 NotTrue(cond),
 });
 impl_codec!(struct Guarded { usable, cond });
 impl_codec!(struct Predicate { op, negated, mode, left, right });
@@ -141,5 +148,6 @@ impl_codec!(enum ExprKind {
     11 Count { list, var, body },
     12 Cond(cond),
     13 Let(number),
+    14 If { cond, then, other },
 });
-impl_codec!(enum Const { 0 Json(json), 1 DateTime(at) });
+impl_codec!(enum Const { 0 Json(json), 1 DateTime(at), 2 Version(version) });

@@ -60,7 +60,9 @@ impl Cond {
     pub fn parts(&self) -> Parts<'_> {
         match &self.kind {
             CondKind::Const(_) => Parts::new(),
-            CondKind::Not(inner) | CondKind::Call(_, inner) => smallvec![Part::Cond(inner)],
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+                smallvec![Part::Cond(inner)]
+            }
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter().map(Part::Cond).collect(),
             CondKind::Test(predicate) => predicate.operands().map(Part::Expr).collect(),
             CondKind::Quantifier { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
@@ -86,6 +88,9 @@ impl Expr {
             }
             ExprKind::Count { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
             ExprKind::Cond(cond) => smallvec![Part::Cond(cond)],
+            ExprKind::If { cond, then, other } => {
+                smallvec![Part::Cond(cond), Part::Expr(then), Part::Expr(other)]
+            }
             ExprKind::Let(id) => smallvec![Part::Let(*id)],
         }
     }

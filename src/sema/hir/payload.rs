@@ -40,6 +40,8 @@ pub struct Payload {
     pub bindings: u32,
     pub span: Span,
     pub docs: Arc<str>,
+    /// The version of its file.
+    pub version: Option<Arc<str>>,
 }
 
 impl Payload {
@@ -76,6 +78,8 @@ pub struct Each {
     pub place: Option<Place>,
     pub key: Option<BindingId>,
     pub element: BindingId,
+    /// The condition under which anything is asked of an element: nothing where it is false.
+    pub when: Option<ValueId>,
     pub block: Block,
     /// The depth to which `each` blocks and quantifiers nest in it, itself counted.
     pub nest: u32,
@@ -133,6 +137,10 @@ pub struct Requirement {
     /// True when the message ends with the value found at the place.
     pub shows_value: bool,
     pub correction: Option<Correction>,
+    /// True when a breach is told beside the verdict, and changes nothing in it.
+    pub warning: bool,
+    /// True when the condition only says whether there is a text, which is a breach if it is no condition.
+    pub compiles: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -160,6 +168,8 @@ pub struct Field {
     pub shape: Shape,
     pub not_blank: bool,
     pub limits: Option<Limits>,
+    /// The one value it may have.
+    pub exactly: Option<Json>,
     /// The constant put in its place when it is missing.
     pub default: Option<Json>,
     pub docs: Arc<str>,
@@ -187,16 +197,16 @@ pub enum Limits {
 
 impl_codec!(struct Root { id, name });
 impl_codec!(struct Payload {
-    name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs,
+    name, rank, interrupts, suspends, internal, fallback, object, block, bindings, span, docs, version,
 });
 impl_codec!(struct Block { lets, table, each });
-impl_codec!(struct Each { list, place, key, element, block, nest });
+impl_codec!(struct Each { list, place, key, element, when, block, nest });
 impl_codec!(struct Place { root, steps, dotted });
 impl_codec!(struct Dotted { prefix, steps });
 impl_codec!(enum Step { 0 Key(key), 1 At(at) });
-impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction });
+impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, warning, compiles });
 impl_codec!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
 impl_codec!(struct Object { fields, closed });
-impl_codec!(struct Field { name, optional, nullable, shape, not_blank, limits, default, docs });
+impl_codec!(struct Field { name, optional, nullable, shape, not_blank, limits, exactly, default, docs });
 impl_codec!(enum Shape { 0 Plain(ty), 1 Object(object), 2 Objects(object) });
 impl_codec!(enum Limits { 0 OneOf(values), 1 Range { least, most, inclusive } });

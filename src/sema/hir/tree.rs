@@ -34,6 +34,8 @@ pub enum CondKind {
     And(Vec<Cond>),
     /// One holds.
     Or(Vec<Cond>),
+    /// The condition is not true: false, or unknown. It is never unknown itself.
+    NotTrue(Box<Cond>),
     Test(Box<Predicate>),
     /// `any x in L: C` and `all x in L: C`
     Quantifier {
@@ -51,7 +53,6 @@ pub enum CondKind {
     Branch {
         /// True when every one must hold, or one.
         all: bool,
-        /// The conditions.
         conditions: Vec<Guarded>,
     },
 }
@@ -135,6 +136,12 @@ pub enum ExprKind {
     },
     /// A condition as a value: true, false or missing.
     Cond(Box<Cond>),
+    /// `if C then a else b`; only the value that is wanted is computed.
+    If {
+        cond: Box<Cond>,
+        then: Box<Expr>,
+        other: Box<Expr>,
+    },
     Let(LetId),
 }
 
@@ -143,6 +150,7 @@ pub enum Const {
     /// Anything JSON can say.
     Json(Arc<Json>),
     DateTime(OffsetDateTime),
+    Version(Arc<str>),
 }
 
 impl Const {
@@ -150,6 +158,7 @@ impl Const {
     pub fn of(value: Value<'_>) -> Option<Const> {
         match value {
             Value::DateTime(at) => Some(Const::DateTime(at)),
+            Value::Version(version) => Some(Const::Version(version.into())),
             Value::List(items) if !items.iter().all(|item| is_json(*item)) => None,
             other => Some(Const::Json(Arc::new(other.to_json()))),
         }
@@ -165,15 +174,16 @@ impl Const {
                 other => Value::from_json(other),
             },
             Const::DateTime(at) => Value::DateTime(*at),
+            Const::Version(version) => Value::Version(version),
         }
     }
 }
 
-/// True when a value in a list stays what it is as JSON: times have none of their own, and `-0.0` would be read
+/// True when a value in a list stays what it is as JSON: times and versions have none of their own, and `-0.0` would be read
 /// as an integer there.
 fn is_json(value: Value<'_>) -> bool {
     match value {
-        Value::DateTime(_) => false,
+        Value::DateTime(_) | Value::Version(_) => false,
         Value::Float(float) => float != 0.0 || float.is_sign_positive(),
         Value::List(items) => items.iter().all(|item| is_json(*item)),
         _ => true,

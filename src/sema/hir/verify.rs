@@ -2,7 +2,6 @@
 //! where it holds, they agree on what the program decides.
 
 use super::*;
-use crate::builtins::FnInfo;
 use crate::codec::DecodeError;
 use crate::modifiers::TestMode;
 use crate::ops::{Fixity, Meaning, Op, OpInfo};
@@ -118,6 +117,7 @@ impl<'p> Verifier<'p> {
         }
         for each in &block.each {
             limit(&mut self.values, each.list, bindings);
+            each.when.iter().for_each(|when| limit(&mut self.values, *when, bindings));
             each.place.iter().for_each(|place| self.place(place, bindings));
             defined = defined.saturating_add(2).saturating_add(self.block(&each.block, bindings)?);
         }
@@ -202,10 +202,6 @@ impl Walk<'_> {
 
     /// The same for a value.
     fn expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
-        let takes = |info: &FnInfo, given: usize| {
-            let known = info.params.len();
-            given == known || (info.variadic && given > known)
-        };
         let holds = match &expr.kind {
             ExprKind::Slot(id) => {
                 let root = &self.program.slots[id.index()].root;
@@ -217,7 +213,7 @@ impl Walk<'_> {
                 let OpInfo { meaning, fixity, .. } = op.info();
                 matches!(meaning, Meaning::Value(_)) && right.is_some() == (*fixity == Fixity::Infix)
             }
-            ExprKind::Call(function, given) => takes(function.info(), given.len()),
+            ExprKind::Call(function, given) => function.info().takes(given.len()),
             ExprKind::Extern(id, given) => given.len() == self.program.externs[id.index()].params.len(),
             ExprKind::Count { var, .. } => return Ok(Some(var)),
             _ => true,

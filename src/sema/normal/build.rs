@@ -2,6 +2,7 @@
 //! shared, constants folded, operands ordered by cost.
 
 use super::cost::Costs;
+use super::intern::Ids;
 use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
 use crate::arena::Arena;
 use crate::diag::{Code, Diagnostic};
@@ -15,10 +16,9 @@ use crate::sema::hir::{
 use crate::span::Span;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
-use hashbrown::{HashSet, HashTable};
+use hashbrown::HashSet;
 use serde_json::Value as Json;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 /// Brings a checked program into normal form. The diagnostics are warnings about what turned out
@@ -99,30 +99,6 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
     (builder.normal, builder.diagnostics)
 }
 
-/// Numbers for distinct values: their places in the vector that holds them.
-#[derive(Default)]
-struct Ids {
-    /// The hash of each value, which may be a long list, and its number.
-    table: HashTable<(u64, u32)>,
-    hasher: foldhash::fast::RandomState,
-}
-
-impl Ids {
-    /// The place of a value, and whether it is new there.
-    fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
-        let Ids { table, hasher } = self;
-        let hash = hasher.hash_one(&value);
-        let same = |(known, id): &(u64, u32)| *known == hash && values.get(*id as usize) == Some(&value);
-        if let Some((_, id)) = table.find(hash, same) {
-            return (*id, false);
-        }
-        let id = values.len() as u32;
-        table.insert_unique(hash, (hash, id), |(hash, _)| *hash);
-        values.push(value);
-        (id, true)
-    }
-}
-
 struct Builder<'a> {
     program: &'a Program,
     normal: Normal,
@@ -153,6 +129,10 @@ impl Builder<'_> {
             CondKind::Not(inner) => self.cond(inner, !want),
             CondKind::And(parts) => self.junction(parts, want, want),
             CondKind::Or(parts) => self.junction(parts, want, !want),
+            CondKind::NotTrue(inner) => {
+                let holds = self.cond(inner, true);
+                if want { self.complement(holds) } else { holds }
+            }
             CondKind::Test(test) => self.test(test, cond.span, want),
             CondKind::Quantifier { all, list, var, body } => {
                 let alone = self.nests.is_closed(Part::Cond(cond));
@@ -233,6 +213,15 @@ impl Builder<'_> {
         }
     }
 
+    /// The condition that holds where another does not.
+    fn complement(&mut self, id: CondId) -> CondId {
+        match *self.normal.cond(id) {
+            NCond::Const(value) => self.constant_cond(!value),
+            NCond::Not(inner) => inner,
+            _ => self.add_cond(NCond::Not(id)),
+        }
+    }
+
     fn test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
         let want = want != test.negated;
         let left = self.expr(&test.left);
@@ -300,6 +289,13 @@ impl Builder<'_> {
     fn truth(&mut self, left: ExprId, want: bool) -> CondId {
         if let NExpr::Cond { holds, fails } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
+        }
+        // Each way is a condition of its own, by which rules are found.
+        if let NExpr::If { cond, then, other } = *self.normal.expr(left) {
+            let (then, other) = (self.truth(then, want), self.truth(other, want));
+            let fails = self.complement(cond);
+            let (then, other) = (self.join([cond, then], true), self.join([fails, other], true));
+            return self.join([then, other], false);
         }
         if let Some(constant) = self.constant(Some(left)) {
             let tri = meaning::truth(constant);
@@ -377,6 +373,9 @@ impl Builder<'_> {
                 NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
             ExprKind::Cond(cond) => self.cond_value(cond),
+            ExprKind::If { cond, then, other } => {
+                NExpr::If { cond: self.cond(cond, true), then: self.expr(then), other: self.expr(other) }
+            }
             ExprKind::Let(id) => {
                 let key = (*id, self.depth);
                 if let Some(known) = self.exprs_of_lets.get(&key) {

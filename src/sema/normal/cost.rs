@@ -39,6 +39,7 @@ impl Costs {
                 self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*body]))
             }
             NExpr::Cond { holds, fails } => self.of_conds([*holds, *fails]),
+            NExpr::If { cond, then, other } => self.of_exprs([*then, *other]).max(self.of_conds([*cond])),
         };
         self.exprs.push(cost);
     }
@@ -56,6 +57,7 @@ impl Costs {
                 own.max(self.of_exprs([Some(pred.left), pred.right].into_iter().flatten()))
             }
             NCond::And(parts) | NCond::Or(parts) => self.of_conds(parts.iter().copied()),
+            NCond::Not(inner) => self.of_conds([*inner]),
             NCond::Each { list, body, .. } => {
                 self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*body]))
             }

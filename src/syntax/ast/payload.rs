@@ -43,7 +43,7 @@ pub struct Item {
 pub enum ItemKind {
     /// `response: string not blank`
     Field(FieldItem),
-    /// `require "id" at PATH when COND: COND` or `forbid "id" at PATH when COND`
+    /// `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or `compiles "id" at PATH when COND`
     Rule(RuleItem),
     /// `closed "id" remove`: no other fields than the declared ones.
     Closed {
@@ -75,6 +75,8 @@ pub struct FieldItem {
     pub not_blank: Option<Span>,
     /// `in [ … ]` or `in a..=b clamp`
     pub limits: Option<Limits>,
+    /// `const VALUE`: the one value it may have.
+    pub exactly: Option<Expr>,
     /// The consequence of a broken rule of the field.
     pub notice: Notice,
 }
@@ -93,11 +95,20 @@ pub struct RuleItem {
     pub place: Option<Place>,
     /// After `when`, of `require`.
     pub guard: Option<Expr>,
-    /// The condition that must hold, or for `forbid` must not.
-    pub condition: Expr,
-    pub forbid: bool,
+    pub test: RuleTest,
     /// The consequence when it is broken.
     pub notice: Notice,
+}
+
+/// The question that a rule asks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuleTest {
+    /// The condition must hold.
+    Require(Expr),
+    /// It must not.
+    Forbid(Expr),
+    /// The text at the place must be a condition.
+    Compiles,
 }
 
 /// The message about a broken rule, and its correction.
@@ -106,6 +117,8 @@ pub struct Notice {
     pub message: Option<Spanned<String>>,
     pub repair: Option<Spanned<String>>,
     pub correction: Option<Spanned<Correction>>,
+    /// A breach is told beside the verdict, and changes nothing in it.
+    pub warning: bool,
 }
 
 /// The ways to mend a broken rule.

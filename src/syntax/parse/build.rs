@@ -5,7 +5,9 @@ use super::types::{fields, type_expr};
 use super::{Pair, Rule, decide, expr, operand, request};
 use crate::diag::{Code, Diagnostic};
 use crate::span::Spanned;
-use crate::syntax::ast::{Expr, ExprKind, Ident, ListSource, Literal, Route, StatementKind, Target, Test};
+use crate::syntax::ast::{
+    Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind, Target, Test,
+};
 
 /// Reads a statement. All parts are read before the first that fails ends it, so that each part's errors are reported.
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
@@ -26,8 +28,10 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::import_statement => StatementKind::Import { path: string(cx)? },
         Rule::input_statement => StatementKind::Input { fields: cx.one(&pair, Rule::fields, fields)? },
         Rule::handler_statement => {
+            let strings = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::string, Cx::spanned_string);
             let (name, params) = (name(cx), params(cx));
-            StatementKind::Handler { name: name?, params: params? }
+            let requires = cx.optional(&pair, Rule::needed, strings)?.unwrap_or_default();
+            StatementKind::Handler { name: name?, params: params?, requires }
         }
         Rule::list_statement => {
             let name = name(cx);
@@ -60,23 +64,27 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::route_statement => {
             let (name, priority) = (name(cx), only_priority(cx, &pair));
             let disabled = children(&pair, Rule::kw_disabled).last().map(|word| cx.span(&word));
-            let (condition, target) = (expression(cx), target(cx));
-            let (condition, target) = (condition?, target?);
-            StatementKind::Route(Route { name: name?, priority: priority?, disabled, condition, target })
+            let (condition, locals, target) = (expression(cx), decide::locals(cx, &pair), target(cx));
+            let (condition, locals, target) = (condition?, locals?, target?);
+            StatementKind::Route(Route {
+                name: name?,
+                priority: priority?,
+                disabled,
+                condition,
+                locals,
+                target,
+            })
         }
         Rule::default_statement => StatementKind::Default { target: target(cx)? },
         Rule::table_statement => StatementKind::Table { name: name(cx)?, statements: Vec::new() },
-        Rule::test_statement => {
-            let name = string(cx);
-            let given: Vec<_> = children(&pair, Rule::given).map(|pair| given(cx, pair)).collect();
-            let expected = child(&pair, Rule::expect)?;
-            let breaks = cx.all(&expected, Rule::string, Cx::spanned_string)?;
-            let expect = keys(cx, child(&expected, Rule::path)?);
-            let given = given.into_iter().collect::<Built<_>>()?;
-            StatementKind::Test(Test { name: name?, given, expect, breaks })
-        }
+        Rule::test_statement => StatementKind::Test(test(cx, &pair)?),
         Rule::choice_statement => StatementKind::Choice(decide::choice(cx, pair)?),
         Rule::flow_statement => StatementKind::Flow(decide::flow(cx, pair)?),
+        Rule::flow_tool_statement => {
+            let (name, description) = (name(cx), cx.optional(&pair, Rule::string, Cx::spanned_string));
+            let entries = cx.one(&pair, Rule::metadata, metadata);
+            StatementKind::FlowTool(FlowTool { name: name?, description: description?, entries: entries? })
+        }
         Rule::router_statement => StatementKind::Router(decide::router(cx, pair)?),
         Rule::workflow_statement => StatementKind::Workflow(decide::workflow(cx, pair)?),
         Rule::intent_statement => StatementKind::Intent(request::intent(cx, pair)?),
@@ -84,6 +92,16 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::lexicon_statement => StatementKind::Lexicon(request::lexicon(cx, pair)?),
         _ => return Err(Failed),
     })
+}
+
+fn test(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Test> {
+    let name = cx.one(pair, Rule::string, Cx::spanned_string);
+    let given: Vec<_> = children(pair, Rule::given).map(|pair| given(cx, pair)).collect();
+    let expected = child(pair, Rule::expect)?;
+    let breaks = cx.all(&expected, Rule::string, Cx::spanned_string)?;
+    let expect = keys(cx, child(&expected, Rule::path)?);
+    let given = given.into_iter().collect::<Built<_>>()?;
+    Ok(Test { name: name?, given, expect, breaks })
 }
 
 fn given(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
@@ -129,6 +147,11 @@ pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
     }
 }
 
+/// Constants in braces.
+fn metadata(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
+    cx.all(&pair, Rule::entry, operand::entry)
+}
+
 fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);
@@ -137,8 +160,7 @@ fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
     }
     let name = cx.one(&inner, Rule::name, Cx::declared)?;
     let arguments = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::argument, operand::entry);
-    let entries = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::entry, operand::entry);
     let args = cx.optional(&inner, Rule::arguments, arguments)?.unwrap_or_default();
-    let metadata = cx.optional(&inner, Rule::metadata, entries)?.unwrap_or_default();
+    let metadata = cx.optional(&inner, Rule::metadata, metadata)?.unwrap_or_default();
     Ok(Target::Handler { name, args, metadata, span })
 }

@@ -4,13 +4,14 @@ use super::context::{Built, Cx, Failed, child, children, has};
 use super::{Pair, Rule, expr, operand};
 use crate::span::Spanned;
 use crate::syntax::ast::{
-    Branch, Choice, Expr, ExprKind, Flow, Ident, Node, Router, RouterCase, Trigger, Workflow,
+    Branch, Choice, Expr, ExprKind, Flow, Ident, Locals, Node, Router, RouterCase, Trigger, Workflow,
 };
 
 pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Choice> {
     Ok(Choice {
         name: cx.one(&pair, Rule::name, Cx::declared)?,
         question: cx.optional(&pair, Rule::question, string)?,
+        to_user: has(&pair, Rule::kw_to_user),
         branches: cx.all(&pair, Rule::choice_branch, branch)?,
     })
 }
@@ -25,6 +26,7 @@ fn branch(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Branch> {
         meaning: cx.optional(&pair, Rule::meaning, string)?,
         any,
         conditions: body.map(|body| conditions(cx, body)).transpose()?.map(Option::unwrap_or_default),
+        locals: locals(cx, &pair)?,
         span: cx.span(&pair),
     })
 }
@@ -67,12 +69,25 @@ pub(super) fn router(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Router> {
 
 fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
     let condition = cx.optional(&pair, Rule::expression, expr::expression)?;
+    let locals = locals(cx, &pair)?;
     cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
     let behind = child(&pair, Rule::destinations)?;
     let destination = |cx: &mut Cx<'_>, pair| cx.one(&pair, Rule::expression, expr::expression);
     let destinations = cx.all(&behind, Rule::destination, destination)?;
     let loopback = children(&behind, Rule::kw_loopback).next().map(|word| cx.span(&word));
-    Ok(RouterCase { condition, destinations, loopback, span: cx.span(&pair) })
+    Ok(RouterCase { condition, locals, destinations, loopback, span: cx.span(&pair) })
+}
+
+/// `where NAME = EXPRESSION, …`, where a rule has it.
+pub(super) fn locals(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Locals> {
+    let local = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+        cx.exact(&child(&pair, Rule::equals)?, "=", "a name behind `where`");
+        let (name, value) =
+            (cx.one(&pair, Rule::name, Cx::declared), cx.one(&pair, Rule::expression, expr::expression));
+        Ok((name?, value?))
+    };
+    let locals = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::local, local);
+    Ok(cx.optional(pair, Rule::locals, locals)?.unwrap_or_default())
 }
 
 pub(super) fn workflow(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Workflow> {

@@ -367,7 +367,9 @@ impl<'a> Failure<'_, 'a> {
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = format!("the condition of a route stands after `when`, not `{found}`");
             return match found {
-                "unless" => self.unexpected(message, "write `when not (…)`"),
+                "unless" => {
+                    self.unexpected(message, "write `when CONDITION unless EXCEPTION`, or `when not (…)`")
+                }
                 _ => Some(foreign::syntax(span, message, "when")),
             };
         }
@@ -424,7 +426,13 @@ impl<'a> Failure<'_, 'a> {
         }
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
         let is = |index: usize, word: &str| self.text(sigs[index].token) == word;
-        if let Some(then) = (1..sigs.len()).rfind(|index| is(*index, "then") && !is(index - 1, ".")) {
+        let word =
+            |word| (0..sigs.len()).rfind(|index| is(*index, word) && (*index == 0 || !is(index - 1, ".")));
+        if word("if").is_some() {
+            let message = format!("expected `->` and a handler, found {}", self.found_words());
+            return self.unexpected(message, foreign::NO_IF);
+        }
+        if let Some(then) = word("then") {
             return mistake(sigs[then].token.span(file));
         }
         if let Some(minus) = (2..sigs.len()).rfind(|index| is(*index, ">") && is(index - 1, "-")) {
@@ -457,6 +465,7 @@ pub(super) fn is_item(rule: Rule) -> bool {
         R::field_item
             | R::require_item
             | R::forbid_item
+            | R::compiles_item
             | R::closed_item
             | R::let_item
             | R::include_item

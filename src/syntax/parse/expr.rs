@@ -54,6 +54,7 @@ pub(super) enum PieceKind {
     Braces,
     Cast,
     Quantified,
+    Conditional,
 }
 
 /// A piece, with what the climb asks of it again and again.
@@ -87,6 +88,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 Rule::braces => PieceKind::Braces,
                 Rule::cast => PieceKind::Cast,
                 Rule::quantified => PieceKind::Quantified,
+                Rule::conditional => PieceKind::Conditional,
                 _ => {
                     let run = pair.as_span();
                     climb.run(run.start(), run.end());
@@ -187,7 +189,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 let _: Failed = self.report(foreign::syntax(span, message, op.info().spelling));
             }
             left = match op {
-                Op::And | Op::Or => self.logic(left, op)?,
+                Op::And | Op::Or | Op::Unless => self.logic(left, op)?,
                 _ => self.binary(left, op, negated)?,
             };
         }

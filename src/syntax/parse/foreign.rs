@@ -58,11 +58,10 @@ pub(super) fn operator_help(word: &str) -> Option<&'static str> {
         }
         "xor" => "write `(a and not b) or (b and not a)`",
         "of" => "one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`",
-        "if" => "what must hold is one condition: write `x > 3 and y`",
         "then" => "the handler stands after `->`",
         "where" => "the condition on each element stands behind `:`, as in `any x in list: x > 3`",
         "?" => {
-            "what is missing never matches, so fields are read as `a.b.c`; there is no `a ? b : c` either: each way is a route of its own"
+            "what is missing never matches, so fields are read as `a.b.c`; one of two values is written `if C then a else b`"
         }
         "!" | "!~" => "negation is `not` before a condition or an operator: `x not matches r\"a\"`",
         "+=" | "-=" | "++" | "--" => "rules only read: a value has a name by `let`, and nothing changes it",
@@ -75,7 +74,7 @@ pub(super) fn operator_help(word: &str) -> Option<&'static str> {
 pub(super) fn prefix_help(word: &str) -> Option<String> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
-        "if" | "case" => return Some(NO_IF.to_owned()),
+        "case" => return Some(NO_IF.to_owned()),
         "exists" | "defined" | "isset" | "has" => "write `x is present`".to_owned(),
         "typeof" => {
             "what is of another type than it is read at is missing: write `x as number is present`".to_owned()
@@ -91,8 +90,8 @@ pub(super) fn prefix_help(word: &str) -> Option<String> {
     })
 }
 
-/// The remedy for conditions with two ways.
-pub(super) const NO_IF: &str = "a condition has no `if … then … else`: write one route for each way, as in `route a when C -> x`, and `default -> y` for what is left";
+/// The remedy for two ways in the manner of other languages.
+pub(super) const NO_IF: &str = "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left";
 
 /// A word or sign for "ignoring case" of another language.
 pub(super) fn is_ignore_case(word: &str) -> bool {

@@ -9,7 +9,7 @@ use crate::builtins;
 use crate::diag::{Code, Diagnostic};
 use crate::ops::{self, Op};
 use crate::span::{Span, Spanned};
-use crate::syntax::ast::{BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
+use crate::syntax::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
 
 impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// An operand with the prefixes before it.
@@ -100,7 +100,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             PieceKind::Group => {
                 self.at += 1;
                 let (mut inner, height) = self.elements(piece)?;
-                if inner.len() != 1 {
+                if inner.len() != 1 || self.inside(piece).any(|part| part.as_rule() == Rule::argument) {
                     let message = "parentheses hold one expression";
                     return Err(self.report(unexpected(span, message, "a list is written `[a, b]`")));
                 }
@@ -114,6 +114,10 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             PieceKind::Quantified => {
                 self.at += 1;
                 self.quantified(piece)
+            }
+            PieceKind::Conditional => {
+                self.at += 1;
+                self.conditional(piece)
             }
             _ => Err(self.value_wanted()),
         }
@@ -151,7 +155,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         if let Some(group) = self.peek().filter(|piece| piece.kind == PieceKind::Group) {
             self.at += 1;
             let whole = span.to(group.span);
-            let (args, height) = self.elements(group)?;
+            let (args, height) = self.arguments(group)?;
             return self.node(ExprKind::Call(Spanned::new(name, span), args), whole, height + 1);
         }
         self.node(ExprKind::Name(name), span, 1)
@@ -271,6 +275,15 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
     }
 
+    fn conditional(&mut self, piece: Piece) -> Built<Node> {
+        let pair = self.pairs[piece.at].clone();
+        let parts = self.cx.all(&pair, Rule::expression, node)?;
+        let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
+        let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
+        let parts = <[Expr; 3]>::try_from(parts).map_err(|_| Failed)?;
+        self.node(ExprKind::If(Box::new(parts)), piece.span, height)
+    }
+
     /// The expressions of a list, an index, parentheses or arguments, and the height of the highest.
     fn elements(&mut self, piece: Piece) -> Built<(Vec<Expr>, usize)> {
         self.expressions(self.inside(piece))
@@ -285,6 +298,24 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             elements.push(element.expr);
         }
         Ok((elements, height))
+    }
+
+    /// The arguments of a call, and the height of the highest.
+    fn arguments(&mut self, group: Piece) -> Built<(Vec<Arg>, usize)> {
+        let (mut args, mut most) = (Vec::new(), 0);
+        for pair in self.inside(group) {
+            let (name, Node { expr: value, height, .. }) = match pair.as_rule() {
+                Rule::expression => (None, node(self.cx, pair)?),
+                Rule::argument => {
+                    let (name, value) = entry_node(self.cx, pair)?;
+                    (Some(name), value)
+                }
+                _ => continue,
+            };
+            most = most.max(height);
+            args.push(Arg { name, value });
+        }
+        Ok((args, most))
     }
 
     /// `{ key: value }` and the height of its tree.

@@ -9,13 +9,13 @@ use crate::diag::{Code, Diagnostic};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{
     Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
-    Payload, Place, RuleItem, StatementKind,
+    Payload, Place, RuleItem, RuleTest, StatementKind,
 };
 use crate::syntax::lex::TokenKind;
 use std::ops::Range;
 
 /// Words that begin an item where one may begin.
-const ITEM_WORDS: &[&str] = &["require", "forbid", "each", "include", "closed", "let"];
+const ITEM_WORDS: &[&str] = &["require", "forbid", "compiles", "each", "include", "closed", "let"];
 
 impl Reader<'_> {
     pub(super) fn payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
@@ -99,8 +99,17 @@ impl Reader<'_> {
         let next = self.sigs.get(tokens.start + 1).map(|next| next.token.kind);
         let word = if next == Some(TokenKind::Colon) { "" } else { head.text(self.text) };
         let kind = match word {
-            "require" => self.alone(Rule::require_item, tokens, |cx, pair| rule(cx, pair, false)),
-            "forbid" => self.alone(Rule::forbid_item, tokens, |cx, pair| rule(cx, pair, true)),
+            "require" => self.alone(Rule::require_item, tokens, |cx, pair| {
+                let test = RuleTest::Require(condition(cx, &pair)?);
+                rule(cx, pair, test)
+            }),
+            "forbid" => self.alone(Rule::forbid_item, tokens, |cx, pair| {
+                let test = RuleTest::Forbid(condition(cx, &pair)?);
+                rule(cx, pair, test)
+            }),
+            "compiles" => {
+                self.alone(Rule::compiles_item, tokens, |cx, pair| rule(cx, pair, RuleTest::Compiles))
+            }
             "closed" => self.alone(Rule::closed_item, tokens, closed),
             "include" => self.alone(Rule::include_item, tokens, include),
             "let" => self.alone(Rule::let_item, tokens, local),
@@ -145,12 +154,14 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
         nullable: has(&pair, Rule::nullable),
         not_blank: None,
         limits: None,
+        exactly: None,
         notice: Notice::default(),
     };
     for clause in children(&pair, Rule::field_clause).filter_map(|clause| clause.into_inner().next()) {
         match clause.as_rule() {
             Rule::not_blank => field.not_blank = Some(cx.span(&clause)),
             Rule::one_of => field.limits = Some(one_of(cx, clause)?),
+            Rule::exactly => field.exactly = Some(value(cx, clause)?),
             _ => said(cx, clause, &mut field.notice)?,
         }
     }
@@ -162,7 +173,7 @@ fn one_of(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Limits> {
     Ok(Limits { values, clamp: has(&pair, Rule::kw_clamp) })
 }
 
-/// Reads `else`, `repair`, `default`, `clamp` and `remove`.
+/// Reads `else`, `repair`, `default`, `clamp`, `remove` and `warning`.
 fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
@@ -170,6 +181,10 @@ fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
             let mut texts = cx.all(&clause, Rule::string, Cx::spanned_string)?.into_iter();
             notice.message = texts.next().or(notice.message.take());
             notice.repair = texts.next().or(notice.repair.take());
+            return Ok(());
+        }
+        Rule::kw_warning => {
+            notice.warning = true;
             return Ok(());
         }
         Rule::fallback_value | Rule::field_default => Correction::Default(value(cx, clause)?),
@@ -206,13 +221,16 @@ fn place(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Place> {
     Ok(Place { path: value(cx, pair)?, dotted })
 }
 
-fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, forbid: bool) -> Built<ItemKind> {
+fn condition(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Expr> {
+    cx.one(pair, Rule::clause, expr::expression)
+}
+
+fn rule(cx: &mut Cx<'_>, pair: Pair<'_>, test: RuleTest) -> Built<ItemKind> {
     Ok(ItemKind::Rule(RuleItem {
         id: cx.one(&pair, Rule::string, Cx::spanned_string)?,
         place: cx.optional(&pair, Rule::place, place)?,
         guard: cx.optional(&pair, Rule::guard, value)?,
-        condition: cx.one(&pair, Rule::clause, expr::expression)?,
-        forbid,
+        test,
         notice: notice(cx, &pair)?,
     }))
 }

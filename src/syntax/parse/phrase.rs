@@ -23,6 +23,8 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::otherwise => "`otherwise`",
         R::choice_branch => "`branch`",
         R::branch_id => "a branch id",
+        R::locals => "`where`",
+        R::local => "a name",
         R::meaning => "what the branch means",
         R::branch_body => "conditions in braces",
         R::words | R::list_in_place => "a list",
@@ -47,6 +49,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::nullable => "`| null`",
         R::not_blank => "`not blank`",
         R::one_of => "`in`",
+        R::exactly => "`const`",
         R::fallback_value | R::field_default => "`default`",
         R::guard => "`when` and a condition",
         R::renamed => "`as` and a rule's name",
@@ -55,13 +58,14 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::field_clause | R::outcome_clause => "`else` and a message",
         R::include_args | R::include_arg => "an argument",
         R::private => "`@private`",
-        R::expression | R::piece | R::quantified | R::run | R::atom | R::member => "a value",
+        R::expression | R::piece | R::quantified | R::conditional | R::run | R::atom | R::member => "a value",
         R::group | R::brackets | R::braces | R::quantifier | R::cast => "a value",
         R::entries | R::entry | R::entry_start => "a key",
         R::conditions => "a condition",
         R::type_expr | R::list_type | R::dict_type | R::record_type => "a type",
         R::fields | R::field => "a field",
         R::params => "`(`",
+        R::needed => "`requires permission`",
         R::list_file => "`from`",
         R::setting => "a setting",
         R::setting_value => "a value",
@@ -73,7 +77,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::given => "`given`",
         R::expect => "`expect`",
         R::path => "a name",
-        R::field_item | R::require_item | R::forbid_item | R::closed_item => "a rule",
+        R::field_item | R::require_item | R::forbid_item | R::compiles_item | R::closed_item => "a rule",
         R::let_item | R::include_item | R::each_item => "a rule",
         _ => {
             let name = format!("{rule:?}");
@@ -101,6 +105,7 @@ pub(super) fn is_piece(rule: Rule) -> bool {
             | R::open_brace
             | R::quantifier
             | R::quantified
+            | R::conditional
             | R::kw_as
             | R::group
             | R::brackets

@@ -200,7 +200,7 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// The token at which a statement is nested deeper than [`MAX_DEPTH`]: brackets, runs of `not` and
-/// `-`, and quantifiers within quantifiers add up, since each is a level of the tree.
+/// `-`, and quantifiers and `if` within each other add up, since each is a level of the tree.
 pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
     // A token opens one level at most.
     if sigs.len() <= MAX_DEPTH {
@@ -235,6 +235,11 @@ pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
                 "any" | "all" | "count" => {
                     let word = sigs.get(index + 2).map(|sig| sig.token.text(text));
                     quantifiers += usize::from(word == Some("in")) + run;
+                    run = 0;
+                }
+                // It reaches as far as a quantifier.
+                "if" if before_text != "." => {
+                    quantifiers += 1 + run;
                     run = 0;
                 }
                 _ => run = 0,

@@ -191,6 +191,9 @@ impl<'a> Splitter<'a> {
         if before == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
         }
+        if terminals::terminal(self.codes[index]).is_name_elsewhere() {
+            return !self.heads_block(index);
+        }
         match self.text(index) {
             // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
             "list" => {
@@ -207,6 +210,18 @@ impl<'a> Splitter<'a> {
             }
             _ => false,
         }
+    }
+
+    /// Returns true if a name and a brace stand behind a word, or if no other statement can go on with it.
+    fn heads_block(&self, index: usize) -> bool {
+        let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
+        let is_name = match token(index + 1) {
+            Some(next) if next.kind == TokenKind::Word => !super::is_reserved(next.text(self.text)),
+            next => next.is_some_and(|next| next.kind == TokenKind::Quoted),
+        };
+        let named = is_name && token(index + 2).is_some_and(|next| next.kind == TokenKind::OpenBrace);
+        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base());
+        named || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
     }
 
     /// Returns true if the token before cannot end a statement, so that a statement's word after it on the

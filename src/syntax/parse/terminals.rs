@@ -62,6 +62,8 @@ const WANTS_NAME: u8 = 4;
 const CONTINUES: u8 = 8;
 /// A terminal that the grammar also reads without a node, which nobody is told to be expected.
 const BARE: u8 = 16;
+/// A word that starts a statement where a name and a brace stand behind it, and is a name everywhere else.
+const STARTS: u8 = 32;
 
 impl Terminal {
     const fn has(&self, traits: u8) -> bool {
@@ -95,7 +97,12 @@ impl Terminal {
     }
 
     pub(super) fn starts_statement(&self) -> bool {
-        matches!(self.class, Class::Statement | Class::InnerStatement)
+        matches!(self.class, Class::Statement | Class::InnerStatement) || self.is_name_elsewhere()
+    }
+
+    /// It starts a statement, and needs no quotes where it is a name.
+    pub(super) fn is_name_elsewhere(&self) -> bool {
+        self.has(STARTS)
     }
 }
 
@@ -138,6 +145,8 @@ terminals! {
     kw_table "table" Statement DECLARES;
     kw_test "test" Statement;
     kw_when "when" Clause WANTS_NAME BARE => "`when` and a condition";
+    kw_requires "requires" Contextual CONTINUES => "`requires permission`";
+    kw_permission "permission" Contextual CONTINUES;
     kw_priority "priority" Contextual WANTS_NAME CONTINUES;
     kw_disabled "disabled" Contextual CONTINUES;
     kw_goto "goto" Contextual WANTS_NAME CONTINUES BARE;
@@ -148,10 +157,12 @@ terminals! {
     kw_as "as" Cast;
     kw_choice "choice" Statement DECLARES;
     kw_ask "ask" Contextual CONTINUES;
+    kw_to_user "to_user" Contextual CONTINUES;
     kw_branch "branch" Clause WANTS_NAME;
     kw_all "all" Quantity;
     kw_any "any" Quantity;
     kw_flow "flow" Statement DECLARES;
+    kw_tool "tool" Contextual BARE;
     kw_keyword "keyword" Contextual CONTINUES;
     kw_intent "intent" InnerStatement DECLARES;
     kw_examples "examples" Contextual;
@@ -203,13 +214,19 @@ terminals! {
     kw_closed "closed" Contextual;
     kw_clamp "clamp" Contextual;
     kw_remove "remove" Contextual;
-    kw_else "else" Clause => "`else` and a message";
+    kw_else "else" Clause;
+    kw_if "if" Clause BARE => "a value";
+    kw_then "then" Clause;
+    kw_where "where" Clause;
     kw_repair "repair" Contextual;
+    kw_warning "warning" Contextual;
+    kw_compiles "compiles" Contextual;
+    kw_const "const" Contextual;
     kw_null "null" Contextual => "`| null`";
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;
     kw_count "count" Quantity CONTINUES;
-    kw_workflow "workflow" InnerStatement DECLARES;
+    kw_workflow "workflow" Contextual DECLARES STARTS;
     kw_node "node" Contextual;
     kw_within "within" Contextual;
     kw_by "by" Contextual;
@@ -287,7 +304,6 @@ static ROWS: [u8; 128] = {
     rows
 };
 
-/// The terminal with that code.
 pub(super) fn terminal(code: u8) -> &'static Terminal {
     let row = ROWS.get(usize::from(code)).copied().unwrap_or(u8::MAX);
     TERMINALS.get(usize::from(row)).unwrap_or(&TERMINALS[ROWS[UNREADABLE as usize] as usize])
@@ -324,7 +340,8 @@ pub(super) fn statements() -> impl Iterator<Item = &'static str> {
 
 /// Returns true for a word that ends an expression and, as a name, must be quoted.
 pub(super) fn is_reserved(text: &str) -> bool {
-    word(text).is_some_and(|terminal| terminal.starts_statement() || terminal.class == Class::Clause)
+    let quoted = |word: &Terminal| matches!(word.class, Class::Statement | Class::InnerStatement | Class::Clause);
+    word(text).is_some_and(quoted)
 }
 
 /// Returns true for a word that, behind a dot, is a field within a run of pieces.

@@ -56,9 +56,16 @@ fn shape(text: &str) -> String {
                     entries.iter().map(|(key, v)| format!("{}:{}", key.node, show(v))).collect();
                 format!("{{{}}}", entries.join(" "))
             }
-            ExprKind::Call(name, args) => format!("{}({})", name.node, list(args)),
+            ExprKind::Call(name, args) => {
+                let named = |name: &Option<Ident>| {
+                    name.as_ref().map_or(String::new(), |name| format!("{}:", name.node))
+                };
+                let args: Vec<_> = args.iter().map(|arg| named(&arg.name) + &show(&arg.value)).collect();
+                format!("{}({})", name.node, args.join(" "))
+            }
             ExprKind::Unary(op, operand) => format!("({} {})", op.node.info().spelling, show(operand)),
             ExprKind::Logic(op, operands) => format!("({} {})", op.info().spelling, list(operands)),
+            ExprKind::If(parts) => format!("(if {})", list(&**parts)),
             ExprKind::Binary(binary) => {
                 let m = binary.modifiers;
                 let not = if binary.negated { "not " } else { "" };
@@ -139,6 +146,8 @@ fn more_shapes() {
     check("count > 3", "(> count 3)");
     check("`when` == `a b`", "(== when a b)");
     check("bucket(ctx.id) in 0..10", "(in bucket(ctx.id) 0..10)");
+    check("f(a, any: b + 1, c: (d),)", "f(a any:(+ b 1) c:d)");
+    check("f(any x in l: c)", "f((Any x l: c))");
     check("{a: 1, \"b c\": [true], when: {}}", "{a:1 b c:[true] when:{}}");
     check("a == -1", "(== a -1)");
     check("a-1", "(- a 1)");
@@ -155,6 +164,37 @@ fn keywords() -> Vec<&'static str> {
         "nil", "then", "if", "dict", "string", "len", "now", "r", "case",
     ];
     reserved.chain(crate::ops::reserved_words()).chain(others).collect()
+}
+
+/// `workflow` came to the language late: rules that use it as a name go on without quotes.
+#[test]
+fn workflow_is_a_name_where_it_begins_no_graph() {
+    let graph = "workflow w { node a echo }\n";
+    for text in [
+        "type workflow = { status: string }\n",
+        "input { x?: dict<workflow> }\n",
+        "let workflow = ctx.workflows[text]\n",
+        "let x = a and\nworkflow contains \"b\"\n",
+        "route workflow when workflow == \"a\" -> workflow { workflow: 1 }\n",
+        "route x when\n  workflow in [\"a\"] -> goto workflow\n",
+        "handler workflow(workflow: int)\n",
+        "handler workflow\n",
+        "default -> workflow\n",
+        "route x when any workflow in l: workflow == 1 -> h\n",
+        "choice workflow to_user { branch workflow { workflow == 1 } default branch b }\n",
+        "router workflow(workflow) { when workflow.x -> workflow }\n",
+        "lexicon workflow { \"a\": 1 }\n",
+        "payload workflow internal { workflow: string\n let workflow = 1 }\n",
+        "workflow workflow { passthrough workflow node workflow workflow -> workflow by workflow }\n",
+    ] {
+        // Beside a graph and a block of another kind, each on either side.
+        for text in [text.to_owned(), format!("{text}{graph}"), format!("{graph}{text}settings {{ }}\n{graph}")]
+        {
+            let statements = clean(&text).len();
+            let wanted = 1 + text.matches(graph).count() + text.matches("settings").count();
+            assert_eq!(statements, wanted, "{text}");
+        }
+    }
 }
 
 #[test]

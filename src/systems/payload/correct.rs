@@ -4,15 +4,17 @@ use super::judgement::Applied;
 use super::path::{Step, at_mut};
 use super::run::{Found, Mend};
 use serde_json::Value as Json;
+use std::collections::HashSet;
 
 /// Mends what can be mended, each place once, and says what was done.
 pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
+    let mut mended: HashSet<&str> = HashSet::new();
     let mut elements: Vec<&[Step<String>]> = Vec::new();
     for violation in found {
         let Some(mend) = &violation.mend else { continue };
         let path = &violation.violation.path;
-        if applied.iter().any(|other| other.path == *path) {
+        if mended.contains(path.as_str()) {
             continue;
         }
         let done = match (mend, violation.steps.last()) {
@@ -24,17 +26,38 @@ pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
             (Mend::Default(value), _) => put(payload, &violation.steps, value).then_some("default"),
             (Mend::Clamp(value), _) => put(payload, &violation.steps, value).then_some("clamp"),
         };
-        applied.extend(done.map(|kind| Applied { kind, path: path.clone() }));
+        if let Some(kind) = done {
+            mended.insert(path);
+            applied.push(Applied { kind, path: path.clone() });
+        }
     }
-    // Elements go last and from the end, so that the places of the others stay what they are.
-    elements.sort_by_key(|steps| match steps.last() {
-        Some(Step::Index(index)) => std::cmp::Reverse((steps.len(), *index)),
-        _ => std::cmp::Reverse((0, 0)),
-    });
-    for steps in elements {
-        remove(payload, steps);
+    // Elements go last and the innermost first, so that the places of the others stay what they are.
+    elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    for together in
+        elements.chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))
+    {
+        remove_elements(payload, together);
     }
     applied
+}
+
+/// Removes elements of one list, in one pass over it; their places are in order.
+fn remove_elements(payload: &mut Json, places: &[&[Step<String>]]) {
+    let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else { return };
+    let Some(Json::Array(items)) = at_mut(payload, list) else { return };
+    let mut gone = places.iter().filter_map(|steps| match steps.last() {
+        Some(Step::Index(index)) => Some(*index),
+        _ => None,
+    });
+    let (mut at, mut next) = (0, gone.next());
+    items.retain(|_| {
+        let goes = next == Some(at);
+        if goes {
+            next = gone.next();
+        }
+        at += 1;
+        !goes
+    });
 }
 
 fn put(payload: &mut Json, steps: &[Step<String>], value: &Json) -> bool {

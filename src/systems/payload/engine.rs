@@ -6,7 +6,7 @@ use crate::eval::Evaluator;
 use crate::host::{Host, HostCalls};
 #[cfg(feature = "jit")]
 use crate::jit::BoundMachine;
-use crate::limits::{self, Exceeded};
+use crate::limits::{self, Exceeded, Limit};
 use crate::sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
 use crate::value::Value;
 use crate::vm::{BoundVm, Rooted, Scratch};
@@ -69,6 +69,11 @@ impl<'a> Engine<'a> {
             #[cfg(feature = "jit")]
             Machine::Compiled(bound) => bound.stand_in(blocks),
         }
+    }
+
+    /// True when an amount is within a limit; else it is reported.
+    pub fn allows(&self, limit: Limit, amount: usize) -> bool {
+        self.arena.allows(limit, amount as u64)
     }
 
     /// The limits that were exceeded so far, each once.

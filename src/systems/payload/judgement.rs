@@ -49,6 +49,19 @@ fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(text)
 }
 
+/// A rule that could not be asked.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Unchecked {
+    /// The rule's id.
+    #[serde(serialize_with = "text")]
+    pub rule: Arc<str>,
+    /// The place it would be about.
+    pub path: String,
+    /// The reason, in words.
+    pub message: String,
+}
+
 /// A correction that was made.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
@@ -61,7 +74,8 @@ pub struct Applied {
 
 /// The answer. Serializes to the JSON object that `rulec run --decision` prints: `valid`,
 /// `violations`, `outcome` and `event`; where corrections were made `corrections`, `remaining` and,
-/// if the payload is accepted so, `corrected`; `fallback` where a rejected kind has one; `exceeded` where a limit was.
+/// if the payload is accepted so, `corrected`; `fallback` where a rejected kind has one. Beside the verdict
+/// stand `warnings` and `unchecked`, where there are any, and `exceeded` where a limit was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     kind: Arc<str>,
@@ -71,18 +85,29 @@ pub struct Judgement {
     outcome: Outcome,
     corrected: Option<Json>,
     fallback: Option<Arc<str>>,
+    warnings: Vec<Violation>,
+    unchecked: Vec<Unchecked>,
     exceeded: Vec<Exceeded>,
 }
 
+/// All that was found out about a payload.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub violations: Vec<Violation>,
+    pub corrections: Vec<Applied>,
+    pub remaining: Vec<Violation>,
+    /// The payload after the corrections.
+    pub corrected: Json,
+    pub warnings: Vec<Violation>,
+    pub unchecked: Vec<Unchecked>,
+    pub exceeded: Vec<Exceeded>,
+}
+
 impl Judgement {
-    /// The judgement of a payload of the kind; `corrected` is what the corrections made of it.
-    pub(super) fn of(
-        kind: &Payload,
-        violations: Vec<Violation>,
-        corrections: Vec<Applied>,
-        remaining: Vec<Violation>,
-        corrected: Json,
-    ) -> Judgement {
+    /// The judgement of a payload of the kind.
+    pub(super) fn of(kind: &Payload, findings: Findings) -> Judgement {
+        let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded } =
+            findings;
         let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
             (true, ..) => Outcome::Accept,
             (false, false, true) => Outcome::AcceptCorrected,
@@ -96,14 +121,10 @@ impl Judgement {
             outcome,
             corrected: (outcome == Outcome::AcceptCorrected).then_some(corrected),
             fallback: kind.fallback.clone().filter(|_| outcome == Outcome::Reject),
-            exceeded: Vec::new(),
+            warnings,
+            unchecked,
+            exceeded,
         }
-    }
-
-    /// The same, with the limits that were exceeded on the way.
-    pub(super) fn beyond(mut self, exceeded: Vec<Exceeded>) -> Judgement {
-        self.exceeded = exceeded;
-        self
     }
 
     /// The payload's kind.
@@ -162,8 +183,19 @@ impl Judgement {
         &self.exceeded
     }
 
+    /// The breaches of rules that only warn, by rule, then place. They change nothing in the verdict, and are
+    /// about the payload as the corrections left it.
+    pub fn warnings(&self) -> &[Violation] {
+        &self.warnings
+    }
+
+    /// The rules that could not be asked, since an input that they read was not given.
+    pub fn unchecked(&self) -> &[Unchecked] {
+        &self.unchecked
+    }
+
     /// All of it as one text that a language model can act on: what is still wrong, where, and how to
-    /// repair it. Empty when the payload is accepted as it is.
+    /// repair it, and what it is warned of. Empty when the payload is accepted as it is without a warning.
     pub fn feedback(&self) -> String {
         let mut text = String::new();
         let open = if self.corrections.is_empty() { &self.violations } else { &self.remaining };
@@ -190,6 +222,12 @@ impl Judgement {
                     _ => "was removed",
                 };
                 let _ = writeln!(text, "- {} {what}.", correction.path);
+            }
+        }
+        if !self.warnings.is_empty() {
+            let _ = writeln!(text, "Beside that, these are allowed and may be mistakes:");
+            for warning in &self.warnings {
+                let _ = writeln!(text, "- At {}: {} (rule {}).", warning.path, warning.message, warning.rule);
             }
         }
         if let Some(fallback) = &self.fallback {
@@ -219,6 +257,12 @@ impl Serialize for Judgement {
         }
         if !self.exceeded.is_empty() {
             map.serialize_entry("exceeded", &self.exceeded)?;
+        }
+        if !self.warnings.is_empty() {
+            map.serialize_entry("warnings", &self.warnings)?;
+        }
+        if !self.unchecked.is_empty() {
+            map.serialize_entry("unchecked", &self.unchecked)?;
         }
         map.end()
     }

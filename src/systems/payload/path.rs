@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 
 /// A step of a path, which borrows or owns its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step<K> {
     Key(K),
     Index(usize),

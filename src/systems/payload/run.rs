@@ -1,19 +1,24 @@
 //! One pass over a payload: every table of requirements is asked of its object, elements in turn.
 
 use super::Judge;
+use super::blind::Blind;
 use super::engine::Engine;
-use super::judgement::Violation;
+use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, Step};
 use crate::arena::Arena;
 use crate::engine::Rules;
-use crate::limits::Exceeded;
-use crate::sema::hir::{self, BindingId, Block, Correction, Each, Place, Program, RuleId};
+use crate::limits::{Exceeded, Limit};
+use crate::sema::hir::{
+    self, BindingId, Block, Correction, Each, Place, Program, Requirement, RuleId, TableId,
+};
 use crate::source::SourceMap;
+use crate::systems::condition::{Condition, ConditionError};
 use crate::trace::{TraceNode, Tracer};
-use crate::value::Value;
+use crate::value::{Tri, Value};
 use crate::vm::Rooted;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
+use std::collections::HashMap;
 
 /// A violation with what mends it.
 #[derive(Debug)]
@@ -23,6 +28,21 @@ pub(super) struct Found {
     pub mend: Option<Mend>,
     /// The trace of the rule's condition, when that was asked for.
     pub trace: Option<TraceNode>,
+    /// The rule that is broken; none for a payload that is no object.
+    pub id: Option<RuleId>,
+    /// True when the rule only warns.
+    pub warning: bool,
+}
+
+/// The findings of one pass over a payload, in the order of the rules.
+#[derive(Debug, Default)]
+pub(super) struct Pass {
+    pub found: Vec<Found>,
+    /// Of them those that only warn, once they are told apart.
+    pub warned: Vec<Found>,
+    pub unchecked: Vec<Unchecked>,
+    /// The limits that were exceeded on the way, each once.
+    pub exceeded: Vec<Exceeded>,
 }
 
 /// The correction of a violation.
@@ -33,12 +53,15 @@ pub(super) enum Mend {
     Remove,
 }
 
-/// Every violation, in the order of the rules, and the limits that were exceeded, each once.
-pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> (Vec<Found>, Vec<Exceeded>) {
+/// The most different texts that are compiled as conditions for one payload.
+const MAX_CONDITIONS: usize = 256;
+
+/// Every breach, and what could not be asked.
+pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Pass {
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
-        let found = Found {
+        let found = vec![Found {
             violation: Violation {
                 rule: format!("{}.type", kind.name).into(),
                 path: "$".to_owned(),
@@ -48,8 +71,10 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> (Vec<Found>, V
             steps: Vec::new(),
             mend: None,
             trace: None,
-        };
-        return (vec![found], Vec::new());
+            id: None,
+            warning: false,
+        }];
+        return Pass { found, ..Pass::default() };
     }
     Rules::with_workspace(|workspace| {
         let (program, count) = (rules.program(), kind.bindings as usize);
@@ -62,10 +87,14 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> (Vec<Found>, V
             sources: traced.then(|| rules.sources()),
             places: SmallVec::from_elem(None, count),
             found: Vec::new(),
+            unchecked: Vec::new(),
+            blind: judge.blind(),
+            compiled: HashMap::new(),
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.block(&kind.block);
-        (run.found, run.engine.exceeded())
+        let exceeded = run.engine.exceeded();
+        Pass { found: run.found, unchecked: run.unchecked, exceeded, ..Pass::default() }
     })
 }
 
@@ -76,6 +105,10 @@ struct Run<'a> {
     sources: Option<&'a SourceMap>,
     places: SmallVec<[Option<Path<'a>>; 2]>,
     found: Vec<Found>,
+    unchecked: Vec<Unchecked>,
+    blind: &'a Blind,
+    /// The texts compiled as conditions, each with what is wrong with it.
+    compiled: HashMap<&'a str, Option<ConditionError>>,
 }
 
 impl<'a> Run<'a> {
@@ -92,7 +125,11 @@ impl<'a> Run<'a> {
             self.bind(*binding, value, None);
         }
         if !self.program.tables[block.table.index()].order.is_empty() {
-            for rule in self.engine.matched(block.table) {
+            let matched = self.engine.matched(block.table);
+            if !self.blind.rules.is_empty() {
+                self.unasked(block.table, &matched);
+            }
+            for rule in matched {
                 self.violated(rule);
             }
         }
@@ -101,8 +138,63 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Notes the rules of a table that were unknown for want of an input.
+    #[cold]
+    fn unasked(&mut self, table: TableId, matched: &[RuleId]) {
+        let (program, blind) = (self.program, self.blind);
+        for rule in program.tables[table.index()].order.iter().filter(|rule| !matched.contains(rule)) {
+            let Some(input) = blind.rules.get(rule) else { continue };
+            let condition = &program.rules[rule.index()].condition;
+            if self.engine.explainer().cond(condition) == Tri::Unknown {
+                self.unknown(*rule, format!("`{input}` was not given, so this could not be checked"));
+            }
+        }
+    }
+
+    /// Notes a rule that could not be asked.
+    fn unknown(&mut self, rule: RuleId, message: String) {
+        let Some(requirement) = self.requirement(rule) else { return };
+        let path =
+            self.locate(&requirement.place).map_or_else(|| "$".to_owned(), |(path, _)| path::render(&path));
+        let rule = self.program.rules[rule.index()].name.clone();
+        self.unchecked.push(Unchecked { rule, path, message });
+    }
+
+    fn requirement(&self, rule: RuleId) -> Option<&'a Requirement> {
+        let requirements = &self.program.requirements;
+        requirements
+            .binary_search_by_key(&rule, |requirement| requirement.rule)
+            .ok()
+            .map(|at| &requirements[at])
+    }
+
+    /// The fault of a text that should be a condition; `None` when it is one, or too many were compiled.
+    fn fault(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
+        if let Some(known) = self.compiled.get(text) {
+            return known.clone();
+        }
+        if self.compiled.len() >= MAX_CONDITIONS {
+            self.unknown(
+                rule,
+                format!("more than {MAX_CONDITIONS} different conditions; this one was not checked"),
+            );
+            return None;
+        }
+        let fault = Condition::compile(text).err();
+        self.compiled.insert(text, fault.clone());
+        fault
+    }
+
     fn each(&mut self, each: &'a Each) {
         let list = self.engine.value(each.list);
+        if let (true, Some(input)) = (list.is_missing(), self.blind.lists.get(&each.list)) {
+            let message = format!("`{input}` was not given, so this could not be checked");
+            for table in each.block.tables() {
+                for rule in &self.program.tables[table.index()].order {
+                    self.unknown(*rule, message.clone());
+                }
+            }
+        }
         let place = each.place.as_ref().and_then(|place| self.locate(place)).map(|(path, _)| path);
         let entry = |step: Step<&'a str>| {
             let mut path = place.clone()?;
@@ -130,14 +222,19 @@ impl<'a> Run<'a> {
             self.bind(binding, key, None);
         }
         self.bind(each.element, value, place);
-        self.block(&each.block);
+        // What is named inside may take long.
+        if each.when.is_none_or(|when| !matches!(self.engine.value(when), Value::Bool(false))) {
+            self.block(&each.block);
+        }
     }
 
     #[cold]
     fn violated(&mut self, rule: RuleId) {
-        let requirements = &self.program.requirements;
-        let Ok(at) = requirements.binary_search_by_key(&rule, |requirement| requirement.rule) else { return };
-        let requirement = &requirements[at];
+        // One is enough to reject it.
+        if !self.found.is_empty() && !self.engine.allows(Limit::Violations, self.found.len() + 1) {
+            return;
+        }
+        let Some(requirement) = self.requirement(rule) else { return };
         let Some((path, exact)) = self.locate(&requirement.place) else { return };
         let mend = match &requirement.correction {
             Some(correction) if exact => self.mend(correction),
@@ -146,13 +243,20 @@ impl<'a> Run<'a> {
         let sources = self.sources;
         let trace = sources.map(|sources| Tracer::new(self.engine.explainer(), sources, false).rule(rule));
         let mut message = requirement.message.to_string();
+        let mut advice = requirement.repair.clone();
+        if requirement.compiles {
+            let text = path::at(self.payload, &path).and_then(Json::as_str);
+            let Some(fault) = text.and_then(|text| self.fault(rule, text)) else { return };
+            message = format!("{message}: {}", fault.message);
+            advice = fault.help.map_or(advice, Into::into);
+        }
         if requirement.shows_value
             && let Some(value) = path::at(self.payload, &path)
         {
             message = format!("{message}, and is {}", shown(value));
         }
         let repair = match &mend {
-            _ if !requirement.repair.is_empty() => requirement.repair.clone(),
+            _ if !advice.is_empty() => advice,
             Some(Mend::Default(value) | Mend::Clamp(value)) => {
                 format!("write {}", short(value.to_string())).into()
             }
@@ -168,6 +272,8 @@ impl<'a> Run<'a> {
             steps: path::owned(&path),
             mend,
             trace,
+            id: Some(rule),
+            warning: requirement.warning,
         });
     }
 

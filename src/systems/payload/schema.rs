@@ -1,5 +1,7 @@
 //! The JSON Schema of a payload kind, from the same declarations its judge holds it against.
 
+mod variants;
+
 use super::{JudgeError, unknown_kind};
 use crate::engine::Rules;
 use crate::sema::hir::{Limits, Object, Payload, PayloadField, Shape};
@@ -7,22 +9,27 @@ use crate::ty::{Inner, Kind, KindSet, Ty};
 use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (draft 2020-12) of a payload kind: fields, types, what is required, allowed
-/// values, ranges. Every payload that is accepted as it is fits the schema; rules that look further
-/// than one field are the judge's alone.
+/// values, ranges, and under `if` and `then` what depends on the value of another field. Every payload that is accepted as it is fits the schema; rules that look further
+/// are the judge's alone.
 ///
 /// # Errors
 /// When the rules have no payload kind of that name.
 pub fn schema(rules: &Rules, kind: &str) -> Result<Json, JudgeError> {
     let program = rules.program();
-    program.payload_named(kind).map(of).ok_or_else(|| unknown_kind(program, kind))
+    let payload = program.payload_named(kind).ok_or_else(|| unknown_kind(program, kind))?;
+    Ok(of(rules, payload))
 }
 
-pub(super) fn of(payload: &Payload) -> Json {
+pub(super) fn of(rules: &Rules, payload: &Payload) -> Json {
     let mut schema = object(&payload.object);
+    variants::add(&mut schema, rules, payload);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!(&*payload.name);
     if !payload.docs.is_empty() {
         schema["description"] = json!(&*payload.docs);
+    }
+    if let Some(version) = &payload.version {
+        schema["$comment"] = json!(format!("version {version}"));
     }
     schema
 }
@@ -44,7 +51,7 @@ fn object(object: &Object) -> Json {
 
 fn field(field: &PayloadField) -> Json {
     let mut schema = match &field.shape {
-        Shape::Plain(ty) => plain(ty),
+        Shape::Plain(ty) => type_schema(ty),
         Shape::Object(inner) => object(inner),
         Shape::Objects(inner) => json!({"type": "array", "items": object(inner)}),
     };
@@ -65,11 +72,14 @@ fn field(field: &PayloadField) -> Json {
         }
         None => {}
     }
+    if let Some(value) = &field.exactly {
+        schema["const"] = value.clone();
+    }
     match schema.get_mut("type") {
         Some(Json::Array(types)) if field.nullable => types.push(json!("null")),
         Some(ty) if field.nullable => *ty = json!([ty.clone(), "null"]),
         // Any value, but null is no value.
-        None if !field.nullable => schema["not"] = json!({"type": "null"}),
+        None if !field.nullable && field.exactly.is_none() => schema["not"] = json!({"type": "null"}),
         _ => {}
     }
     if let Some(default) = &field.default {
@@ -78,7 +88,8 @@ fn field(field: &PayloadField) -> Json {
     schema
 }
 
-fn plain(ty: &Ty) -> Json {
+/// The JSON Schema of a value of a type.
+pub(in crate::systems) fn type_schema(ty: &Ty) -> Json {
     if ty.kinds == KindSet::ALL {
         return json!({});
     }
@@ -88,7 +99,7 @@ fn plain(ty: &Ty) -> Json {
             Kind::Bool => "boolean",
             Kind::Int => "integer",
             Kind::Float => "number",
-            Kind::String | Kind::DateTime => "string",
+            Kind::String | Kind::DateTime | Kind::Version => "string",
             Kind::List => "array",
             Kind::Dict => "object",
         };
@@ -107,7 +118,7 @@ fn plain(ty: &Ty) -> Json {
         && element.kinds != KindSet::ALL
     {
         let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };
-        schema[key] = plain(element);
+        schema[key] = type_schema(element);
     }
     schema
 }

@@ -76,7 +76,15 @@ impl Build {
         while self.program.tables.len() <= table as usize {
             let name = format!("t{}", self.program.tables.len()).into();
             let (kind, docs) = (TableKind::Routes, "".into());
-            let table = Table { name, kind, order: Vec::new(), default: None, span: Some(span), docs };
+            let table = Table {
+                name,
+                kind,
+                order: Vec::new(),
+                default: None,
+                to_user: false,
+                span: Some(span),
+                docs,
+            };
             self.program.tables.push(table);
             self.normal.tables.push(Vec::new());
         }

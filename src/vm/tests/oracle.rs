@@ -41,6 +41,7 @@ impl<'a> Oracle<'a> {
             }
             NCond::And(parts) => parts.iter().all(|part| self.cond(*part)),
             NCond::Or(parts) => parts.iter().any(|part| self.cond(*part)),
+            NCond::Not(inner) => !self.cond(*inner),
             NCond::Each { all, list, kinds, body, level, .. } => {
                 match self.each(*list, *kinds, *body, *level) {
                     Some((holds, len)) => {
@@ -111,6 +112,13 @@ impl<'a> Oracle<'a> {
                 Some((holds, _)) => Value::Int(holds as i64),
                 None => Value::Missing,
             },
+            NExpr::If { cond, then, other } => {
+                if self.cond(*cond) {
+                    self.expr(*then)
+                } else {
+                    self.expr(*other)
+                }
+            }
             NExpr::Cond { holds, fails } => {
                 if self.cond(*holds) {
                     Value::Bool(true)

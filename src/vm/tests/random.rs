@@ -184,6 +184,11 @@ impl Gen {
                 level,
                 nest: Nest::default(),
             },
+            _ if self.rng.one_in(2) => NExpr::If {
+                cond: self.cond(depth - 1, level),
+                then: self.expr(depth - 1, level),
+                other: self.expr(depth - 1, level),
+            },
             _ => NExpr::Cond { holds: self.cond(depth - 1, level), fails: self.cond(depth - 1, level) },
         };
         let made = self.build.expr(expr);
@@ -196,13 +201,14 @@ impl Gen {
     pub fn cond(&mut self, depth: usize, level: u32) -> CondId {
         let parts =
             |this: &mut Gen| (0..2 + this.rng.below(3)).map(|_| this.cond(depth - 1, level)).collect();
-        let cond = match self.rng.below(if depth == 0 { 6 } else { 12 }) {
+        let cond = match self.rng.below(if depth == 0 { 6 } else { 13 }) {
             0..=5 => {
                 let pred = self.pred(depth.min(2), level);
                 NCond::Test { pred, want: !self.rng.one_in(3) }
             }
             6 | 7 => NCond::And(parts(self)),
             8..=10 => NCond::Or(parts(self)),
+            11 => NCond::Not(self.cond(depth - 1, level)),
             _ => NCond::Each {
                 all: self.rng.one_in(2),
                 list: self.expr(depth - 1, level),

@@ -8,7 +8,7 @@ impl Generator<'_> {
         if depth == 0 {
             return self.test();
         }
-        match self.random.below(20) {
+        match self.random.below(23) {
             0..=3 => self.joined(depth, " and "),
             4..=7 => self.joined(depth, " or "),
             8 | 9 => format!("not ({})", self.cond(depth - 1)),
@@ -25,6 +25,11 @@ impl Generator<'_> {
                 let args: Vec<String> = kinds.iter().map(|kind| self.value(*kind, 1)).collect();
                 format!("{name}({})", args.join(", "))
             }
+            15 | 16 => self.joined(depth, " unless "),
+            17 => {
+                let (cond, then, other) = (self.cond(depth - 1), self.cond(depth - 1), self.cond(depth - 1));
+                format!("(if {cond} then {then} else {other})")
+            }
             _ => self.test(),
         }
     }
@@ -35,7 +40,7 @@ impl Generator<'_> {
         parts.join(with)
     }
 
-    fn quantifier(&mut self, depth: usize) -> String {
+    pub(super) fn quantifier(&mut self, depth: usize) -> String {
         let (list, kind) = self.list();
         let name = format!("e{}", self.vars);
         self.vars += 1;
@@ -54,8 +59,15 @@ impl Generator<'_> {
     }
 
     /// One predicate.
-    fn test(&mut self) -> String {
-        match self.random.below(22) {
+    pub(super) fn test(&mut self) -> String {
+        match self.random.below(26) {
+            22 => format!(
+                "{} {} {}",
+                self.value(Kind::Text, 1),
+                self.comparison(),
+                quoted(self.random.pick(WORDS))
+            ),
+            23 => self.list_in_list(),
             0..=6 => self.text_test(),
             7..=10 => {
                 let kind = if self.random.chance(60) { Kind::Int } else { Kind::Float };
@@ -103,6 +115,12 @@ impl Generator<'_> {
                 let op = self.random.pick(&["==", "!="]);
                 format!("{left} {op} {right}{}", self.case())
             }
+            21 => {
+                let (version, other) = (self.version(), self.version());
+                let other = if self.random.chance(70) { "\"1.2.3\"".to_owned() } else { other };
+                format!("{version} {} {other}", self.comparison())
+            }
+            24 => self.network(),
             _ => {
                 let key = self.random.pick(&["a", "b", "zz"]);
                 format!("ctx.scores[\"{key}\"] {} {}", self.comparison(), self.value(Kind::Float, 0))
@@ -110,7 +128,47 @@ impl Generator<'_> {
         }
     }
 
-    fn text_test(&mut self) -> String {
+    /// A list that is looked for among lists.
+    fn list_in_list(&mut self) -> String {
+        let (value, kind) = match self.random.below(4) {
+            0 => ("ctx.tags".to_owned(), Kind::Text),
+            1 => ("ctx.nums".to_owned(), Kind::Int),
+            2 => (format!("[{}]", self.value(Kind::Text, 1)), Kind::Text),
+            _ => (format!("[{}, {}]", self.value(Kind::Int, 1), self.int()), Kind::Int),
+        };
+        let lists: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.constant_list(kind)).collect();
+        format!("{value}{} [{}]", self.maybe_not(" in"), lists.join(", "))
+    }
+
+    /// An address that is looked for in networks.
+    fn network(&mut self) -> String {
+        let address = if self.random.chance(30) {
+            self.value(Kind::Text, 1)
+        } else {
+            quoted(self.random.pick(&["10.1.2.3", "::ffff:10.0.0.1", "2001:db8::1", "10.1.2"]))
+        };
+        let networks = self.random.pick(&[
+            "\"10.0.0.0/8\"",
+            "any [\"10.1.0.0/16\", \"2001:db8::/32\"]",
+            "all [\"10.0.0.0/8\", \"10.1.2.3\"]",
+            "none ctx.tags",
+            "ctx.s",
+        ]);
+        format!("{address}{} {networks}", self.maybe_not(" in_network"))
+    }
+
+    fn version(&mut self) -> String {
+        match self.random.below(3) {
+            0 => "version(ctx.s)".to_owned(),
+            1 => format!(
+                "version(join([\"1\", {}], \".\"))",
+                quoted(self.random.pick(&["2", "2.3-rc", "x", "10"]))
+            ),
+            _ => "version(\"v1.2.3-rc.1\")".to_owned(),
+        }
+    }
+
+    pub(super) fn text_test(&mut self) -> String {
         let left = self.value(Kind::Text, 1);
         match self.random.below(8) {
             0..=4 => {
@@ -131,9 +189,11 @@ impl Generator<'_> {
                 format!("{left}{op}{modifier} {right}{}", self.case())
             }
             5 => {
-                let right = if self.random.chance(30) {
-                    let pick = |this: &mut Self| quoted(this.random.pick(GLOBS));
-                    format!("any [{}, {}]", pick(self), pick(self))
+                let right = if self.random.chance(40) {
+                    let quantity = self.random.pick(&["any", "any", "all", "none"]);
+                    let count = 1 + self.random.below(8);
+                    let patterns: Vec<String> = (0..count).map(|_| self.glob()).collect();
+                    format!("{quantity} [{}]", patterns.join(", "))
                 } else {
                     quoted(self.random.pick(GLOBS))
                 };
@@ -150,6 +210,12 @@ impl Generator<'_> {
                 format!("{left}{} {right}{}", self.maybe_not(" matches"), self.case())
             }
         }
+    }
+
+    /// A pattern, or a text without wildcards.
+    fn glob(&mut self) -> String {
+        let pool = if self.random.chance(60) { GLOBS } else { WORDS };
+        quoted(self.random.pick(pool))
     }
 
     fn maybe_not(&mut self, op: &str) -> String {

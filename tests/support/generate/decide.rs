@@ -1,4 +1,4 @@
-//! Random choices, flows and routers.
+//! Random choices, flows, routers and workflows.
 
 use super::{Generator, Kind, REGEXES, WORDS};
 use std::fmt::Write;
@@ -27,6 +27,10 @@ impl Generator<'_> {
         if self.random.chance(30) {
             self.router();
             entries.push("n0".to_owned());
+        }
+        if self.random.chance(20) {
+            self.workflow();
+            entries.push("n1".to_owned());
         }
     }
 
@@ -138,5 +142,24 @@ impl Generator<'_> {
             let _ = writeln!(self.out, "  otherwise -> {to}");
         }
         self.out.push_str("}\n");
+    }
+
+    /// A chain of nodes that ends in a choice between two, by a router of its own.
+    fn workflow(&mut self) {
+        let condition = self.cond(2);
+        let _ = writeln!(
+            self.out,
+            "router n1(output) {{\n  when {condition} -> next[1]\n  otherwise -> next[0]\n}}\nworkflow w0 {{"
+        );
+        if self.random.chance(50) {
+            self.out.push_str("  passthrough session, \"request id\"\n");
+        }
+        let last = self.random.below(4);
+        for at in 0..=last {
+            let config = self.random.pick(&["", " { a: 1, b: [true, \"x\"] }", " { threshold: 0.5 } within 30s"]);
+            let next = if at < last { format!("m{}", at + 1) } else { "yes, no by n1".to_owned() };
+            let _ = writeln!(self.out, "  node m{at} echo{config} -> {next}");
+        }
+        self.out.push_str("  node yes vote\n  node no \"another kind\"\n}\n");
     }
 }

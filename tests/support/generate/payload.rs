@@ -255,15 +255,20 @@ impl Writer<'_> {
             };
             self.out.push_str(self.random.pick(mend));
         }
+        if self.random.chance(15) {
+            self.out.push_str(" warning");
+        }
         self.out.push('\n');
     }
 
     fn condition(&mut self, field: &Field) -> String {
         let one = self.test(field);
-        match self.random.below(8) {
+        match self.random.below(10) {
             0 => format!("not ({one})"),
             1 => format!("({one} and {})", self.test(field)),
             2 => format!("({one} or {})", self.test(field)),
+            3 => format!("({one} unless {})", self.test(field)),
+            4 => format!("(if {one} then {} else {})", self.test(field), self.test(field)),
             _ => one,
         }
     }

@@ -56,7 +56,7 @@ fn every_code_has_a_page() {
 fn the_chat_bot_is_sound_and_a_model_is_told_of_its_intent_flows_only() {
     rulec(&["check", "examples/chatbot.rules", "--deny", "warnings"]).expect(0);
     let ran = rulec(&["test", "examples/chatbot.rules"]).expect(0);
-    assert!(ran.out.ends_with("6 passed, 0 failed\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("8 passed, 0 failed\n"), "{}", ran.out);
     let ran = rulec(&["prompt", "examples/chatbot.rules"]).expect(0);
     let lines: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("- `")).collect();
     let expected = [

@@ -4,10 +4,12 @@
 mod bad_input;
 mod build;
 mod check;
+mod documents;
 mod examples;
 mod hostile;
 mod import;
 mod kinds;
+mod meaning;
 mod payload;
 mod plan;
 mod prompt;

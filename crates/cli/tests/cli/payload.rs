@@ -207,3 +207,41 @@ test "other outcome" { given payload = { name: "ann", count: 1 }  expect create.
         assert!(ran.out.contains(words), "{}", ran.out);
     }
 }
+
+/// A rule that warns is told beside the verdict, and refused by `--strict`.
+#[test]
+fn warnings_and_what_was_not_checked_stand_beside_the_verdict() {
+    let rules = "input { context?: { names?: list<string> } }
+payload p {
+  a: string
+  compiles \"p.condition\" at a else \"this is no condition\" warning
+  require \"p.known\" at a: a in context.names else \"nobody knows it\"
+}";
+    let folder = Folder::with(rules);
+    let ran = folder.fed(&["run", "a.rules", "--decision", "p"], "{\"a\": \"x >\"}\n").expect(0);
+    let answer = &ran.json()[0];
+    assert_eq!((&answer["outcome"], &answer["warnings"][0]["path"]), (&json!("accept"), &json!("$.a")));
+    assert_eq!(
+        answer["unchecked"],
+        json!([{
+            "rule": "p.known", "path": "$.a",
+            "message": "`context.names` was not given, so this could not be checked"
+        }])
+    );
+    let ran = folder.fed(&["run", "a.rules", "--decision", "p", "--strict"], "{\"a\": \"x >\"}\n").expect(0);
+    assert_eq!(ran.json()[0]["violations"][0]["rule"], "p.condition");
+}
+
+#[test]
+fn breaking_changes_end_with_status_1() {
+    let folder = Folder::with("payload p { a: int in 0..=9\n b?: string }\npayload q { x: int }")
+        .file("old.rules", "payload p { a: int in 0..=99 }\npayload q { x: int }")
+        .file("bad.rules", "payload p {");
+    let ran = folder.rulec(&["schema", "a.rules", "--against", "old.rules"]).expect(1);
+    assert_eq!(ran.out, "p at $.a: its maximum is 9 now\n");
+    assert_eq!(folder.rulec(&["schema", "old.rules", "--against", "a.rules"]).expect(0).out, "");
+    let args = ["schema", "a.rules", "--against", "old.rules", "--decision", "q"];
+    assert_eq!(folder.rulec(&args).expect(0).out, "");
+    folder.rulec(&["schema", "a.rules", "--against", "bad.rules"]).expect(2);
+    folder.rulec(&["schema", "a.rules", "--against", "gone.rules"]).expect(2);
+}

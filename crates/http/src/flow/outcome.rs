@@ -128,7 +128,7 @@ impl fmt::Display for FoundBy {
 impl fmt::Display for FlowEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FlowEnding::Executed(response) => write!(f, "executed, answered {}", response.status()),
+            FlowEnding::Executed(response) => write!(f, "executed, answered {}", response.status),
             FlowEnding::Failed(error) => write!(f, "failed: {}", error.failure()),
             FlowEnding::Refused { id } => {
                 write!(f, "`{id}` is the id of no intent flow; nothing was executed")

@@ -1,8 +1,8 @@
 //! From a message to an executed flow: keyword flows, the classifier, a language model, and one way
 //! of executing what was found.
 
-use super::{FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
-use crate::{ChatModel, ModelError, Prompt, Turn};
+use super::{ExecutorError, FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
+use crate::{ChatModel, HttpClient, ModelError, Prompt, Turn};
 use rulec::Exceeded;
 use rulec::flow::{FlowMatcher, Found, IntentHit};
 use serde_json::{Map, Value as Json};
@@ -66,6 +66,15 @@ impl FlowRunner {
         FlowRunner { matcher, model: None, executor }
     }
 
+    /// A runner that executes flows by the endpoint of the rules, see [`FlowExecutor::of_rules`].
+    ///
+    /// # Errors
+    /// Those of [`FlowExecutor::of_rules`].
+    pub fn of_rules(matcher: FlowMatcher, client: HttpClient) -> Result<FlowRunner, ExecutorError> {
+        let executor = FlowExecutor::of_rules(client, &matcher)?;
+        Ok(FlowRunner::new(matcher, executor))
+    }
+
     /// Asks this model where neither a keyword flow nor the classifier answers.
     pub fn with_model(mut self, model: ChatModel) -> FlowRunner {
         self.model = Some(model);
@@ -124,7 +133,7 @@ impl FlowRunner {
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
-            Ok(pick) => self.picked(pick.id(), pick.ignored().to_vec()),
+            Ok(pick) => self.picked(&pick.id, pick.ignored),
             Err(ModelError::NoCall { text }) => Err(Box::new(FlowEnding::NoFlow { said: Some(text) })),
             Err(ModelError::UnknownId { id }) => Err(Box::new(FlowEnding::Refused { id })),
             Err(error) => Err(Box::new(FlowEnding::ModelFailed(error))),

@@ -2,7 +2,7 @@
 
 use crate::error::{HttpError, said};
 use crate::request::HeaderError;
-use rulec::prompt::PickTool;
+use rulec::prompt::{PickTool, REASON};
 use serde_json::Value;
 use std::borrow::Cow;
 use thiserror::Error;
@@ -98,6 +98,11 @@ pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<Strin
         return Err(ModelError::UnknownId { id });
     }
     Ok((id, others.iter().map(show).collect()))
+}
+
+/// The reason that the first call gives.
+pub(super) fn reason(answer: &Value) -> Option<String> {
+    argument(answer.pointer("/choices/0/message/tool_calls/0")?, REASON).filter(|reason| !reason.is_empty())
 }
 
 /// The string argument of that name. Some servers give the arguments as an object instead of as its text.

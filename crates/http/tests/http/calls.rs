@@ -74,8 +74,8 @@ fn a_flow_arrives_as_the_template_says() {
     });
     let context = json!({"tenant": 12, "name": "Zoë & co/../", "tags": ["a"], "nothing": null});
     let response = execute(&server, endpoint, json!({"count": 3, "flow_id": "other"}), context).unwrap();
-    assert_eq!((response.status(), response.attempts()), (200, 1));
-    assert_eq!(response.body(), &Body::Json(json!({"run": 9})));
+    assert_eq!((response.status, response.attempts), (200, 1));
+    assert_eq!(response.body, Body::Json(json!({"run": 9})));
 
     let seen = server.request();
     assert_eq!(seen.method, "PUT");
@@ -179,8 +179,8 @@ fn what_may_pass_is_tried_again() {
         let attempts = failures.len() + 1;
         let (result, requests) = get(failures.into_iter().chain([ok()]), limits());
         let response = result.unwrap();
-        assert_eq!((response.attempts() as usize, requests), (attempts, attempts));
-        assert_eq!(response.body(), &Body::Text("done".to_owned()));
+        assert_eq!((response.attempts as usize, requests), (attempts, attempts));
+        assert_eq!(response.body, Body::Text("done".to_owned()));
     }
 }
 
@@ -318,7 +318,7 @@ fn calls(arguments: &[&str]) -> Reply {
 fn a_model_picks_a_flow() {
     let (result, seen) = ask(calls(&["{\"flow_id\":\"refund\"}"]), &flows());
     let pick = result.unwrap();
-    assert_eq!((pick.id(), pick.ignored(), pick.attempts()), ("refund", &[][..], 1));
+    assert_eq!((&*pick.id, &*pick.ignored, pick.attempts), ("refund", &[][..], 1));
     let [seen] = &seen[..] else { panic!("{seen:?}") };
     assert_eq!((&seen.method[..], &seen.target[..]), ("POST", "/v1/chat/completions"));
     assert_eq!(seen.header("authorization"), Some("Bearer key-of-the-test"));
@@ -344,15 +344,15 @@ fn a_choice_must_be_made() {
     let call = json!({"function": {"name": "choose", "arguments": "{\"branch\":\"no\"}"}});
     let (result, seen) =
         ask(Reply::json(200, json!({"choices": [{"message": {"tool_calls": [call]}}]})), &tool);
-    assert_eq!(result.unwrap().id(), "no");
+    assert_eq!(result.unwrap().id, "no");
     assert_eq!(seen[0].json()["tool_choice"], json!({"type": "function", "function": {"name": "choose"}}));
 }
 
 #[test]
 fn of_several_calls_the_first_counts() {
     let pick = ask(calls(&["{\"flow_id\":\"complain\"}", "{\"flow_id\":\"refund\"}"]), &flows()).0.unwrap();
-    assert_eq!(pick.id(), "complain");
-    assert_eq!(pick.ignored(), ["flow_executor({\"flow_id\":\"refund\"})"]);
+    assert_eq!(pick.id, "complain");
+    assert_eq!(pick.ignored, ["flow_executor({\"flow_id\":\"refund\"})"]);
 }
 
 #[test]

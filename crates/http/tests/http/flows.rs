@@ -136,7 +136,7 @@ fn a_keyword_flow_is_executed_without_asking_anybody() {
     assert_eq!(ran.found(), (Some("greeting"), Some("keyword"), "executed"));
     assert_eq!(ran.outcome.name.as_deref(), Some("hello"));
     assert_eq!(ran.outcome.found_by, Some(FoundBy::Keyword { pattern: "你好".to_owned() }));
-    assert_eq!(ran.outcome.response().unwrap().body(), &Body::Json(json!({"run": 9})));
+    assert_eq!(ran.outcome.response().unwrap().body, Body::Json(json!({"run": 9})));
     let [seen] = &ran.executed[..] else { panic!("{:?}", ran.executed) };
     assert_eq!((&seen.method[..], &seen.target[..]), ("POST", "/run"));
     assert_eq!(seen.json(), json!({"flow": "greeting", "n": 3, "conversation": "c-1"}));

@@ -1,5 +1,8 @@
-//! Calls to the outside, and flows, choices and handlers that make them, against a server on loopback.
+//! Calls to the outside, and flows, choices, handlers and plans that make them, against a server on loopback.
 
 mod calls;
 mod flows;
+mod plans;
+mod policies;
 mod server;
+mod streams;

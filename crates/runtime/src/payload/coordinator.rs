@@ -1,14 +1,16 @@
 //! The consequences of an event: judging, recovery, and turning to a fallback.
 
-use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected};
+use super::execute::{Crew, Factory, Run};
+use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected, Validated};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
 use crate::task::{self, Broken, Function};
+use crate::workflow::{Node, ProcessError, Processor, from_fn};
 use arc_swap::ArcSwap;
 use rulec::internals::sema::hir::Payload;
 use serde_json::{Map, Value as Json, json};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The recovery of a program: its answer to a failed node, and the kind of that decision.
@@ -22,15 +24,31 @@ type Fallback = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
 /// Judges decisions and publishes the answers. Cheap to clone; clones share the bus and the judges.
 #[derive(Clone)]
 pub struct Coordinator {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     bus: Bus<DecisionEvent>,
-    judges: ArcSwap<Judges>,
+    pub(super) judges: ArcSwap<Judges>,
     recovery: Option<Recovery>,
     limit: Option<Duration>,
     fallback: Option<Fallback>,
+    pub(super) agent: Option<Function<Again, Vec<Made>>>,
+    pub(super) tries: u32,
+    pub(super) handlers: HashMap<String, Function<Validated, Json>>,
+    pub(super) crew: Arc<Crew>,
+    /// The workflows that plans became, by their ids.
+    pub(super) workflows: Mutex<HashMap<String, Arc<Run>>>,
+}
+
+/// A decision that was rejected, for the agent that made it to make a better one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Again {
+    /// The rejected decision; its `feedback` is the text for a language model.
+    pub rejected: Rejected,
+    /// Counts the times that the agent has been asked about it, from 1.
+    pub attempt: u32,
 }
 
 /// Puts a [`Coordinator`] together.
@@ -41,6 +59,10 @@ pub struct CoordinatorBuilder {
     recovery: Option<Recovery>,
     limit: Option<Duration>,
     fallback: Option<Fallback>,
+    agent: Option<Function<Again, Vec<Made>>>,
+    tries: u32,
+    handlers: HashMap<String, Function<Validated, Json>>,
+    crew: Crew,
 }
 
 /// The fate of an event, or of one that followed from it.
@@ -72,7 +94,7 @@ impl CoordinatorBuilder {
     }
 
     /// The strategy that answers the failure of a node with the payload of a decision of this kind,
-    /// such as `error_recovery`. Where it fails or panics the kind's fallback takes its place.
+    /// such as `error_recovery`, or of the kind that the payload's `action_type` names. Where it fails or panics the kind's fallback takes its place.
     pub fn recovery<F, Fut, E>(self, kind: impl Into<String>, strategy: F) -> Self
     where
         F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
@@ -96,19 +118,104 @@ impl CoordinatorBuilder {
         CoordinatorBuilder { fallback: Some(Arc::new(make)), ..self }
     }
 
+    /// The agent that is asked again when a [`Session`](super::Session) is offered a decision of its that is rejected. It answers
+    /// with other decisions, or with none to give up. Its own failure counts as none.
+    pub fn agent<F, Fut, E>(self, agent: F) -> Self
+    where
+        F: Fn(Again) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<Made>, E>> + Send + 'static,
+        E: Into<MiddlewareError> + 'static,
+    {
+        CoordinatorBuilder { agent: Some(task::boxed(agent, |made| made.map_err(Into::into))), ..self }
+    }
+
+    /// Sets how often the agent is asked again about one decision; 3 times when not set.
+    pub fn tries(self, tries: u32) -> Self {
+        CoordinatorBuilder { tries, ..self }
+    }
+
+    /// The handler that carries out accepted decisions of a kind, in the place of what is built in.
+    pub fn on<F, Fut, E>(mut self, kind: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Validated) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Json, E>> + Send + 'static,
+        E: Into<MiddlewareError> + 'static,
+    {
+        self.handlers.insert(kind.into(), task::boxed(handler, |answer| answer.map_err(Into::into)));
+        self
+    }
+
+    /// Says how nodes of a type are worked on. The factory is asked for every attempt, with the placeholders of
+    /// the node's config filled. `START` and `END` are there from the beginning: they hand on what they get.
+    pub fn node_kind(
+        mut self,
+        kind: impl Into<String>,
+        factory: impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync + 'static,
+    ) -> Self {
+        self.crew.kinds.insert(kind.into(), Arc::new(factory));
+        self
+    }
+
+    /// A value that plans may name in a placeholder, such as `${API_KEY}`. Whoever writes plans can have it sent
+    /// wherever a node may send.
+    pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
+        self.crew.values.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets how long an attempt at a node may take whose config has no `timeout`; 60 seconds when not set.
+    pub fn node_limit(mut self, limit: Duration) -> Self {
+        self.crew.node_limit = limit;
+        self
+    }
+
+    /// Sets how many failures of nodes may be asked about in one run; 10 when not set.
+    pub fn recoveries(mut self, most: u64) -> Self {
+        self.crew.recoveries = most;
+        self
+    }
+
+    /// Told of a run after each of its nodes, in the form that [`Coordinator::restore`] takes. Called from within
+    /// the run, so that it must be quick.
+    pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
+        self.crew.saving = Some(Arc::new(save));
+        self
+    }
+
     /// The coordinator, nobody yet subscribed to its bus.
     pub fn build(self) -> Coordinator {
-        let CoordinatorBuilder { judges, bus, recovery, limit, fallback } = self;
+        let CoordinatorBuilder { judges, bus, recovery, limit, fallback, agent, tries, handlers, crew } =
+            self;
         let bus = bus.unwrap_or_else(Bus::builder).build();
-        let judges = ArcSwap::from_pointee(judges);
-        Coordinator { inner: Arc::new(Inner { bus, judges, recovery, limit, fallback }) }
+        let (judges, crew) = (ArcSwap::from_pointee(judges), Arc::new(crew));
+        let workflows = Mutex::default();
+        let inner = Inner { bus, judges, recovery, limit, fallback, agent, tries, handlers, crew, workflows };
+        Coordinator { inner: Arc::new(inner) }
     }
 }
 
 impl Coordinator {
     /// Begins a coordinator.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
-        CoordinatorBuilder { judges, bus: None, recovery: None, limit: None, fallback: None }
+        let passes: Factory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
+        let crew = Crew {
+            kinds: HashMap::from(["START", "END"].map(|kind| (kind.to_owned(), passes.clone()))),
+            values: Map::new(),
+            node_limit: Duration::from_secs(60),
+            recoveries: 10,
+            saving: None,
+        };
+        CoordinatorBuilder {
+            judges,
+            bus: None,
+            recovery: None,
+            limit: None,
+            fallback: None,
+            agent: None,
+            tries: 3,
+            handlers: HashMap::new(),
+            crew,
+        }
     }
 
     /// The bus, to subscribe to. What is published there directly is not judged.
@@ -121,9 +228,10 @@ impl Coordinator {
         self.inner.judges.load_full()
     }
 
-    /// Puts other judges to work, such as after the context has changed.
+    /// Puts other judges to work, such as after the context has changed. The workflows that were made here are added
+    /// to their context.
     pub fn replace(&self, judges: Judges) {
-        self.inner.judges.store(Arc::new(judges));
+        self.inner.judges.store(Arc::new(self.knowing_all(judges)));
     }
 
     /// Sends an event through the middleware, judges it when it is a decision, publishes the answer,
@@ -170,6 +278,11 @@ impl Coordinator {
         decision.failure = Some(Box::new(failure.clone()));
         let problem = match task::call(self.inner.limit, strategy, failure.clone()).await {
             Ok(payload) => {
+                if let Some(named) =
+                    payload["action_type"].as_str().filter(|named| judges.get(named).is_some())
+                {
+                    named.clone_into(&mut decision.kind);
+                }
                 decision.payload = payload;
                 return Some(DecisionEvent::Made(decision));
             }

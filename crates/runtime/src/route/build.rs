@@ -2,13 +2,15 @@
 //! that is wrong is told at once, and before the first message.
 
 use super::handler::{HandlerResult, Request};
-use super::{Active, DecisionLog, Router, Shared};
+use super::policy::{Circuit, Policy};
+use super::stats::Stats;
+use super::{Active, DecisionLog, Grants, Permissions, Router, Shared};
 use crate::task::{Function, boxed};
 use arc_swap::ArcSwap;
 use rulec::internals::diag::nearest;
-use rulec::{Rules, UnknownEntry};
+use rulec::{Guard, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,29 +19,32 @@ pub(super) type Handlers = HashMap<String, Registered>;
 
 pub(super) struct Registered {
     pub function: Function<Request, Json>,
-    pub limit: Option<Duration>,
+    pub policy: Policy,
+    pub circuit: Option<Circuit>,
 }
 
 /// Puts a [`Router`] together.
 #[must_use]
 pub struct RouterBuilder {
-    rules: Rules,
+    rules: LiveRules,
     entry: Option<String>,
     handlers: Handlers,
-    limits: BTreeMap<String, Duration>,
+    policies: BTreeMap<String, Policy>,
     limit: Option<Duration>,
+    grants: Option<Grants>,
     log: Option<DecisionLog>,
     problems: Vec<Problem>,
 }
 
 impl RouterBuilder {
-    pub(super) fn new(rules: Rules) -> Self {
+    pub(super) fn new(rules: LiveRules) -> Self {
         RouterBuilder {
             rules,
             entry: None,
             handlers: Handlers::new(),
-            limits: BTreeMap::new(),
+            policies: BTreeMap::new(),
             limit: None,
+            grants: None,
             log: None,
             problems: Vec::new(),
         }
@@ -54,7 +59,7 @@ impl RouterBuilder {
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
         let function = boxed(function, HandlerResult::into_result);
-        let (name, registered) = (name.into(), Registered { function, limit: None });
+        let (name, registered) = (name.into(), Registered { function, policy: Policy::new(), circuit: None });
         if self.handlers.insert(name.clone(), registered).is_some() {
             self.problems.push(Problem::RegisteredTwice { name });
         }
@@ -67,7 +72,23 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets how long a handler may take before it is stopped; without limit when not set.
+    /// Sets what is done about a handler that is slow or fails. Called again for the same handler it replaces what was
+    /// said before.
+    pub fn policy(mut self, name: impl Into<String>, policy: Policy) -> Self {
+        self.policies.insert(name.into(), policy);
+        self
+    }
+
+    /// Sets what tells the permissions that the sender of a message has, for [`Router::route`]: what the message says of
+    /// its sender, when that can be trusted. It is asked when a message leads to a handler that requires any, and
+    /// should be quick; what takes time is found out before and given to [`Router::route_as`]. When nothing is set nobody has
+    /// any permission, and a handler that requires one refuses every message.
+    pub fn permissions(mut self, of: impl Fn(&Json) -> Permissions + Send + Sync + 'static) -> Self {
+        self.grants = Some(Box::new(of));
+        self
+    }
+
+    /// Sets how long a handler may take before it is stopped; without limit when not set. It holds for each attempt.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
@@ -75,7 +96,7 @@ impl RouterBuilder {
 
     /// Sets how long this handler may take, whatever [`RouterBuilder::time_limit`] says.
     pub fn handler_time_limit(mut self, name: impl Into<String>, limit: Duration) -> Self {
-        self.limits.insert(name.into(), limit);
+        self.policies.entry(name.into()).or_default().time_limit = Some(limit);
         self
     }
 
@@ -88,28 +109,42 @@ impl RouterBuilder {
     /// Holds everything against the rules.
     ///
     /// # Errors
-    /// Everything that is wrong: targets without a handler, handlers registered twice, limits of
+    /// Everything that is wrong: targets without a handler, handlers registered twice, policies of
     /// handlers that there are not, an entry that is not in the rules.
     pub fn build(mut self) -> Result<Router, RouterError> {
-        for registered in self.handlers.values_mut() {
-            registered.limit = self.limit;
-        }
-        for (name, limit) in self.limits {
+        for (name, policy) in std::mem::take(&mut self.policies) {
+            for fallback in &policy.fallbacks {
+                if *fallback == name {
+                    self.problems.push(Problem::OwnFallback { name: name.clone() });
+                } else if !self.handlers.contains_key(fallback) {
+                    let (fallback, near) = (fallback.clone(), near(fallback, &self.handlers));
+                    self.problems.push(Problem::NoFallback { name: name.clone(), fallback, near });
+                }
+            }
             match self.handlers.get_mut(&name) {
-                Some(registered) => registered.limit = Some(limit),
+                Some(registered) => registered.policy = policy,
                 None => {
                     let near = near(&name, &self.handlers);
-                    self.problems.push(Problem::LimitWithoutHandler { name, near });
+                    self.problems.push(Problem::PolicyWithoutHandler { name, near });
                 }
             }
         }
-        match validate(self.rules, self.entry.as_deref(), &self.handlers) {
+        for (name, Registered { policy, circuit, .. }) in &mut self.handlers {
+            policy.time_limit = policy.time_limit.or(self.limit);
+            *circuit = policy.circuit.map(|(failures, open_for)| Circuit::new(name, failures, open_for));
+        }
+        let handlers = Arc::new(self.handlers);
+        let guard = guard(&handlers);
+        match validate(self.rules, self.entry.as_deref(), &handlers, &guard) {
             Ok(active) if self.problems.is_empty() => Ok(Router {
                 shared: Arc::new(Shared {
                     active: ArcSwap::from_pointee(active),
-                    handlers: self.handlers,
+                    handlers,
+                    guard,
                     entry: self.entry,
+                    grants: self.grants,
                     log: self.log,
+                    stats: Stats::default(),
                 }),
             }),
             validated => {
@@ -130,19 +165,36 @@ fn near(name: &str, handlers: &Handlers) -> Option<String> {
     nearest(name, handlers.keys().map(String::as_str)).map(str::to_owned)
 }
 
+/// Refuses edits that lead to a handler there is not.
+fn guard(handlers: &Arc<Handlers>) -> Arc<Guard> {
+    let handlers = handlers.clone();
+    Arc::new(move |target| match handlers.contains_key(target) {
+        true => Ok(()),
+        false => Err(no_handler(target, &handlers).to_string()),
+    })
+}
+
+fn no_handler(target: &str, handlers: &Handlers) -> Problem {
+    Problem::NoHandler { target: target.to_owned(), near: near(target, handlers) }
+}
+
+/// Holds rules against the handlers; from then on edits of them are held against these too.
 pub(super) fn validate(
-    rules: Rules,
+    live: LiveRules,
     entry: Option<&str>,
     handlers: &Handlers,
+    guard: &Arc<Guard>,
 ) -> Result<Active, Vec<Problem>> {
+    live.guard(guard);
+    // What was edited before is looked at as well. A merge that fails is a fault of the library and leaves the rules
+    // as they are; an edit that it did not take in may then lead to no handler, which its messages tell.
+    let _ = live.merge();
+    let rules = live.rules();
     let entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name));
     let entry = entry.map_err(|unknown| vec![Problem::Entry(unknown)])?;
     let targets = entry.targets();
-    let problems: Vec<Problem> = targets
-        .iter()
-        .filter(|target| !handlers.contains_key(**target))
-        .map(|target| Problem::NoHandler { target: (*target).to_owned(), near: near(target, handlers) })
-        .collect();
+    let missing = targets.iter().filter(|target| !handlers.contains_key(**target));
+    let problems: Vec<Problem> = missing.map(|target| no_handler(target, handlers)).collect();
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -150,11 +202,12 @@ pub(super) fn validate(
     if entry.is_empty() {
         warnings.push(Warning::EmptyEntry { name: entry.name().to_owned() });
     }
-    let mut unused: Vec<&String> = handlers.keys().filter(|name| !targets.contains(name.as_str())).collect();
+    let fallbacks: HashSet<&String> = handlers.values().flat_map(|one| &one.policy.fallbacks).collect();
+    let is_unused = |name: &&String| !targets.contains(name.as_str()) && !fallbacks.contains(*name);
+    let mut unused: Vec<&String> = handlers.keys().filter(is_unused).collect();
     unused.sort();
     warnings.extend(unused.into_iter().map(|name| Warning::UnusedHandler { name: name.clone() }));
-    let entry = entry.id();
-    Ok(Active { rules, entry, warnings })
+    Ok(Active { rules: live, warnings })
 }
 
 /// Why a router could not be built, or rules not be swapped in. Its text names every problem, one a
@@ -193,13 +246,29 @@ pub enum Problem {
         /// The name.
         name: String,
     },
-    /// A time limit is set for a handler that nobody registered.
-    #[error("a time limit is set for `{name}`, which has no handler; {}", remedy(near.as_deref(), name))]
-    LimitWithoutHandler {
+    /// A policy or time limit is set for a handler that nobody registered.
+    #[error("a policy or time limit is set for `{name}`, which has no handler; {}", remedy(near.as_deref(), name))]
+    PolicyWithoutHandler {
         /// The name.
         name: String,
         /// A registered name much like it.
         near: Option<String>,
+    },
+    /// A policy names a fallback that nobody registered.
+    #[error("`{name}` falls back to `{fallback}`, which has no handler; {}", remedy(near.as_deref(), fallback))]
+    NoFallback {
+        /// The handler with the policy.
+        name: String,
+        /// The fallback.
+        fallback: String,
+        /// A registered name much like it.
+        near: Option<String>,
+    },
+    /// A handler is its own fallback.
+    #[error("`{name}` falls back to itself; name another handler, or set retries")]
+    OwnFallback {
+        /// Its name.
+        name: String,
     },
 }
 

@@ -23,6 +23,9 @@ pub struct Request {
     pub route: String,
     /// The handler's name.
     pub handler: String,
+    /// The number of this call for the message, from 1: greater when the handler is retried. 0 in a request made by
+    /// hand.
+    pub attempt: u32,
     /// The generation of the rules that decided.
     pub generation: u64,
 }

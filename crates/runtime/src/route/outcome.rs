@@ -8,7 +8,8 @@ use std::fmt;
 use std::time::Duration;
 
 /// The outcome of a message. Serializes to
-/// `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,"breaches":[…],"missing_args":[…],"result":…,"elapsed_us":…}`;
+/// `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,"breaches":[…],"missing_args":[…],"attempts":…,"result":…,"elapsed_us":…}`,
+/// with `requires`, `fallback` and `tried` where there are any;
 /// it holds no arguments and, beside the handler's own reply or error, nothing of the message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
@@ -26,6 +27,17 @@ pub struct Outcome {
     pub breaches: Vec<Breach>,
     /// Required arguments that were missing and are null.
     pub missing_args: Vec<String>,
+    /// The permissions that the handler requires.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
+    /// The fallback that ended it, in place of the handler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// The calls of the handler that ended it: more than one when it was tried again.
+    pub attempts: u32,
+    /// The handlers before it that did not reply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
     /// The way it ended.
     pub result: Ending,
     /// The time from the message's arrival to its end, handler included; microseconds in JSON.
@@ -33,9 +45,30 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
+/// A handler that did not reply, after which another was asked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tried {
+    /// Its name.
+    pub handler: String,
+    /// The number of its calls.
+    pub attempts: u32,
+    /// The kind of its end: see [`Ending::kind`].
+    pub result: &'static str,
+    /// Its failure, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Tried {
+    pub(super) fn new(handler: &str, attempts: u32, ending: &Ending) -> Tried {
+        let error = ending.error().map(str::to_owned);
+        Tried { handler: handler.to_owned(), attempts, result: ending.kind(), error }
+    }
+}
+
 /// The end of a message. Serializes as `"no_route"`, or an object of one key:
 /// `{"handled": reply}`, `{"failed": {"route":…,"error":…}}`, `{"timed_out": {"route":…,"after_us":…}}`,
-/// `{"panicked": {"route":…,"message":…}}`.
+/// `{"panicked": {"route":…,"message":…}}`, `{"refused": {"route":…,"missing":[…]}}`, `{"circuit_open": {"route":…}}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -64,6 +97,18 @@ pub enum Ending {
         /// The message of its panic.
         message: String,
     },
+    /// The sender has not all permissions that the handler requires, which was not called.
+    Refused {
+        /// The route that led to it.
+        route: String,
+        /// Those that are missing.
+        missing: Vec<String>,
+    },
+    /// The handler's circuit is open after failures, and it was not called.
+    CircuitOpen {
+        /// The route that led to it.
+        route: String,
+    },
     /// No route held and no default answered.
     #[default]
     NoRoute,
@@ -88,6 +133,7 @@ impl Outcome {
             generation: decision.generation(),
             breaches: decision.breaches().to_vec(),
             missing_args: decision.missing_args().map(str::to_owned).collect(),
+            requires: decision.required_permissions().iter().map(ToString::to_string).collect(),
             ..Outcome::default()
         }
     }
@@ -106,13 +152,19 @@ impl Outcome {
 }
 
 impl Ending {
-    /// `handled`, `failed`, `timed_out`, `panicked` or `no_route`.
+    pub(super) fn is_reply(&self) -> bool {
+        matches!(self, Ending::Handled(_))
+    }
+
+    /// `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open` or `no_route`.
     pub fn kind(&self) -> &'static str {
         match self {
             Ending::Handled(_) => "handled",
             Ending::Failed { .. } => "failed",
             Ending::TimedOut { .. } => "timed_out",
             Ending::Panicked { .. } => "panicked",
+            Ending::Refused { .. } => "refused",
+            Ending::CircuitOpen { .. } => "circuit_open",
             Ending::NoRoute => "no_route",
         }
     }
@@ -122,7 +174,7 @@ impl Ending {
         match self {
             Ending::Failed { error, .. } => Some(error),
             Ending::Panicked { message, .. } => Some(message),
-            Ending::Handled(_) | Ending::TimedOut { .. } | Ending::NoRoute => None,
+            _ => None,
         }
     }
 }
@@ -137,6 +189,17 @@ impl fmt::Display for Ending {
             }
             Ending::Panicked { route, message } => {
                 write!(f, "the handler of `{route}` panicked: {message}")
+            }
+            Ending::Refused { route, missing } => {
+                let names: Vec<String> = missing.iter().map(|one| format!("`{one}`")).collect();
+                write!(
+                    f,
+                    "the handler of `{route}` requires a permission that was not granted: {}",
+                    names.join(", ")
+                )
+            }
+            Ending::CircuitOpen { route } => {
+                write!(f, "the handler of `{route}` has failed before and is left alone for a while")
             }
             Ending::NoRoute => f.write_str("no route holds and there is no default"),
         }

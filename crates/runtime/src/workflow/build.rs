@@ -136,7 +136,7 @@ impl WorkflowBuilder {
     /// What cannot run, or not as it is written. Suspicions are kept in [`Workflow::findings`].
     pub fn build(self) -> Result<Workflow, BuildError> {
         let workflow = self.assemble()?;
-        if workflow.findings().iter().any(|finding| finding.severity() == Severity::Error) {
+        if workflow.findings().iter().any(|finding| finding.severity == Severity::Error) {
             return Err(BuildError { findings: workflow.findings().to_vec() });
         }
         Ok(workflow)
@@ -238,6 +238,6 @@ impl BuildError {
 }
 
 fn errors(findings: &[Finding]) -> String {
-    let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error);
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     errors.map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -44,6 +44,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// A call outside of a run of a workflow, without a memory of earlier ones.
+    pub(crate) fn new(node: NodeId) -> Call {
+        Call { node, memory: Arc::default() }
+    }
+
     /// The node that is run.
     pub fn node(&self) -> &NodeId {
         &self.node

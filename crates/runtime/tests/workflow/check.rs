@@ -17,8 +17,8 @@ fn found(builder: WorkflowBuilder) -> (Vec<(FindingKind, Severity, String)>, boo
     let text = findings
         .iter()
         .map(|finding| {
-            let path: Vec<&str> = finding.path().iter().map(|id| id.as_str()).collect();
-            (finding.kind(), finding.severity(), path.join(" "))
+            let path: Vec<&str> = finding.path.iter().map(|id| id.as_str()).collect();
+            (finding.kind, finding.severity, path.join(" "))
         })
         .collect();
     (text, built)

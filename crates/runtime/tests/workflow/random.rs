@@ -214,10 +214,10 @@ fn the_engine_does_what_a_plain_reading_does() {
 
 /// The nodes that the check says can never receive all their inputs, by one kind of error.
 fn impossible(workflow: &Workflow) -> Vec<NodeId> {
-    let errors = workflow.findings().iter().filter(|finding| finding.severity() == Severity::Error);
+    let errors = workflow.findings().iter().filter(|finding| finding.severity == Severity::Error);
     errors
-        .filter(|finding| matches!(finding.kind(), FindingKind::ExclusiveJoin | FindingKind::JoinNeverFills))
-        .filter_map(|finding| finding.path().last().cloned())
+        .filter(|finding| matches!(finding.kind, FindingKind::ExclusiveJoin | FindingKind::JoinNeverFills))
+        .filter_map(|finding| finding.path.last().cloned())
         .collect()
 }
 

@@ -6,7 +6,7 @@ use super::super::{Binding, Checked, Checker};
 use super::{Body, Site, Violation};
 use crate::builtins::Function;
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{BindingId, Cond, Each, Expr, Place, Step};
+use crate::sema::hir::{BindingId, Cond, Each, Expr, ExprKind, Place, Step};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, Notice};
 use crate::ty::{KindSet, Ty};
@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
             notice,
         };
         let id = id.map_or_else(|| format!("{}.unsupported", site.owner), |id| id.node.clone());
-        let elements = Elements { list, place: None, key: None, element };
+        let elements = Elements { list, place: None, key: None, element, when: None };
         self.for_each(elements, &site.owner, span, |this| {
             this.require(&id, vec![always(span)], violation, site)
         })
@@ -57,9 +57,9 @@ impl<'a> Checker<'a> {
         let filled = fill(self);
         let block = std::mem::replace(&mut self.payload.block, outer);
         filled?;
-        let Elements { list, place, key, element } = elements;
-        let list = self.computed(list);
-        self.payload.block.each.push(Each { list, place, key, element, block, nest: 1 });
+        let Elements { list, place, key, element, when } = elements;
+        let (list, when) = (self.computed(list), when.map(|when| self.computed(when)));
+        self.payload.block.each.push(Each { list, place, key, element, when, block, nest: 1 });
         Ok(())
     }
 
@@ -100,7 +100,14 @@ impl<'a> Checker<'a> {
         let span = each.list.span;
         let block_name = format!("{}[]", self.one_line(span));
         self.payload.each += 1;
-        let filled = self.for_each(Elements { list, place, key, element }, &block_name, span, |this| {
+        let when = guard.as_ref().ok().cloned().flatten().map(|guard| Expr {
+            kind: ExprKind::Cond(Box::new(guard)),
+            ty: Ty::BOOL,
+            optional: true,
+            span,
+        });
+        let elements = Elements { list, place, key, element, when };
+        let filled = self.for_each(elements, &block_name, span, |this| {
             if let Ok(guard) = guard {
                 this.payload.guards.extend(guard);
                 this.items(&each.body, Body::Each, site);
@@ -120,4 +127,6 @@ pub(super) struct Elements {
     pub(super) place: Option<Place>,
     pub(super) key: Option<BindingId>,
     pub(super) element: BindingId,
+    /// The condition after `when`.
+    pub(super) when: Option<Expr>,
 }

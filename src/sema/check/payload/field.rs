@@ -1,6 +1,6 @@
 //! Fields: the rules that a declaration stands for.
 
-use super::super::constant::constant;
+use super::super::constant::{as_json, constant};
 use super::super::read::accepted;
 use super::super::{Binding, Checked, Checker};
 use super::each::Elements;
@@ -137,6 +137,9 @@ impl<'a> Checker<'a> {
             let violation = declared.violation(format!("`{name}` must be {wants}"), true, clamp);
             self.require(&declared.id(rule), vec![not(allowed)], violation, site)?;
         }
+        if let Some(value) = &field.exactly {
+            self.exactly(&declared, value)?;
+        }
         self.inner_rules(declared, &shape)
     }
 
@@ -172,6 +175,27 @@ impl<'a> Checker<'a> {
         let message = format!("`{name}` must not be blank");
         let violation = Violation { span, ..declared.violation(message, false, declared.removal.clone()) };
         self.require(&declared.id("empty"), parts, violation, declared.site)
+    }
+
+    /// The rule of `const VALUE`.
+    fn exactly(&mut self, declared: &Declared<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
+        let value = self.value(written)?;
+        let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);
+        let kinds = value.ty.kinds.families().intersect(ty.kinds);
+        if kinds.is_empty() {
+            return self.limit_mismatch(declared.field, span, "write a value of the field's type");
+        }
+        let kind = ExprKind::Read(Box::new(declared.any.clone()), kinds);
+        let read = Expr { kind, ty: Ty::plain(kinds), optional: true, span };
+        let wants = as_json(&value).map_or_else(|| self.one_line(span), Json::to_string);
+        let other = not(test(Op::Eq, read.clone(), Operand::Value(value), span));
+        let differs = Cond { kind: CondKind::Or(vec![missing(&read, span), other]), span };
+        // What is of another type than declared has been said to be.
+        let there = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
+        let parts = vec![present(there, span), differs];
+        let violation = declared.violation(format!("`{name}` must be {wants}"), true, None);
+        let violation = Violation { span, repair: format!("write {wants}"), ..violation };
+        self.require(&declared.id("match"), parts, violation, declared.site)
     }
 
     /// The rules of the group that a field's type names, for the field or for each of its elements.
@@ -220,7 +244,8 @@ impl<'a> Checker<'a> {
         };
         let parts = vec![missing(&object, span)];
         let site = Site { object, place, ..list.clone() };
-        let elements = Elements { list: list.object, place: Some(list.place), key: None, element };
+        let elements =
+            Elements { list: list.object, place: Some(list.place), key: None, element, when: None };
         self.for_each(elements, &name, span, |this| {
             this.require(&format!("{}.type", site.owner), parts, violation, &site)?;
             this.group_items(group, Vec::new(), &site);

@@ -11,6 +11,9 @@ use hashbrown::HashSet;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
+/// The name that stands for the kind's own.
+pub(super) const DECISION: &str = "decision";
+
 impl<'a> Checker<'a> {
     /// The fields of an object, those of included groups among them. Reports nothing: the rules'
     /// own pass does.
@@ -53,6 +56,7 @@ impl<'a> Checker<'a> {
                         shape,
                         not_blank: field.not_blank.is_some(),
                         limits,
+                        exactly: field.exactly.as_ref().and_then(|value| self.constant_of(value)),
                         default,
                         docs: item.docs.as_str().into(),
                     });
@@ -83,7 +87,9 @@ impl<'a> Checker<'a> {
     fn looks_constant(&self, value: &ast::Expr) -> bool {
         match &value.kind {
             ast::ExprKind::Literal(_) => true,
-            ast::ExprKind::Name(name) => self.symbols.definition(value.span.file, name).is_some(),
+            ast::ExprKind::Name(name) => {
+                name == DECISION || self.symbols.definition(value.span.file, name).is_some()
+            }
             ast::ExprKind::List(items) => items.iter().all(|item| self.looks_constant(item)),
             ast::ExprKind::Record(entries) => entries.iter().all(|(_, value)| self.looks_constant(value)),
             ast::ExprKind::Unary(_, inner) => self.looks_constant(inner),

@@ -75,6 +75,12 @@ impl Failure<'_, '_> {
     fn habit_of_values(&self) -> Option<Diagnostic> {
         let number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
         let before = self.before().map(|token| token.kind);
+        if self.wants(Rule::kw_then) || self.wants(Rule::kw_else) && !super::is_item(self.rule) {
+            let word = if self.wants(Rule::kw_then) { "then" } else { "else" };
+            let message = format!("expected `{word}`, found {}", self.found_words());
+            let help = "one of two values is written `if C then a else b`; a field whose name is `if` stands in backquotes";
+            return self.unexpected(message, help);
+        }
         match self.found {
             "," if self.wants(Rule::arrow)
                 && number(before)
@@ -204,7 +210,7 @@ impl Failure<'_, '_> {
         let word = |index: usize| self.text(sigs[index].token);
         let free = |index: usize| index > 0 && word(index - 1) != ".";
         if let Some(at) =
-            (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "if" | "IF" | "CASE" | "switch" | "?"))
+            (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "IF" | "CASE" | "switch" | "?"))
         {
             let span = sigs[at].token.span(file);
             return Some(super::unexpected(

@@ -83,6 +83,7 @@ fn every_rule_has_a_phrase_or_is_never_expected() {
         "clause_piece",
         "clause_word",
         "entry_start",
+        "element",
         "element_in",
         "quantity",
         "inner_statement",

@@ -1,16 +1,15 @@
 //! A decision as a line of the log. What is private is masked here, by the code that masks it in
 //! explanations.
 
-use super::super::outcome::Outcome;
+use super::super::outcome::{Ending, Outcome, Tried};
 use rulec::Breach;
 use rulec::Explanation;
-use rulec::Rules;
-use rulec::internals::decision::Chosen;
-use rulec::internals::sema::hir::TableId;
 use rulec::internals::trace::MASK;
 use rulec::internals::value::format_datetime;
+use rulec::{Decision, LiveRules};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
@@ -25,13 +24,9 @@ pub(super) struct Options {
 /// writer's thread.
 pub(in crate::route) struct Record {
     pub time: OffsetDateTime,
-    pub rules: Rules,
-    pub entry: TableId,
-    pub chosen: Option<Chosen>,
+    pub rules: LiveRules,
+    pub decision: Arc<Decision>,
     pub message: Arc<Json>,
-    pub args: Arc<Map<String, Json>>,
-    /// Without what they said, which may be private.
-    pub host_failures: Vec<Arc<str>>,
 }
 
 pub(super) struct Entry {
@@ -40,6 +35,7 @@ pub(super) struct Entry {
     outcome: Outcome,
     result: &'static str,
     error: Option<String>,
+    missing_permissions: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -58,13 +54,24 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     host_failures: Vec<&'a str>,
     elapsed_us: u64,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    requires: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<&'a str>,
+    attempts: u32,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tried: &'a [Tried],
     result: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    missing_permissions: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unexplained: Option<&'a str>,
 }
 
 impl Entry {
@@ -74,32 +81,54 @@ impl Entry {
         let ending = std::mem::take(&mut outcome.result);
         let facts = outcome.clone();
         outcome.result = ending;
-        Entry { record, outcome: facts, result, error }
+        let missing_permissions = match &outcome.result {
+            Ending::Refused { missing, .. } => missing.clone(),
+            _ => Vec::new(),
+        };
+        Entry { record, outcome: facts, result, error, missing_permissions }
     }
 
     /// The line, with its line feed.
     pub(super) fn to_line(&self, options: Options) -> Result<Vec<u8>, serde_json::Error> {
-        let Entry { record, outcome, result, error } = self;
-        let message = record.rules.masked_message(&record.message);
-        let error = error.as_deref().map(|error| if message == *record.message { error } else { MASK });
+        let Entry { record: Record { time, rules, decision, message: whole }, outcome, result, .. } = self;
+        let message = decision.masked_message(whole);
+        let private = message != **whole;
+        let error = self.error.as_deref().map(|error| if private { MASK } else { error });
+        let masked = |tried: &Tried| Tried { error: Some(MASK.to_owned()), ..tried.clone() };
+        let mut tried = Cow::from(&outcome.tried);
+        if private {
+            let said = tried.to_mut().iter_mut().filter(|tried| tried.error.is_some());
+            said.for_each(|tried| *tried = masked(tried));
+        }
+        let explanation = options.explanation.then(|| rules.explain_decision(decision, whole));
+        let unexplained = match &explanation {
+            Some(Ok(None)) => Some("the rules were edited since"),
+            Some(Err(_)) => Some("the edited rules could not be merged"),
+            _ => None,
+        };
         let line = Line {
-            time: format_datetime(record.time),
+            time: format_datetime(*time),
             generation: outcome.generation,
             entry: &outcome.entry,
             route: outcome.route.as_deref(),
             handler: outcome.handler.as_deref(),
             path: &outcome.path,
-            args: record.rules.masked_args(record.chosen, &record.args),
+            args: decision.masked_args(),
             missing_args: &outcome.missing_args,
             breaches: &outcome.breaches,
-            host_failures: record.host_failures.iter().map(|name| &**name).collect(),
+            // Without what they said, which may be private.
+            host_failures: decision.failures().iter().map(|failure| &*failure.function).collect(),
             elapsed_us: outcome.elapsed_us(),
+            requires: &outcome.requires,
+            fallback: outcome.fallback.as_deref(),
+            attempts: outcome.attempts,
+            tried: &tried,
             result,
+            missing_permissions: &self.missing_permissions,
             error,
             message: options.message.then_some(message),
-            explanation: options
-                .explanation
-                .then(|| record.rules.table(record.entry).explain(&record.message, false)),
+            explanation: explanation.and_then(Result::ok).flatten(),
+            unexplained,
         };
         let mut bytes = serde_json::to_vec(&line)?;
         bytes.push(b'\n');

@@ -1,0 +1,59 @@
+//! The worst messages of operators, functions and statements at the limits, to count the instructions of deciding
+//! them under callgrind: `benches/worst.sh` runs this program.
+//!
+//! `worst` decides each by every engine, and prints a line a case: the table, the row, what is bad, and the milliseconds
+//! that each engine but the reference takes. `worst NUMBER ENGINE` decides that one by that engine.
+
+#[path = "../tests/support/engines.rs"]
+mod engines;
+#[path = "../tests/support/worst.rs"]
+mod worst;
+
+use engines::COLUMNS;
+use rulec::{Backend, Exceeded, Rules};
+use serde_json::Value as Json;
+use std::hint::black_box;
+use std::time::Instant;
+use worst::{Size, cases, compile, decide};
+
+fn main() {
+    // `cargo bench` gives an argument of its own.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let numbers = arguments.first().and_then(|number| number.parse::<usize>().ok());
+    for (number, (table, row, what, make)) in cases().enumerate() {
+        if numbers.is_some_and(|wanted| wanted != number) {
+            continue;
+        }
+        let task = make(&Size::LIMITS);
+        let rules = compile(&task.rules).unwrap_or_else(|error| panic!("{error}"));
+        let line = task.message.to_string();
+        let table = format!("{table:?}").to_lowercase();
+        print!("{number}\t{table} `{row}`: {what}");
+        for column in COLUMNS {
+            // The reference is the oracle and made to be plain.
+            if column.engine == Backend::Reference {
+                continue;
+            }
+            let name = format!("{:?}", column.engine).to_lowercase();
+            if arguments.get(1).is_some_and(|wanted| *wanted != name) {
+                continue;
+            }
+            let rules = column.of(&rules);
+            // What is compiled on first use is compiled before.
+            decide(&rules, "{}", &serde_json::json!({}));
+            let start = Instant::now();
+            let (_, exceeded) = decide_counted(&rules, &line, &task.message);
+            print!("\t{name} {}", start.elapsed().as_millis());
+            if let Some(exceeded) = exceeded.first() {
+                print!("\tEXCEEDED {exceeded}");
+            }
+        }
+        println!();
+    }
+}
+
+/// The function that is counted.
+#[inline(never)]
+fn decide_counted(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
+    black_box(decide(rules, black_box(line), message))
+}

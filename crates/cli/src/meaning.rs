@@ -1,0 +1,91 @@
+//! Decisions by meaning: intent flows, which the built-in classifier finds, and choices that a language model
+//! makes, whose answer stands in the message.
+
+use super::term::Term;
+use rulec::choice::Question;
+use rulec::flow::{FlowMatcher, Found, IntentHit};
+use rulec::{Breach, Decision, Entry, Exceeded, Explanation, Rules, TableKind};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// The answer for a message that no pattern of a flow fits.
+#[derive(Serialize)]
+pub struct Meant<'a> {
+    line: u64,
+    entry: &'a str,
+    flow: Option<String>,
+    name: Option<String>,
+    pattern: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    /// The intent flows that came nearest, when none was chosen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nearest: Vec<IntentHit>,
+    #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
+    breaches: &'a [Breach],
+    #[serde(skip_serializing_if = "<[Exceeded]>::is_empty")]
+    exceeded: Vec<Exceeded>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matched: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+}
+
+impl Meant<'_> {
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+}
+
+/// The matcher of the intent flows behind an entry's patterns; `None` where there are none, or none that can be learnt.
+pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatcher> {
+    if entry.kind() != TableKind::Flows || !rules.program().has_intents() {
+        return None;
+    }
+    match FlowMatcher::offline(rules) {
+        Ok(matcher) => Some(matcher),
+        Err(error) => {
+            term.note(&format!("only patterns are looked for: {error}"));
+            None
+        }
+    }
+}
+
+/// Finds the intent flow of a message that no pattern fits.
+pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a Decision) -> Meant<'a> {
+    let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
+    let (found, beyond) = matcher.search_intent(text);
+    // Patterns and intents go beyond different limits.
+    let mut exceeded = decision.exceeded().to_vec();
+    exceeded.extend(beyond);
+    let (hit, nearest) = match found {
+        Found::Intent(hit) => (Some(hit), Vec::new()),
+        Found::Nothing { nearest } => (None, nearest),
+        Found::Keyword(_) => (None, Vec::new()),
+    };
+    let score = hit.as_ref().map(|hit| hit.score);
+    let (flow, name) = hit.map(|hit| (hit.id, hit.name)).unzip();
+    Meant {
+        line,
+        entry: decision.entry(),
+        flow,
+        name,
+        pattern: None,
+        score,
+        nearest,
+        breaches: decision.breaches(),
+        exceeded,
+        matched: None,
+        explanation: None,
+    }
+}
+
+/// Says where the answer to a question comes from here, where no language model can be reached.
+pub fn asks(question: &Question, rules: &Path) -> String {
+    let (name, rules) = (question.name(), rules.display());
+    format!(
+        "`{name}` asks a language model, and none is asked here: its answer is read from `answers.{name}` of the \
+         message; `rulec prompt {rules} --entry {name}` prints what to ask"
+    )
+}

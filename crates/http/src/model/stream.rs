@@ -1,0 +1,187 @@
+//! A model's answer as it arrives: events of a chat-completions endpoint, one line `data: {…}` each, put together
+//! to the answer that the endpoint would have given in one piece. What it says of its reason is told on the way.
+
+use rulec::prompt::REASON;
+use serde_json::{Value, json};
+
+const DATA: &str = "data:";
+const DONE: &str = "[DONE]";
+
+/// The answer so far.
+#[derive(Default)]
+pub(super) struct Streamed {
+    /// The beginning of a line.
+    rest: Vec<u8>,
+    /// True when an event has come.
+    any: bool,
+    content: String,
+    calls: Vec<(String, String)>,
+    /// The bytes of the reason that were told.
+    told: usize,
+    /// An event that is no part of an answer, such as an error.
+    other: Option<Value>,
+}
+
+impl Streamed {
+    /// Takes a piece of the body, and tells what is new of the reason.
+    pub(super) fn add(&mut self, piece: &[u8], told: &mut (dyn FnMut(&str) + Send)) {
+        self.rest.extend_from_slice(piece);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            self.line(&String::from_utf8_lossy(&line));
+        }
+        let reason = self.calls.first().and_then(|(_, arguments)| text_so_far(arguments));
+        if let Some(new) = reason.as_deref().and_then(|reason| reason.get(self.told..))
+            && !new.is_empty()
+        {
+            told(new);
+            self.told += new.len();
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        let Some(event) = line.trim().strip_prefix(DATA).map(str::trim).filter(|event| *event != DONE) else {
+            return;
+        };
+        let Ok(event) = serde_json::from_str::<Value>(event) else { return };
+        self.any = true;
+        let Some(delta) = event.pointer("/choices/0/delta") else {
+            // The last event may hold counts alone.
+            if event.get("choices").is_none() {
+                self.other.get_or_insert(event);
+            }
+            return;
+        };
+        if let Some(text) = delta.get("content").and_then(Value::as_str) {
+            self.content.push_str(text);
+        }
+        for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let at = call.get("index").and_then(Value::as_u64).unwrap_or(0);
+            // A call begins behind those that are there.
+            let at = usize::try_from(at).unwrap_or(usize::MAX).min(self.calls.len());
+            if at == self.calls.len() {
+                self.calls.push(Default::default());
+            }
+            let part = |name: &str| call.pointer(name).and_then(Value::as_str).unwrap_or_default();
+            self.calls[at].0.push_str(part("/function/name"));
+            self.calls[at].1.push_str(part("/function/arguments"));
+        }
+    }
+
+    /// True when something of the reason was told.
+    pub(super) fn has_told(&self) -> bool {
+        self.told > 0
+    }
+
+    /// The answer in one piece; `None` when what came was no stream of events.
+    pub(super) fn answer(&self) -> Option<Value> {
+        if !self.any {
+            return None;
+        }
+        if let (Some(other), true, true) = (&self.other, self.calls.is_empty(), self.content.is_empty()) {
+            return Some(other.clone());
+        }
+        let call = |(name, arguments): &(String, String)| json!({"function": {"name": name, "arguments": arguments}});
+        let calls: Vec<Value> = self.calls.iter().map(call).collect();
+        Some(json!({"choices": [{"message": {"content": self.content, "tool_calls": calls}}]}))
+    }
+}
+
+/// The text under [`REASON`] in the beginning of a JSON object, as far as it has come.
+fn text_so_far(arguments: &str) -> Option<String> {
+    let key = format!("\"{REASON}\"");
+    let (at, _) = arguments.match_indices(&key).find(|(at, _)| {
+        // A key stands at the beginning or behind a comma; within a text its quotes would be escaped.
+        arguments[..*at].trim_end().ends_with(['{', ','])
+    })?;
+    let value = arguments[at + key.len()..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let mut escaped = false;
+    let end = value.find(|c: char| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    let mut text = &value[..end.unwrap_or(value.len())];
+    // The end may be a half of an escape: `\ud83d\ude` at most.
+    for _ in 0..12 {
+        if let Ok(decoded) = serde_json::from_str(&format!("\"{text}\"")) {
+            return Some(decoded);
+        }
+        let (last, _) = text.char_indices().next_back()?;
+        text = &text[..last];
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(delta: &Value) -> String {
+        format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}))
+    }
+
+    fn arguments(text: &str) -> Value {
+        json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]})
+    }
+
+    /// Feeds a body in pieces of a length; what was told, and the answer.
+    fn fed(body: &str, length: usize) -> (Vec<String>, Option<Value>) {
+        let (mut streamed, mut told) = (Streamed::default(), Vec::new());
+        for piece in body.as_bytes().chunks(length) {
+            streamed.add(piece, &mut |text| told.push(text.to_owned()));
+        }
+        (told, streamed.answer())
+    }
+
+    #[test]
+    fn the_reason_is_told_as_it_comes_and_the_answer_put_together() {
+        let whole = "{\"because\": \"sie sagt \\\"nie\\\" \\ud83d\\ude00 \u{6587}\", \"branch\": \"angry\"}";
+        let name =
+            json!({"tool_calls": [{"index": 0, "function": {"name": "choose_branch", "arguments": ""}}]});
+        for cut in [1, 3, 7, 100] {
+            let mut body = event(&json!({"role": "assistant", "content": null})) + &event(&name);
+            let chars: Vec<char> = whole.chars().collect();
+            for piece in chars.chunks(cut) {
+                body += &event(&arguments(&piece.iter().collect::<String>()));
+            }
+            body += "data: {\"choices\": []}\n\ndata: [DONE]\n\n";
+            for length in [1, 5, 4096] {
+                let (told, answer) = fed(&body, length);
+                assert_eq!(told.concat(), "sie sagt \"nie\" \u{1f600} \u{6587}", "{cut} {length}");
+                let call = &answer.unwrap()["choices"][0]["message"]["tool_calls"][0]["function"];
+                assert_eq!((&call["name"], &call["arguments"]), (&json!("choose_branch"), &json!(whole)));
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_key_is_the_reason() {
+        for (text, expected) in [
+            ("{\"branch\": \"because\"", None),
+            ("{\"branch\": \"a \\\"because\\\": \\\"x\", \"because\": \"y", Some("y")),
+            ("{\"because\"", None),
+            ("{\"because\": 7", None),
+            ("{\"because\": \"", Some("")),
+            ("{\"because\": \"a\\", Some("a")),
+            ("{\"because\": \"a\\u00", Some("a")),
+            ("", None),
+        ] {
+            assert_eq!(text_so_far(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_stream_is_left_to_the_reader_of_answers() {
+        assert_eq!(fed("{\"choices\": []}\n", 4), (Vec::new(), None));
+        let (_, error) = fed("data: {\"error\": {\"message\": \"overloaded\"}}\n", 9);
+        assert_eq!(error.unwrap()["error"]["message"], "overloaded");
+        let (_, words) = fed(&event(&json!({"content": "which order?"})), 9);
+        assert_eq!(words.unwrap()["choices"][0]["message"]["content"], "which order?");
+        let far = json!({"tool_calls": [{"index": u64::MAX, "function": {"name": "x"}}]});
+        assert_eq!(
+            fed(&event(&far), 9).1.unwrap()["choices"][0]["message"]["tool_calls"][0]["function"]["name"],
+            "x"
+        );
+    }
+}

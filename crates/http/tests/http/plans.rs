@@ -1,0 +1,233 @@
+//! Plans from a payload to a finished workflow, with a server that answers: judged, built, run, failed, recovered
+//! and resumed.
+
+use super::server::{Reply, Seen, Server};
+use rulec::Rules;
+use rulec_http::{AllowedHosts, HttpClient, Limits, node};
+use rulec_runtime::payload::{Coordinator, CoordinatorBuilder, Judges, Made, NodeFailure, RunStatus, Turn};
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+fn builder(server: &Server) -> CoordinatorBuilder {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules");
+    let rules = Rules::from_path(path).unwrap_or_else(|error| panic!("{error}"));
+    let limits = Limits::default().retries(0).attempt(Duration::from_secs(5));
+    let client = HttpClient::new(AllowedHosts::new([server.host()]).unwrap(), limits).unwrap();
+    Coordinator::builder(Judges::new(&rules)).node_kind("HTTP", node(client))
+}
+
+fn path(seen: &Seen) -> String {
+    format!("{} {}", seen.method, seen.target)
+}
+
+fn paths(server: &Server) -> Vec<String> {
+    server.requests().iter().map(path).collect()
+}
+
+/// Fetches rows, and reports them where there are enough, else raises an alarm.
+fn plan(server: &Server) -> Json {
+    json!({
+        "action_type": "create_workflow_plan", "name": "report", "description": "fetches and reports",
+        "nodes": [
+            {"node_id": "begin", "type": "START", "name": "begin", "config": {}},
+            {"node_id": "fetch", "type": "HTTP", "name": "fetch", "config": {
+                "url": server.url("/rows"), "method": "GET", "params": {"city": "${city}"}, "timeout": 2}},
+            {"node_id": "report", "type": "HTTP", "name": "report", "config": {
+                "url": server.url("/report/${fetch.output.data.id}"), "method": "POST",
+                "body": {"rows": "${fetch.output.data.rows}", "text": "of ${city}"}}},
+            {"node_id": "alarm", "type": "HTTP", "name": "alarm",
+             "config": {"url": server.url("/alarm"), "method": "POST"}},
+            {"node_id": "end", "type": "END", "name": "end", "config": {}}
+        ],
+        "edges": [
+            {"source": "begin", "target": "fetch"},
+            {"source": "fetch", "target": "report", "condition": "status == 200 and len(data.rows as list<any>) > 1"},
+            {"source": "fetch", "target": "alarm", "condition": "len('${fetch.output.data.rows}' as list<any>) <= 1"},
+            {"source": "report", "target": "end"},
+            {"source": "alarm", "target": "end"}
+        ],
+        "global_config": {"env": {"city": "Paris"}}
+    })
+}
+
+fn rows() -> Reply {
+    Reply::json(200, json!({"rows": [1, 2, 3], "id": "a/b"}))
+}
+
+/// A recovery that answers the failures with these decisions in turn.
+fn recovering(
+    builder: CoordinatorBuilder,
+    answers: impl IntoIterator<Item = Json>,
+) -> (CoordinatorBuilder, Arc<Mutex<Vec<NodeFailure>>>) {
+    let failures: Arc<Mutex<Vec<NodeFailure>>> = Arc::default();
+    let answers = Mutex::new(answers.into_iter().collect::<Vec<_>>().into_iter());
+    let seen = failures.clone();
+    let strategy = move |failure: NodeFailure| {
+        seen.lock().unwrap().push(failure.clone());
+        let answer = answers.lock().unwrap().next().ok_or("nobody knows");
+        async move {
+            let mut answer = answer?;
+            answer["workflow_id"] = json!(failure.workflow_id);
+            if answer["recovery_plan"].is_object() {
+                answer["failed_node_id"] = json!(failure.node_id);
+                answer["failure_reason"] = json!(failure.reason);
+            }
+            answer["execution_context"] = Json::Object(failure.execution_context);
+            Ok::<Json, &str>(answer)
+        }
+    };
+    (builder.recovery("error_recovery", strategy), failures)
+}
+
+fn recovery(plan: Json) -> Json {
+    json!({"action_type": "error_recovery", "recovery_plan": plan})
+}
+
+#[track_caller]
+fn status(turn: &Turn) -> RunStatus {
+    let [done] = &turn.done[..] else { panic!("{turn:#?}") };
+    done.report.as_ref().unwrap_or_else(|| panic!("{turn:#?}")).status
+}
+
+#[tokio::test]
+async fn a_plan_is_judged_built_run_recovered_and_completed() {
+    let mut fails = 2;
+    let server = Server::answering(move |seen| match &*seen.target {
+        "/rows?city=Paris" if fails > 0 => {
+            fails -= 1;
+            Reply::text(500, "busy")
+        }
+        "/rows?city=Paris" => rows(),
+        _ => Reply::json(201, json!({"ok": true})),
+    });
+    let retry =
+        json!({"action": "RETRY", "delay": 0.01, "max_attempts": 2, "modifications": {"config.timeout": 60}});
+    let (builder, failures) = recovering(builder(&server), [recovery(retry)]);
+    // The agent forgets an address at first, and repairs it when told.
+    let (mut forgetful, good) = (plan(&server), plan(&server));
+    forgetful["nodes"][3]["config"].as_object_mut().unwrap().remove("url");
+    let coordinator = builder
+        .agent(move |again| {
+            assert!(again.rejected.feedback.contains("$.nodes[3].config.url"), "{}", again.rejected.feedback);
+            let good = good.clone();
+            async move { Ok::<_, String>(vec![Made::new("create_workflow_plan", good)]) }
+        })
+        .build();
+    let turn = coordinator.session().offer([Made::new("create_workflow_plan", forgetful)]).await;
+
+    assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
+    assert_eq!(turn.rejected.len(), 1);
+    let failures = failures.lock().unwrap();
+    let [failure] = &failures[..] else { panic!("{failures:?}") };
+    assert!(failure.node_id == "fetch" && failure.reason.contains("answered 500: `busy`"), "{failure:?}");
+    assert_eq!(failure.execution_context["failed_attempts"], 1);
+    let get = "GET /rows?city=Paris";
+    assert_eq!(paths(&server), [get, get, get, "POST /report/a%2Fb"]);
+    assert_eq!(server.requests()[3].json(), json!({"rows": [1, 2, 3], "text": "of Paris"}));
+    let report = turn.done[0].report.as_ref().unwrap();
+    assert_eq!(report.unreached, ["alarm"]);
+    assert_eq!(report.outputs["report"], json!({"status": 201, "data": {"ok": true}}));
+    assert_eq!(report.failures["fetch"], 2);
+}
+
+#[tokio::test]
+async fn a_plan_is_made_anew_and_goes_on_with_what_it_has() {
+    let server = Server::answering(|seen| match &*seen.target {
+        "/rows?city=Paris" => rows(),
+        "/mirror" => Reply::json(200, json!({})),
+        _ => Reply::status(500),
+    });
+    let replan = json!({
+        "action_type": "replan_workflow", "reason": "the report is gone",
+        "suggested_changes": {
+            "remove_nodes": ["report"],
+            "add_nodes": [{"type": "HTTP", "name": "mirror", "config": {"url": server.url("/mirror"), "method": "POST"}}],
+            "update_edges": [{"source": "fetch", "target": "mirror"}, {"source": "mirror", "target": "end"}]
+        }
+    });
+    // The first new plan would have a circle, which is a failure more to be asked about.
+    let mut circle = replan.clone();
+    circle["suggested_changes"]["update_edges"] = json!([
+        {"source": "fetch", "target": "mirror"}, {"source": "mirror", "target": "fetch"}
+    ]);
+    let (builder, failures) = recovering(builder(&server), [circle, replan]);
+    let turn = builder.build().session().offer([Made::new("create_workflow_plan", plan(&server))]).await;
+    assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
+    assert_eq!(paths(&server), ["GET /rows?city=Paris", "POST /report/a%2Fb", "POST /mirror"]);
+    let failures = failures.lock().unwrap();
+    assert!(failures[1].reason.contains("circle"), "{failures:?}");
+}
+
+#[tokio::test]
+async fn a_run_is_saved_after_each_node_and_resumed_elsewhere() {
+    let server = Server::replies([rows(), Reply::status(500), Reply::json(200, json!({}))]);
+    let saved: Arc<Mutex<Vec<Json>>> = Arc::default();
+    let keep = saved.clone();
+    let first = builder(&server).saving(move |run| keep.lock().unwrap().push(run.clone())).build();
+    let turn = first.session().offer([Made::new("create_workflow_plan", plan(&server))]).await;
+    // Nobody knows what to do about the failure.
+    assert_eq!(status(&turn), RunStatus::Failed);
+    assert!(turn.done[0].result.as_ref().unwrap_err().contains("`report` failed"), "{turn:#?}");
+
+    let last = saved.lock().unwrap().last().cloned().unwrap();
+    let text = last.to_string();
+    let second = builder(&server).build();
+    let id = second.restore(&serde_json::from_str(&text).unwrap()).unwrap();
+    let report = second.resume(&id).await.unwrap();
+    assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
+    let twice = "POST /report/a%2Fb";
+    assert_eq!(paths(&server), ["GET /rows?city=Paris", twice, twice]);
+    assert!(second.restore(&json!({"workflow_id": "x", "plan": {"nodes": []}, "progress": {}})).is_err());
+    assert!(second.resume("x").await.is_err());
+}
+
+#[tokio::test]
+async fn a_recovery_from_outside_interrupts_what_runs() {
+    let mut first = true;
+    let server = Server::answering(move |seen| match &*seen.target {
+        "/rows?city=Paris" if std::mem::take(&mut first) => rows().after(Duration::from_secs(30)),
+        "/rows?city=Paris" => rows(),
+        _ => Reply::json(200, json!({})),
+    });
+    let coordinator = builder(&server).build();
+    let mut session = coordinator.session();
+    let inbox = session.inbox();
+    let mut slow = plan(&server);
+    slow["nodes"][1]["config"]["timeout"] = json!(60);
+    let respond = json!({"response": "hello", "intent": "greeting", "confidence": 1});
+    let offered = session.offer([Made::new("create_workflow_plan", slow), Made::new("respond", respond)]);
+    let interrupting = async {
+        while server.requests().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let recovery = json!({
+            "workflow_id": "workflow_1", "failed_node_id": "fetch", "failure_reason": "it takes too long",
+            "recovery_plan": {"action": "RETRY", "max_attempts": 1}, "execution_context": {}
+        });
+        assert!(inbox.send(Made::new("error_recovery", recovery)));
+    };
+    let (turn, ()) = tokio::join!(offered, interrupting);
+    let interrupted: Vec<&str> = turn.interrupted.iter().map(|made| &*made.kind).collect();
+    assert_eq!(interrupted, ["create_workflow_plan", "respond"]);
+    assert_eq!(status(&turn), RunStatus::Completed, "{turn:#?}");
+    assert_eq!(paths(&server).len(), 3);
+}
+
+/// A plan may only call whom the client may, whatever is put into its addresses.
+#[tokio::test]
+async fn hosts_that_are_not_listed_are_not_called() {
+    let server = Server::replies([Reply::status(200)]);
+    let coordinator = builder(&server).value("host", "evil.test/x").build();
+    for url in ["http://evil.test/".to_owned(), "http://${host}/".to_owned(), server.url("@${host}")] {
+        let made = Made::new(
+            "create_node",
+            json!({
+                "node_type": "HTTP", "node_name": "call", "config": {"url": url, "method": "GET"}
+            }),
+        );
+        let turn = coordinator.session().offer([made]).await;
+        assert_eq!(status(&turn), RunStatus::Failed, "{turn:#?}");
+    }
+    assert_eq!(paths(&server), [""; 0]);
+}

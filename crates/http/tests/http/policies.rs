@@ -1,0 +1,143 @@
+//! A router before services on loopback that fail, are slow, are left alone and recover; who may call them; and files
+//! whose new versions are put in force while it serves.
+
+use crate::server::{Reply, Server};
+use rulec::{Compiler, Rules};
+use rulec_http::{AllowedHosts, HandlerReply, HttpClient, Limits, Template};
+use rulec_runtime::route::{CircuitState, Ending, Permissions, Policy, Request, Router};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+/// Longer than an answer takes that is to come, however busy the machine is.
+const LONG: Duration = Duration::from_secs(30);
+/// The time that a circuit is open.
+const OPEN: Duration = Duration::from_millis(200);
+
+/// A handler that calls a server once.
+fn handler(server: &Server) -> impl Fn(Request) -> HandlerReply + Clone + Send + Sync + 'static {
+    let hosts = AllowedHosts::new([server.host()]).unwrap();
+    let client = HttpClient::new(hosts, Limits::default().retries(0)).unwrap();
+    let endpoint = Template::parse(&json!({"url": server.url("/"), "body": {"text": "#text#"}})).unwrap();
+    rulec_http::handler(client, endpoint).unwrap()
+}
+
+fn message() -> Value {
+    json!({"text": "x", "ctx": {"text": "x"}})
+}
+
+/// Before services `main` and `spare`.
+fn router(rules: &str, main: &Server, spare: &Server, policy: Policy) -> Router {
+    Router::builder(Rules::from_text(rules).unwrap())
+        .handler("main", handler(main))
+        .handler("spare", handler(spare))
+        .policy("main", policy)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_service_that_fails_is_tried_again() {
+    let main = Server::replies([Reply::status(500), Reply::Drop, Reply::json(200, json!("done"))]);
+    let spare = Server::replies([Reply::Drop]);
+    let policy = Policy::new().retries(2, Duration::from_millis(1)).fallback("spare");
+    let outcome = router("default -> main", &main, &spare, policy).route(message()).await;
+    assert_eq!((outcome.reply(), outcome.attempts), (Some(&json!("done")), 3));
+    assert_eq!((main.requests().len(), spare.requests().len()), (3, 0));
+}
+
+#[tokio::test]
+async fn another_service_takes_over_from_one_that_is_slow() {
+    let main = Server::replies([Reply::Silence]);
+    let spare = Server::replies([Reply::json(200, json!("spare"))]);
+    let policy = Policy::new().time_limit(Duration::from_millis(150)).fallback("spare");
+    let outcome = router("default -> main", &main, &spare, policy).route(message()).await;
+    assert_eq!((outcome.reply(), outcome.fallback.as_deref()), (Some(&json!("spare")), Some("spare")));
+    assert_eq!((outcome.tried[0].handler.as_str(), outcome.tried[0].result), ("main", "timed_out"));
+    assert_eq!(spare.request().json(), json!({"text": "x"}));
+}
+
+#[tokio::test]
+async fn a_service_whose_circuit_is_open_is_left_alone_until_it_recovers() {
+    // What the service answers is changed under it.
+    let status = Arc::new(AtomicU8::new(0));
+    let seen = status.clone();
+    let main = Server::answering(move |_| match seen.load(Ordering::SeqCst) {
+        0 => Reply::text(500, "down"),
+        _ => Reply::json(200, json!("up")),
+    });
+    let spare = Server::replies([Reply::json(200, json!("spare"))]);
+    let policy = Policy::new().time_limit(LONG).circuit(2, OPEN).fallback("spare");
+    let router = router("default -> main", &main, &spare, policy);
+    let route = async || router.route(message()).await;
+    for (tried, requests) in [("failed", 1), ("failed", 2), ("circuit_open", 2), ("circuit_open", 2)] {
+        let outcome = route().await;
+        assert_eq!(outcome.reply(), Some(&json!("spare")));
+        assert_eq!((outcome.tried[0].result, main.requests().len()), (tried, requests));
+    }
+    // Tried again it is still down, and then up.
+    tokio::time::sleep(OPEN * 2).await;
+    assert_eq!((route().await.tried[0].result, main.requests().len()), ("failed", 3));
+    assert_eq!((route().await.tried[0].result, main.requests().len()), ("circuit_open", 3));
+    status.store(1, Ordering::SeqCst);
+    tokio::time::sleep(OPEN * 2).await;
+    for _ in 0..2 {
+        let outcome = route().await;
+        assert_eq!((outcome.reply(), outcome.tried.len()), (Some(&json!("up")), 0));
+    }
+    let stats = router.stats();
+    let [main, spare] = &stats.handlers[..] else { panic!("{stats:?}") };
+    assert_eq!((main.counts.failed, main.counts.circuit_open, main.counts.handled), (3, 3, 2));
+    assert_eq!((main.circuit, spare.counts.handled), (Some(CircuitState::Closed), 6));
+    assert_eq!((stats.messages.handled, stats.routes[0].counts.total()), (8, 8));
+    assert!(main.counts.latency.quantile(0.5).is_some());
+}
+
+#[tokio::test]
+async fn a_sender_without_the_permission_reaches_no_service() {
+    let main = Server::replies([Reply::json(200, json!("done"))]);
+    let spare = Server::replies([Reply::json(200, json!("spare"))]);
+    let rules = "handler main() requires permission \"tickets\"\nhandler spare()\ndefault -> main";
+    let router = router(rules, &main, &spare, Policy::new().fallback("spare"));
+    let outcome = router.route(message()).await;
+    let refused = Ending::Refused { route: "default".to_owned(), missing: vec!["tickets".to_owned()] };
+    assert_eq!(outcome.result, refused);
+    assert_eq!((main.requests().len(), spare.requests().len()), (0, 0));
+    let permissions: Permissions = ["tickets"].into_iter().collect();
+    assert_eq!(router.route_as(message(), &permissions).await.reply(), Some(&json!("done")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_version_of_the_rules_is_put_in_force_while_serving() {
+    let main = Server::answering(|_| Reply::json(200, json!("main")));
+    let spare = Server::answering(|_| Reply::json(200, json!("spare")));
+    let router = router("default -> main", &main, &spare, Policy::new().time_limit(LONG));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("desk.rules");
+    std::fs::write(&path, "default -> main").unwrap();
+    let mut watch = router.watch(Compiler::new(), &path).await.unwrap();
+    let first = watch.status().generation;
+    let sender = {
+        let router = router.clone();
+        tokio::spawn(async move {
+            let mut seen = Vec::new();
+            while seen.last().is_none_or(|(_, reply)| *reply == "main") {
+                let outcome = router.route(message()).await;
+                seen.push((outcome.generation, outcome.reply().cloned().expect("a reply")));
+            }
+            seen
+        })
+    };
+    for text in ["default > main", "default -> nobody", "default -> spare"] {
+        std::fs::write(&path, text).unwrap();
+        tokio::time::timeout(LONG, watch.changed()).await.expect("the change is seen");
+    }
+    let status = watch.status();
+    assert_eq!((status.loaded, status.refused, status.error), (2, 2, None));
+    // Not one message was without an answer, and each was answered by its generation.
+    let seen = tokio::time::timeout(LONG, sender).await.unwrap().unwrap();
+    let expected = |generation| if generation == first { json!("main") } else { json!("spare") };
+    assert!(seen.iter().all(|(generation, reply)| *reply == expected(*generation)), "{seen:?}");
+    assert_eq!(seen.last().unwrap().0, status.generation);
+}

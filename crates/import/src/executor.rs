@@ -1,0 +1,89 @@
+//! The tool that executes flows: `{"tools": [{"name": "flow_executor", "description", "parameters", "endpoint"}]}`
+//! beside the flows.
+
+use super::document::{Document, Statement};
+use super::located::{Located, Object, Read};
+use super::write::{self, Names, name, shown, string};
+use serde_json::Value as Json;
+
+/// The tool's name in the original, where code looks for it.
+const EXECUTOR: &str = "flow_executor";
+/// Its one parameter.
+const FLOW_ID: &str = "flow_id";
+
+/// The statement for the tool among `tools`; what else stands there is kept as a comment.
+pub(super) fn statement(object: &Object<'_>, document: &mut Document) -> Read<Option<Statement>> {
+    let mut statement = None;
+    for node in object.list("tools", "tools")? {
+        let tool = node.object("a tool")?;
+        let called = tool.need("name", "a tool")?;
+        let called = called.text()?;
+        if called != EXECUTOR || statement.is_some() {
+            document
+                .notes
+                .push(format!("the tool {} executes no flow; it is kept as a comment", shown(called)));
+            document.header.push_str(&format!("\ntool: {}", write::value(node.value)));
+            continue;
+        }
+        let read = executor(called, &tool, document);
+        statement = Some(read.map_err(|refusal| refusal.of("tool", &node, &["name"]))?);
+    }
+    Ok(statement)
+}
+
+fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<Statement> {
+    let description = tool.text("description")?.unwrap_or_default();
+    let mut comments = Vec::new();
+    let mut entries = Vec::new();
+    if let Some(parameters) = tool.get("parameters") {
+        let described = |node: &Located<'_>| {
+            Some(node.value.get("properties")?.get(FLOW_ID)?.get("description")?.as_str()?.to_owned())
+        };
+        if let Some(text) = described(&parameters).filter(|text| !text.is_empty()) {
+            entries.push(format!("  parameter: {},\n", string(&text)));
+        }
+        let properties = parameters.value.get("properties").and_then(Json::as_object);
+        for (parameter, schema) in properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID) {
+            comments.push(format!("parameter {parameter}: {}", write::value(schema)));
+            let note = "flows are executed by their id alone; it is kept as a comment";
+            document.notes.push(format!("the parameter {} of the tool: {note}", shown(parameter)));
+        }
+    }
+    if let Some(endpoint) = tool.get("endpoint") {
+        let endpoint = endpoint.object("an endpoint")?;
+        endpoint.need("url", "an endpoint")?.text()?;
+        let known: Vec<(&str, Located<'_>)> = ["url", "method", "headers", "body"]
+            .iter()
+            .filter_map(|key| Some((*key, endpoint.get(key)?)))
+            .collect();
+        comments.extend(document.kept(&endpoint, "the endpoint"));
+        let fields: Vec<String> =
+            known.iter().map(|(key, node)| format!("    {key}: {},\n", record(node.value, 4))).collect();
+        entries.push(format!("  endpoint: {{\n{}  }},\n", fields.concat()));
+    }
+    comments.extend(document.kept(tool, "the tool"));
+    let called = name(&Names::default().take(called));
+    let description =
+        if description.is_empty() { String::new() } else { format!(" {}", string(description)) };
+    let body = match entries.concat().as_str() {
+        "" => format!("flow tool {called}{description} {{ }}"),
+        entries => format!("flow tool {called}{description} {{\n{entries}}}"),
+    };
+    Ok(Statement { comments, body, ..Statement::default() })
+}
+
+/// A value as a literal; a long record has an entry a line.
+fn record(json: &Json, indent: usize) -> String {
+    let line = write::value(json);
+    match json {
+        Json::Object(map) if line.chars().count() > 60 => {
+            let pad = " ".repeat(indent + 2);
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(name, json)| format!("{pad}{}: {},\n", write::key(name), record(json, indent + 2)))
+                .collect();
+            format!("{{\n{}{}}}", entries.concat(), " ".repeat(indent))
+        }
+        _ => line,
+    }
+}

@@ -1,0 +1,90 @@
+//! The handlers of imported routes: what a route's metadata say that it requires is declared once, with its handler.
+
+use super::document::{Document, Statement};
+use super::located::{Located, Read};
+use super::write::{shown, string};
+use std::collections::HashMap;
+
+/// The key of a route's metadata that names the permissions which its handler requires.
+const REQUIRES: &str = "requires_permission";
+
+/// The handlers in the order of the routes that lead to them.
+#[derive(Default)]
+pub(super) struct Handlers {
+    all: Vec<Handler>,
+    places: HashMap<String, usize>,
+}
+
+struct Handler {
+    /// As it stands in the rules.
+    name: String,
+    permissions: Vec<String>,
+    /// True when its routes do not say the same.
+    differs: bool,
+}
+
+impl Handlers {
+    /// A route leads to a handler, and may say what that requires.
+    pub(super) fn used(&mut self, name: &str, route: &Located<'_>) -> Read<()> {
+        let metadata = route.object("a route")?.get("metadata");
+        let node =
+            metadata.map(|node| node.object("metadata")).transpose()?.and_then(|map| map.get(REQUIRES));
+        let mut wanted: Vec<String> = Vec::new();
+        if let Some(node) = node {
+            let texts = if node.value.is_array() { node.texts()? } else { vec![node.text()?] };
+            if texts.iter().any(|text| text.trim().is_empty()) {
+                return node.refuse("a permission needs a name");
+            }
+            for text in texts {
+                if !wanted.iter().any(|known| known == text) {
+                    wanted.push(text.to_owned());
+                }
+            }
+        }
+        let place = *self.places.entry(name.to_owned()).or_insert(self.all.len());
+        let Some(known) = self.all.get_mut(place) else {
+            self.all.push(Handler { name: name.to_owned(), permissions: wanted, differs: false });
+            return Ok(());
+        };
+        known.differs |= known.permissions.len() != wanted.len();
+        for permission in wanted {
+            if !known.permissions.contains(&permission) {
+                known.permissions.push(permission);
+                known.differs = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Declares them all where one requires anything: with one declared, the others have to be.
+    pub(super) fn declare(&self, default: Option<&str>, document: &mut Document) {
+        if self.all.iter().all(|handler| handler.permissions.is_empty()) {
+            return;
+        }
+        for (at, Handler { name, permissions, differs }) in self.all.iter().enumerate() {
+            let mut comments = Vec::new();
+            if at == 0 {
+                comments
+                    .push(format!("What a handler requires stood as `{REQUIRES}` with the routes to it."));
+            }
+            if *differs {
+                let plain = shown(name.trim_matches('`'));
+                document.notes.push(format!(
+                    "the routes to the handler {plain} do not require the same; now each requires all of it"
+                ));
+                comments.push("Its routes did not require the same; now each requires all of it.".to_owned());
+            }
+            let strings: Vec<String> = permissions.iter().map(|one| string(one)).collect();
+            let requires = match strings.is_empty() {
+                true => String::new(),
+                false => format!(" requires permission {}", strings.join(", ")),
+            };
+            let body = format!("handler {name}(){requires}");
+            document.statements.push(Statement { comments, body, close: at > 0, ..Statement::default() });
+        }
+        if let Some(name) = default.filter(|name| !self.places.contains_key(*name)) {
+            let body = format!("handler {name}()");
+            document.statements.push(Statement { body, close: true, ..Statement::default() });
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The built-in ways to carry out the kinds of decisions that concern plans: they become workflows, run, change and go on.
+
+use super::coordinator::Coordinator;
+use super::execute::{Ask, Judged, Run, RunReport, RunStatus, check_kinds};
+use super::plan::{Plan, PlanError, Progress, REPLAN, Recovery};
+use super::{DecisionEvent, Handled, Judges, Made, NodeFailure, Validated};
+use crate::task::{self, Broken};
+use serde_json::{Value as Json, json};
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use thiserror::Error;
+
+/// The kind of payload that a whole plan is.
+const PLAN: &str = "create_workflow_plan";
+/// The kind of payload that is a plan of one node.
+const NODE: &str = "create_node";
+
+/// There is no workflow of that id.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no workflow `{0}`")]
+pub struct UnknownWorkflow(pub String);
+
+/// The outcome of a decision that was carried out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Acted {
+    pub result: Option<Result<Json, String>>,
+    pub report: Option<RunReport>,
+}
+
+impl Coordinator {
+    /// Carries out a decision that was accepted.
+    pub(super) async fn act(self, decision: Validated) -> Acted {
+        let kind = decision.decision.kind.clone();
+        if let Some(handler) = self.inner.handlers.get(&kind) {
+            let answer = task::call(None, handler, decision).await;
+            let result = answer.map_err(|broken| match broken {
+                Broken::Failed(error) => error,
+                Broken::TimedOut(limit) => format!("it took longer than {limit:?}"),
+                Broken::Panicked(message) => format!("it panicked: {message}"),
+            });
+            return Acted { result: Some(result), report: None };
+        }
+        let payload = decision.payload();
+        let ran = match &*kind {
+            PLAN => self.plan(Plan::read(payload)).await,
+            NODE => self.plan(Plan::of_node(payload)).await,
+            "execute_workflow" => match self.named(payload) {
+                Ok(run) => {
+                    run.restart(payload["input_params"].clone());
+                    Ok(Some(self.run(&run).await))
+                }
+                Err(error) => Err(error),
+            },
+            "modify_node" => self.modify(payload),
+            "error_recovery" | REPLAN => self.recover_run(&kind, payload).await,
+            _ => Ok(None),
+        };
+        match ran {
+            Ok(report) => Acted { result: report.as_ref().map(outcome), report },
+            Err(error) => Acted { result: Some(Err(error)), report: None },
+        }
+    }
+
+    /// An error when a plan is accepted that cannot be run: nobody works on one of its nodes, a condition is none.
+    pub(super) fn can_run(&self, decision: &Validated) -> Result<(), PlanError> {
+        let plan = match &*decision.decision.kind {
+            kind if self.inner.handlers.contains_key(kind) => return Ok(()),
+            PLAN => Plan::read(decision.payload()),
+            NODE => Plan::of_node(decision.payload()),
+            _ => return Ok(()),
+        };
+        check_kinds(&plan?, &self.inner.crew)
+    }
+
+    /// Keeps a plan as a workflow and runs it.
+    async fn plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
+        let plan = plan.map_err(|error| error.to_string())?;
+        let run = {
+            let mut workflows = self.workflows();
+            let mut number = workflows.len() + 1;
+            let known = |id: &String| workflows.contains_key(id) || self.judges().knows(id);
+            while known(&format!("workflow_{number}")) {
+                number += 1;
+            }
+            let run = Run::new(format!("workflow_{number}"), plan, Progress::default());
+            workflows.insert(run.id.clone(), run.clone());
+            run
+        };
+        Ok(Some(self.run(&run).await))
+    }
+
+    fn modify(&self, payload: &Json) -> Result<Option<RunReport>, String> {
+        let id = payload["node_id"].as_str().unwrap_or_default();
+        let runs: Vec<Arc<Run>> = self.workflows().values().cloned().collect();
+        let Some(run) = runs.into_iter().find(|run| run.state().plan.node(id).is_some()) else {
+            return Err(format!("no workflow that was made here has a node `{id}`"));
+        };
+        let mut plan = run.state().plan.clone();
+        let updates = payload["updates"].as_object().cloned().unwrap_or_default();
+        plan.change(id, &updates).map_err(|error| error.to_string())?;
+        run.state().plan = judged(&self.judges(), &plan)?;
+        self.tell(&run, "READY");
+        Ok(None)
+    }
+
+    /// Goes on with a run that was left, as a decision from outside says.
+    async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
+        let run = self.named(payload)?;
+        let recovery = Recovery::read(kind, payload).ok_or("the payload says no recovery")?;
+        if recovery == Recovery::Abort {
+            self.tell(&run, RunStatus::Aborted.name());
+            let why = payload["failure_reason"].as_str().unwrap_or("it was aborted").to_owned();
+            return Ok(Some(run.report(RunStatus::Aborted, Some(why))));
+        }
+        let failed = {
+            let state = run.state();
+            let open = |id: &&String| !state.progress.outputs.contains_key(*id);
+            state.progress.failures.keys().find(open).cloned()
+        };
+        let node = payload["failed_node_id"].as_str().map(str::to_owned).or(failed);
+        let node = node.ok_or("no node of the workflow has failed")?;
+        {
+            let mut state = run.state();
+            state.progress.outputs.remove(&node);
+            state.order = Some((node, recovery));
+        }
+        Ok(Some(self.run(&run).await))
+    }
+
+    fn named(&self, payload: &Json) -> Result<Arc<Run>, String> {
+        let id = payload["workflow_id"].as_str().unwrap_or_default();
+        let found = self.workflows().get(id).cloned();
+        found
+            .ok_or_else(|| format!("the workflow `{id}` was not made here; register a handler for this kind"))
+    }
+
+    /// Runs a workflow from where it was left, telling judges what becomes of it.
+    async fn run(&self, run: &Arc<Run>) -> RunReport {
+        self.tell(run, "RUNNING");
+        // Told when the run is dropped, and overwritten when it is not.
+        let mut ending = Ending { coordinator: self, run, status: "INTERRUPTED" };
+        let (coordinator, id) = (self.clone(), run.id.clone());
+        let judged: Judged = Arc::new(move |plan: &Plan| {
+            let plan = judged(&coordinator.judges(), plan)?;
+            coordinator.know(&id, plan.described("RUNNING"));
+            Ok(plan)
+        });
+        let report = run.run(&self.inner.crew, &self.asking(), &judged).await;
+        ending.status = report.status.name();
+        report
+    }
+
+    /// Asks the recovery strategy about a failure, and has its decision judged.
+    fn asking(&self) -> Ask {
+        let coordinator = self.clone();
+        task::boxed(
+            move |failure: NodeFailure| {
+                let coordinator = coordinator.clone();
+                async move {
+                    let handled = coordinator.publish(failure).await;
+                    Ok::<_, task::BoxError>(handled.into_iter().rev().find_map(recovery))
+                }
+            },
+            |answer| answer,
+        )
+    }
+
+    /// Tells judges of a workflow and its state.
+    fn tell(&self, run: &Run, status: &'static str) {
+        run.is_now(status);
+        let described = run.state().plan.described(status);
+        self.know(&run.id, described);
+    }
+
+    /// Puts a workflow into the context of the judges.
+    fn know(&self, id: &str, described: Json) {
+        self.inner.judges.rcu(|judges| judges.knowing(id, described.clone()));
+    }
+
+    /// Judges with the workflows that were made here in their context.
+    pub(super) fn knowing_all(&self, judges: Judges) -> Judges {
+        let workflows = self.workflows();
+        workflows.values().fold(judges, |judges, run| {
+            let described = run.state().plan.described(run.status());
+            judges.knowing(&run.id, described)
+        })
+    }
+
+    pub(super) fn workflows(&self) -> MutexGuard<'_, HashMap<String, Arc<Run>>> {
+        self.inner.workflows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A workflow that a plan became, with all that its latest run has put out, as JSON to keep.
+    pub fn saved(&self, workflow: &str) -> Option<Json> {
+        let run = self.workflows().get(workflow).cloned();
+        run.map(|run| run.saved())
+    }
+
+    /// Takes a workflow back that was saved, in the place of one with its id. Its plan is judged again.
+    ///
+    /// # Errors
+    /// When it is no saved workflow, or its plan is refused.
+    pub fn restore(&self, saved: &Json) -> Result<String, PlanError> {
+        let id =
+            saved["workflow_id"].as_str().ok_or_else(|| PlanError("there is no `workflow_id`".to_owned()))?;
+        let plan = judged(&self.judges(), &Plan::read(&saved["plan"])?).map_err(PlanError)?;
+        let progress: Progress = serde_json::from_value(saved["progress"].clone())
+            .map_err(|error| PlanError(format!("the progress cannot be read: {error}")))?;
+        let run = Run::new(id.to_owned(), plan, progress);
+        self.tell(&run, "READY");
+        self.workflows().insert(id.to_owned(), run);
+        Ok(id.to_owned())
+    }
+
+    /// Goes on with a workflow from where its latest run was left: nodes that have put out something are not run
+    /// again.
+    ///
+    /// # Errors
+    /// When there is no such workflow.
+    pub async fn resume(&self, workflow: &str) -> Result<RunReport, UnknownWorkflow> {
+        let run = self.workflows().get(workflow).cloned();
+        let run = run.ok_or_else(|| UnknownWorkflow(workflow.to_owned()))?;
+        Ok(self.run(&run).await)
+    }
+}
+
+/// Tells judges how a run ended, also when it is dropped.
+struct Ending<'r> {
+    coordinator: &'r Coordinator,
+    run: &'r Run,
+    status: &'static str,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.coordinator.tell(self.run, self.status);
+    }
+}
+
+impl Judges {
+    fn knows(&self, workflow: &str) -> bool {
+        self.context.as_ref().is_some_and(|context| !context["workflows"][workflow].is_null())
+    }
+}
+
+/// The plan as its judge accepts it; an error is the feedback. Rules that know no plans accept it.
+fn judged(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
+    if judges.get(PLAN).is_none() {
+        return Ok(plan.clone());
+    }
+    match judges.judge(Made::new(PLAN, plan.payload())) {
+        DecisionEvent::Validated(accepted) => {
+            let accepted = Plan::read(accepted.payload()).map_err(|error| error.to_string())?;
+            Ok(accepted.with_retries_of(plan))
+        }
+        DecisionEvent::Rejected(rejected) => Err(rejected.feedback),
+        _ => Err("the plan was not judged".to_owned()),
+    }
+}
+
+/// The recovery that an event tells.
+fn recovery(handled: Handled) -> Option<Recovery> {
+    match handled.event? {
+        DecisionEvent::Validated(validated) => Recovery::read(&validated.decision.kind, validated.payload()),
+        _ => None,
+    }
+}
+
+fn outcome(report: &RunReport) -> Result<Json, String> {
+    match &report.reason {
+        None => Ok(json!(report)),
+        Some(why) => Err(why.clone()),
+    }
+}

@@ -1,0 +1,315 @@
+//! Runs of plans. A plan becomes a [`Workflow`], whose nodes look at what the run has so far: a node that has put
+//! out something hands it on as it is, so that a run goes on where it was left, also under a changed plan. A node
+//! that fails asks what to do, and does it, before the workflow hears of it.
+
+mod step;
+
+use super::NodeFailure;
+use super::fill::Scope;
+use super::plan::{Plan, PlanError, PlanNode, Progress, Recovery};
+use crate::task::Function;
+use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use step::Step;
+use tokio::time::Instant;
+
+/// Makes the processor of a node; asked for every attempt, with the placeholders of its config filled.
+pub(super) type Factory = Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
+
+/// Whatever runs of plans have in common: who does the work, and who is asked.
+#[derive(Clone)]
+pub(super) struct Crew {
+    pub kinds: HashMap<String, Factory>,
+    /// The values that placeholders may name.
+    pub values: Map<String, Json>,
+    /// The time for an attempt where the node sets none.
+    pub node_limit: Duration,
+    /// The failures that may be asked about in one run.
+    pub recoveries: u64,
+    /// Told of each run after each of its nodes.
+    pub saving: Option<Saving>,
+}
+
+/// Takes a run as it can be resumed.
+type Saving = Arc<dyn Fn(&Json) + Send + Sync>;
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[non_exhaustive]
+pub enum RunStatus {
+    /// Every node that was reached has put out something, or was skipped.
+    Completed,
+    /// A node failed, and nothing helped.
+    Failed,
+    /// A recovery ended it.
+    Aborted,
+}
+
+impl RunStatus {
+    /// As it is written in the context of judges.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Completed => "COMPLETED",
+            RunStatus::Failed => "FAILED",
+            RunStatus::Aborted => "ABORTED",
+        }
+    }
+}
+
+/// The report of a run of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// The workflow.
+    pub workflow_id: String,
+    /// The end of the run.
+    pub status: RunStatus,
+    /// Why it did not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The output of each node that ran, and an empty object for each that was skipped.
+    pub outputs: BTreeMap<String, Json>,
+    /// The times that each node has failed, those that recovered among them.
+    pub failures: BTreeMap<String, u64>,
+    /// The nodes that were skipped because they failed.
+    pub skipped: Vec<String>,
+    /// The nodes that no taken edge led to.
+    pub unreached: Vec<String>,
+}
+
+/// Why a run stopped before its end.
+#[derive(Clone, Debug)]
+enum Ended {
+    Stopped(RunStatus, String),
+    Replanned,
+}
+
+/// A plan with its latest run. What happens to it survives whoever ran it.
+pub(super) struct Run {
+    pub id: String,
+    state: Mutex<State>,
+    /// The word that judges know its state by.
+    status: Mutex<&'static str>,
+}
+
+pub(super) struct State {
+    pub plan: Plan,
+    pub progress: Progress,
+    ended: Option<Ended>,
+    /// The failures that were asked about.
+    asked: u64,
+    /// The first thing to do about a node, decided outside of the run.
+    pub order: Option<(String, Recovery)>,
+    deadline: Option<Instant>,
+}
+
+/// Says what to do about a failure; none when nobody knows.
+pub(super) type Ask = Function<NodeFailure, Option<Recovery>>;
+/// Says whether a plan may be run; an error is the feedback.
+pub(super) type Judged = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
+
+impl Run {
+    pub fn new(id: String, plan: Plan, progress: Progress) -> Arc<Run> {
+        let state = State { plan, progress, ended: None, asked: 0, order: None, deadline: None };
+        Arc::new(Run { id, state: Mutex::new(state), status: Mutex::new("READY") })
+    }
+
+    pub fn status(&self) -> &'static str {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_now(&self, status: &'static str) {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is held but what leaves it whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins anew, with another input.
+    pub fn restart(&self, input: Json) {
+        self.state().progress = Progress { input, ..Progress::default() };
+    }
+
+    /// Everything there is to know, to go on with later.
+    pub fn saved(&self) -> Json {
+        let state = self.state();
+        json!({"workflow_id": self.id, "plan": state.plan.payload(), "progress": state.progress})
+    }
+
+    /// Runs it to its end, from where it was left.
+    pub async fn run(self: &Arc<Run>, crew: &Arc<Crew>, ask: &Ask, judged: &Judged) -> RunReport {
+        {
+            let mut state = self.state();
+            (state.ended, state.asked) = (None, 0);
+            state.deadline = state.plan.time_limit().map(|limit| Instant::now() + limit);
+        }
+        loop {
+            let workflow = match self.workflow(crew, ask, judged) {
+                Ok(workflow) => workflow,
+                Err(PlanError(why)) => return self.report(RunStatus::Failed, Some(why)),
+            };
+            let report = workflow.run(Json::Null).await;
+            let ended = self.state().ended.take();
+            match ended {
+                Some(Ended::Replanned) => {}
+                Some(Ended::Stopped(status, why)) => return self.report(status, Some(why)),
+                None => {
+                    let first = report.failures.first().map(ToString::to_string);
+                    let status = if first.is_some() { RunStatus::Failed } else { RunStatus::Completed };
+                    return self.report(status, first);
+                }
+            }
+        }
+    }
+
+    pub fn report(&self, status: RunStatus, reason: Option<String>) -> RunReport {
+        let Progress { outputs, failures, skipped, unreached, .. } = self.state().progress.clone();
+        let failures = failures.into_iter().map(|(node, (times, _))| (node, times)).collect();
+        RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
+    }
+
+    /// The plan as a workflow. Every edge delivers; a node itself sees which of its edges are taken.
+    fn workflow(
+        self: &Arc<Run>,
+        crew: &Arc<Crew>,
+        ask: &Ask,
+        judged: &Judged,
+    ) -> Result<Workflow, PlanError> {
+        let state = self.state();
+        let plan = &state.plan;
+        check_kinds(plan, crew)?;
+        let mut start = "(start)".to_owned();
+        while plan.node(&start).is_some() {
+            start = format!("({start})");
+        }
+        let targets = |id: &str| {
+            let mut next: Vec<&str> = Vec::new();
+            for edge in plan.edges.iter().filter(|edge| edge.from == id) {
+                if !next.contains(&edge.to.as_str()) {
+                    next.push(&edge.to);
+                }
+            }
+            next
+        };
+        let roots = plan.nodes.iter().filter(|node| !plan.edges.iter().any(|edge| edge.to == node.id));
+        let mut builder = Workflow::builder(start.as_str())
+            .node(Node::new(start.as_str(), "").next(roots.map(|node| node.id.as_str())))
+            .processor(start.as_str(), crate::workflow::from_fn(|input| async move { Ok(input) }))
+            .step_limit(plan.nodes.len() + 1);
+        for node in &plan.nodes {
+            let step = Step {
+                id: node.id.clone(),
+                run: self.clone(),
+                crew: crew.clone(),
+                ask: ask.clone(),
+                judged: judged.clone(),
+            };
+            builder = builder
+                .node(Node::new(node.id.as_str(), node.kind.as_str()).next(targets(&node.id)))
+                .processor(node.id.as_str(), Arc::new(step));
+        }
+        builder.build().map_err(|error| PlanError(error.to_string()))
+    }
+}
+
+/// Says which kinds of nodes nobody works on.
+pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
+    match plan.nodes.iter().find(|node| !crew.kinds.contains_key(&node.kind)) {
+        None => Ok(()),
+        Some(node) => {
+            let mut known: Vec<&str> = crew.kinds.keys().map(String::as_str).collect();
+            known.sort_unstable();
+            let PlanNode { id, kind, .. } = node;
+            let known = known.join(", ");
+            Err(PlanError(format!(
+                "nobody works on nodes of type `{kind}`, which `{id}` is; there are {known}"
+            )))
+        }
+    }
+}
+
+impl State {
+    /// The values of an edge's condition: the fields of its source's output, `output` for all of it, and each
+    /// node's under its id.
+    fn facts(&self, output: &Json) -> Json {
+        let mut facts = output.as_object().cloned().unwrap_or_default();
+        facts.insert("output".to_owned(), output.clone());
+        facts
+            .extend(self.progress.outputs.iter().map(|(id, output)| (id.clone(), json!({"output": output}))));
+        Json::Object(facts)
+    }
+
+    /// The input of a node; none when no edge that leads to it is taken.
+    fn input(&self, id: &str) -> Option<Json> {
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();
+        if edges.peek().is_none() {
+            return Some(self.progress.input.clone());
+        }
+        for edge in edges {
+            let Some(output) = self.progress.outputs.get(&edge.from) else { continue };
+            let holds = |condition: &rulec::condition::Condition| condition.holds(&self.facts(output));
+            let known = arrivals.iter().any(|arrival| arrival.from == edge.from.as_str());
+            if !known && edge.condition.as_ref().is_none_or(holds) {
+                arrivals.push(Arrival { from: edge.from.as_str().into(), value: output.clone() });
+            }
+        }
+        match arrivals.len() {
+            0 => None,
+            1 => arrivals.pop().map(|only| only.value),
+            _ => Some(FirstValues.merge(&id.into(), arrivals)),
+        }
+    }
+
+    /// A node as its factory gets it, and its input.
+    fn prepared(&self, node: &PlanNode, input: &Json, crew: &Crew) -> Result<(Node, Json), String> {
+        let nothing = Map::new();
+        let fields = input.as_object().unwrap_or(&nothing);
+        let run = self.progress.input.as_object().unwrap_or(&nothing);
+        let env = self.plan.values().unwrap_or(&nothing);
+        let values = vec![fields, run, env, &crew.values];
+        let ids: Vec<&str> = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
+        let outputs = |id: &str| self.progress.outputs.get(id);
+        let given = match &node.input_mapping {
+            None => None,
+            Some(mapping) => {
+                let scope = Scope { outputs: &outputs, ids: ids.clone(), values: values.clone() };
+                Some(scope.fill(mapping, "input_mapping")?)
+            }
+        };
+        let values = given.as_ref().into_iter().chain(values).collect();
+        let config = Scope { outputs: &outputs, ids, values }.fill(&node.config, "config")?;
+        let made = Node::new(node.id.as_str(), node.kind.as_str()).config(Json::Object(config));
+        Ok((made, given.map_or_else(|| input.clone(), Json::Object)))
+    }
+
+    /// The output with what `output_mapping` names; there `${output.x}` is the node's own.
+    fn mapped(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
+        let Some(mapping) = &node.output_mapping else { return Ok(output) };
+        let own = Map::from_iter([("output".to_owned(), output.clone())]);
+        let ids = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
+        let outputs = |id: &str| self.progress.outputs.get(id);
+        let scope = Scope { outputs: &outputs, ids, values: vec![&own] };
+        let named = scope.fill(mapping, "output_mapping")?;
+        let mut fields = output.as_object().cloned().unwrap_or_default();
+        fields.extend(named);
+        Ok(Json::Object(fields))
+    }
+
+    fn failed(&mut self, node: &str, reason: String) {
+        let (times, last) = self.progress.failures.entry(node.to_owned()).or_default();
+        *times += 1;
+        *last = reason;
+    }
+
+    fn done(&mut self, node: &str, output: Json) {
+        self.progress.outputs.insert(node.to_owned(), output);
+    }
+}

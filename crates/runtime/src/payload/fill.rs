@@ -1,0 +1,155 @@
+//! The placeholders of a plan: `${fetch.output.rows}` is what an earlier node has put out, `${city}` a value of the
+//! node's input, of the run's, of the plan's `global_config.env`, or one that the program gives by name.
+
+use serde_json::{Map, Value as Json};
+use std::fmt::Write;
+
+/// The values that placeholders stand for, those that are looked up first standing first.
+pub(super) struct Scope<'s> {
+    /// The output of each earlier node.
+    pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
+    /// The ids of all nodes.
+    pub ids: Vec<&'s str>,
+    /// Values by name.
+    pub values: Vec<&'s Map<String, Json>>,
+}
+
+/// The fields that hold code: nothing is put into it, since what is put in would be run.
+const CODE: &str = "code";
+/// The field that holds an address: what is put into its text is percent-encoded.
+const URL: &str = "url";
+
+impl<'s> Scope<'s> {
+    /// An object with its placeholders filled; an error names the one without a value.
+    pub fn fill(&self, fields: &Map<String, Json>, place: &str) -> Result<Map<String, Json>, String> {
+        let fill = |(key, value): (&String, &Json)| {
+            let place = format!("{place}.{key}");
+            let filled = match (key.as_str(), value) {
+                (CODE, code) => Ok(code.clone()),
+                (URL, Json::String(text)) => self.text(text, &place, encoded),
+                _ => self.value(value, &place),
+            };
+            filled.map(|filled| (key.clone(), filled))
+        };
+        fields.iter().map(fill).collect()
+    }
+
+    fn value(&self, value: &Json, place: &str) -> Result<Json, String> {
+        match value {
+            Json::String(text) => self.text(text, place, str::to_owned),
+            Json::Array(items) => {
+                let items = items.iter().enumerate();
+                items.map(|(at, item)| self.value(item, &format!("{place}[{at}]"))).collect()
+            }
+            Json::Object(fields) => self.fill(fields, place).map(Json::Object),
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// A text that is a placeholder and nothing else becomes the value itself.
+    fn text(&self, text: &str, place: &str, write: fn(&str) -> String) -> Result<Json, String> {
+        let whole = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        if let Some(name) = whole.filter(|name| !name.contains('}')) {
+            return self.find(name.trim()).cloned().ok_or_else(|| unfilled(name, place));
+        }
+        let mut made = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            let Some((name, behind)) = after.split_once('}') else { break };
+            made.push_str(before);
+            let value = self.find(name.trim()).ok_or_else(|| unfilled(name, place))?;
+            made += &value.as_str().map_or_else(|| write(&value.to_string()), write);
+            rest = behind;
+        }
+        Ok(Json::from(made + rest))
+    }
+
+    fn find(&self, path: &str) -> Option<&'s Json> {
+        let mut ids = self.ids.iter().filter_map(|id| {
+            let rest = path.strip_prefix(id)?.strip_prefix(".output")?;
+            (rest.is_empty() || rest.starts_with('.')).then(|| ((self.outputs)(id), rest))
+        });
+        if let Some((output, rest)) = ids.next() {
+            return inside(output?, rest.strip_prefix('.'));
+        }
+        let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+        let found = self.values.iter().find_map(|values| values.get(name))?;
+        inside(found, rest)
+    }
+}
+
+fn inside<'v>(value: &'v Json, path: Option<&str>) -> Option<&'v Json> {
+    path.map_or(Some(value), |path| {
+        path.split('.').try_fold(value, |value, step| match value {
+            Json::Array(items) => items.get(step.parse::<usize>().ok()?),
+            other => other.get(step),
+        })
+    })
+}
+
+fn unfilled(name: &str, place: &str) -> String {
+    format!("`${{{}}}` in `{place}` has no value", name.trim())
+}
+
+/// A text as a part of an address, where it cannot begin another part.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut made, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => made.push(char::from(byte)),
+            // A dot is no danger inside a longer text, and one alone would be a step of the path.
+            b'.' if text.bytes().any(|byte| byte != b'.') => made.push('.'),
+            _ => {
+                let _ = write!(made, "%{byte:02X}");
+            }
+        }
+        made
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn filled(fields: Json) -> Result<Json, String> {
+        let (a, values) = (json!({"rows": [{"n": 1}], "text": "x/../y?z"}), json!({"city": "Paris", "a": 3}));
+        let scope = Scope {
+            outputs: &|id| (id == "a.b").then_some(&a),
+            ids: vec!["later", "a.b"],
+            values: values.as_object().into_iter().collect(),
+        };
+        scope.fill(fields.as_object().unwrap(), "config").map(Json::Object)
+    }
+
+    #[test]
+    fn placeholders_are_filled_with_what_they_name() {
+        for (given, expected) in [
+            (json!({"x": "${a.b.output.rows}"}), json!({"x": [{"n": 1}]})),
+            (
+                json!({"x": ["${a.b.output.rows.0.n}", "n=${ a.b.output.rows.0.n }!"]}),
+                json!({"x": [1, "n=1!"]}),
+            ),
+            (json!({"x": {"y": "in ${city}, ${a}"}}), json!({"x": {"y": "in Paris, 3"}})),
+            (json!({"x": "no $placeholder} ${open"}), json!({"x": "no $placeholder} ${open"})),
+        ] {
+            assert_eq!(filled(given), Ok(expected));
+        }
+    }
+
+    /// Code with a value put into it would run the value; an address could be led elsewhere.
+    #[test]
+    fn code_is_left_alone_and_addresses_are_encoded() {
+        let code = json!({"code": "`${city}`"});
+        assert_eq!(filled(code.clone()), Ok(code));
+        let url = json!({"url": "http://h/${a.b.output.text}/z"});
+        assert_eq!(filled(url), Ok(json!({"url": "http://h/x%2F..%2Fy%3Fz/z"})));
+    }
+
+    #[test]
+    fn what_has_no_value_is_named_with_its_place() {
+        for name in ["gone", "later.output.x", "a.b.output.gone", "a.b.output.rows.7"] {
+            let told = filled(json!({"deep": [{"x": format!("see ${{{name}}}")}]})).unwrap_err();
+            assert_eq!(told, format!("`${{{name}}}` in `config.deep[0].x` has no value"));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A conversation with an agent: of the decisions that wait the one of least rank is carried out, until none is left
+//! or one waits for the user.
+
+use super::act::Acted;
+use super::coordinator::{Again, Coordinator};
+use super::execute::RunReport;
+use super::plan::PlanError;
+use super::{DecisionEvent, Made, Rejected, Validated};
+use crate::task;
+use futures_util::future::{Either, select};
+use rulec::payload::arbitrate;
+use serde_json::{Value as Json, json};
+use std::collections::VecDeque;
+use std::pin::pin;
+use thiserror::Error;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// The decisions of one conversation, in the order they came; see [`Coordinator::session`].
+#[derive(Debug)]
+pub struct Session {
+    coordinator: Coordinator,
+    /// Accepted, and not carried out yet.
+    waiting: Vec<Validated>,
+    /// The decision that waits for the user, once it has been told.
+    question: Option<Validated>,
+    sender: UnboundedSender<Made>,
+    inbox: UnboundedReceiver<Made>,
+}
+
+/// Takes decisions while a session is at work. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Inbox(UnboundedSender<Made>);
+
+/// Whatever happened until a session had no more to do, or had to wait.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Turn {
+    /// The decisions that were carried out, in that order.
+    pub done: Vec<Done>,
+    /// The decisions that were rejected, those that the agent replaced among them.
+    pub rejected: Vec<Rejected>,
+    /// The decisions that were dropped for one that interrupts, also while they were carried out.
+    pub interrupted: Vec<Made>,
+    /// The decision whose answer from outside the session waits for; see [`Session::answer`].
+    pub question: Option<Validated>,
+    /// The number of decisions that wait for it.
+    pub waiting: usize,
+}
+
+/// A decision that was carried out.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Done {
+    /// The decision, as it was accepted.
+    pub decision: Validated,
+    /// The result; null for a kind with nothing to do but being announced.
+    pub result: Result<Json, String>,
+    /// The report of the plan that it ran.
+    pub report: Option<RunReport>,
+}
+
+/// The session waits for no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("nothing was asked that an answer could be given to")]
+pub struct NothingAsked;
+
+impl Inbox {
+    /// Sends a decision to the session; false when that is gone. It is judged and, if it interrupts, takes the place
+    /// of what is being carried out; else it waits for its turn.
+    pub fn send(&self, decision: Made) -> bool {
+        self.0.send(decision).is_ok()
+    }
+}
+
+impl Coordinator {
+    /// Begins a conversation.
+    pub fn session(&self) -> Session {
+        let (sender, inbox) = unbounded_channel();
+        Session { coordinator: self.clone(), waiting: Vec::new(), question: None, sender, inbox }
+    }
+}
+
+/// The next thing to do.
+enum Next {
+    Act(Validated),
+    /// Nothing, since all wait for an answer or there is none.
+    Rest,
+}
+
+impl Session {
+    /// Takes decisions from elsewhere, also while the session is at work.
+    pub fn inbox(&self) -> Inbox {
+        Inbox(self.sender.clone())
+    }
+
+    /// Takes decisions, has them judged, and carries out those that can be. Of several the one of least rank goes
+    /// first, those of one kind in the order they came.
+    pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Made>) -> Turn {
+        let mut turn = Turn::default();
+        for decision in decisions {
+            self.admit(decision, &mut turn).await;
+        }
+        self.work(turn).await
+    }
+
+    /// Gives the answer that the session waits for, and goes on with the decisions that waited for it. The answer
+    /// is the result of the decision that asked.
+    ///
+    /// # Errors
+    /// When it waits for none.
+    pub async fn answer(&mut self, answer: Json) -> Result<Turn, NothingAsked> {
+        let decision = self.question.take().ok_or(NothingAsked)?;
+        let mut turn = Turn::default();
+        turn.done.push(Done { decision, result: Ok(json!({ "answer": answer })), report: None });
+        Ok(self.work(turn).await)
+    }
+
+    /// Has a decision judged, and others in its place as long as they are rejected and the agent knows any.
+    async fn admit(&mut self, decision: Made, turn: &mut Turn) {
+        let inner = self.coordinator.inner.clone();
+        let mut open = VecDeque::from([(decision, 0)]);
+        while let Some((decision, asked)) = open.pop_front() {
+            let handled = self.coordinator.publish(decision).await;
+            let answers: Vec<Result<Validated, Rejected>> =
+                handled.into_iter().filter_map(|one| self.answer_of(one.event?)).collect();
+            let accepted = answers.iter().any(Result::is_ok);
+            for answer in answers {
+                let rejected = match answer {
+                    Ok(validated) => {
+                        self.waiting.push(validated);
+                        continue;
+                    }
+                    Err(rejected) => rejected,
+                };
+                if let (false, true, Some(agent)) = (accepted, asked < inner.tries, &inner.agent) {
+                    let again = Again { rejected: rejected.clone(), attempt: asked + 1 };
+                    let made = task::call(None, agent, again).await.unwrap_or_default();
+                    open.extend(made.into_iter().map(|made| (made, asked + 1)));
+                }
+                turn.rejected.push(rejected);
+            }
+        }
+    }
+
+    /// The answer to a decision that an event tells. A plan that keeps all rules and still cannot be run is rejected
+    /// too, so that the agent hears of it.
+    fn answer_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
+        match event {
+            DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
+                Ok(()) => Ok(validated),
+                Err(PlanError(feedback)) => {
+                    let Validated { decision, judgement } = validated;
+                    Err(Rejected { decision, judgement: Some(judgement), feedback, fallback: None })
+                }
+            }),
+            DecisionEvent::Rejected(rejected) => Some(Err(rejected)),
+            _ => None,
+        }
+    }
+
+    async fn work(&mut self, mut turn: Turn) -> Turn {
+        loop {
+            while let Ok(more) = self.inbox.try_recv() {
+                self.admit(more, &mut turn).await;
+            }
+            match self.next(&mut turn) {
+                Next::Act(decision) => self.carry_out(decision, &mut turn).await,
+                Next::Rest => break,
+            }
+        }
+        turn.question = self.question.clone();
+        turn.waiting = self.waiting.len();
+        turn
+    }
+
+    /// Arbitrates between all that wait, the open question among them.
+    fn next(&mut self, turn: &mut Turn) -> Next {
+        let asked = self.waiting.len();
+        let all = self.waiting.iter().chain(&self.question);
+        let kinds: Vec<(String, &str)> =
+            all.enumerate().map(|(at, one)| (at.to_string(), &*one.decision.kind)).collect();
+        let judges = self.coordinator.judges();
+        let Ok(arbitration) = arbitrate(judges.rules(), &kinds) else { return Next::Rest };
+        let number = |id: &String| id.parse::<usize>().unwrap_or(usize::MAX);
+        let Some(first) = arbitration.run_now.as_ref().map(number).filter(|first| *first < asked) else {
+            return Next::Rest;
+        };
+        let dropped: Vec<usize> = arbitration.interrupted.iter().map(number).collect();
+        if dropped.contains(&asked) {
+            turn.interrupted.extend(self.question.take().map(|question| question.decision));
+        }
+        let mut chosen = None;
+        let mut kept = Vec::new();
+        for (at, decision) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
+            match at {
+                at if at == first => chosen = Some(decision),
+                at if dropped.contains(&at) => turn.interrupted.push(decision.decision),
+                _ => kept.push(decision),
+            }
+        }
+        self.waiting = kept;
+        chosen.map_or(Next::Rest, Next::Act)
+    }
+
+    /// Carries a decision out; another that interrupts and comes meanwhile ends it.
+    async fn carry_out(&mut self, decision: Validated, turn: &mut Turn) {
+        let kind = decision.decision.kind.clone();
+        let coordinator = self.coordinator.clone();
+        let payload_of = |kind: &str| coordinator.judges().get(kind).map(|judge| judge.payload().clone());
+        let suspends = payload_of(&kind).is_some_and(|payload| payload.suspends);
+        let mut acting = pin!(coordinator.clone().act(decision.clone()));
+        let acted = loop {
+            let more = {
+                let receiving = pin!(self.inbox.recv());
+                match select(&mut acting, receiving).await {
+                    Either::Left((acted, _)) => break acted,
+                    Either::Right((more, _)) => more,
+                }
+            };
+            let Some(more) = more else { continue };
+            let before = self.waiting.len();
+            // The work waits meanwhile: judging is quick, and asking the agent is worth it.
+            self.admit(more, turn).await;
+            let interrupts = |one: &Validated| {
+                let other = &one.decision.kind;
+                *other != kind && payload_of(other).is_some_and(|payload| payload.interrupts)
+            };
+            if self.waiting[before..].iter().any(interrupts) {
+                turn.interrupted.push(decision.decision);
+                return;
+            }
+        };
+        if suspends && !matches!(acted.result, Some(Err(_))) {
+            self.question = Some(decision);
+            return;
+        }
+        let Acted { result, report } = acted;
+        turn.done.push(Done { decision, result: result.unwrap_or(Ok(Json::Null)), report });
+    }
+}

@@ -1,0 +1,138 @@
+//! Running what a decision leads to: the handler under its policy, and where it fails those that take over.
+
+use super::build::Registered;
+use super::handler::Request;
+use super::outcome::{Ending, Tried};
+use super::policy::{Circuit, Leave};
+use super::stats::Stats;
+use super::{Sender, Shared};
+use crate::task::{self, Broken};
+use backon::Retryable;
+use rulec::Decision;
+use serde_json::Value as Json;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The end of a chain.
+pub(super) struct Run {
+    pub ending: Ending,
+    /// The handler that ended it.
+    pub by: String,
+    /// The calls of that handler.
+    pub attempts: u32,
+    /// Those before it.
+    pub tried: Vec<Tried>,
+}
+
+/// Why a handler did not reply.
+enum Failure {
+    CircuitOpen,
+    Broken(Broken),
+}
+
+/// Runs the handler that a decision leads to, or says why not.
+pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, sender: &Sender<'_>) -> Run {
+    let route = request.route.clone();
+    let target = request.handler.clone();
+    let missing = sender.missing(decision.required_permissions());
+    if !missing.is_empty() {
+        shared.stats.call(&target, "refused", Duration::ZERO);
+        let ending = Ending::Refused { route, missing };
+        return Run { ending, by: target, attempts: 0, tried: Vec::new() };
+    }
+    let Some(registered) = shared.handlers.get(&target) else {
+        // Building, swapping and editing see to it that there is one; still no message may be lost.
+        let error = format!("no handler is registered for `{target}`");
+        return Run { ending: Ending::Failed { route, error }, by: target, attempts: 0, tried: Vec::new() };
+    };
+    let mut run = call(shared, registered, &target, &request).await;
+    for name in &registered.policy.fallbacks {
+        let Some(fallback) = shared.handlers.get(name).filter(|_| !run.ending.is_reply()) else { break };
+        let missing = sender.missing(decision.permissions_required_by(name));
+        if !missing.is_empty() {
+            shared.stats.call(name, "refused", Duration::ZERO);
+            let refused = Ending::Refused { route: route.clone(), missing };
+            run.tried.push(Tried::new(name, 0, &refused));
+            continue;
+        }
+        tracing::warn!(
+            target: "rulec::router", handler = run.by, result = run.ending.kind(), fallback = name.as_str(),
+            "another handler takes over"
+        );
+        let mut tried = std::mem::take(&mut run.tried);
+        tried.push(Tried::new(&run.by, run.attempts, &run.ending));
+        run = Run { tried, ..call(shared, fallback, name, &request).await };
+    }
+    run
+}
+
+/// Calls a handler as often as its policy says.
+async fn call(shared: &Shared, registered: &Registered, name: &str, request: &Request) -> Run {
+    let attempts = AtomicU32::new(0);
+    let once = || async {
+        let Some(leave) =
+            registered.circuit.as_ref().map(Circuit::leave).map_or(Some(None), |one| one.map(Some))
+        else {
+            shared.stats.call(name, "circuit_open", Duration::ZERO);
+            return Err(Failure::CircuitOpen);
+        };
+        let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
+        let request = Request { handler: name.to_owned(), attempt, ..request.clone() };
+        let counted =
+            Counted { stats: &shared.stats, handler: name, start: Instant::now(), result: "cancelled" };
+        let result = task::call(registered.policy.time_limit, &registered.function, request).await;
+        counted.ended(&result);
+        if let Some(leave) = leave {
+            Leave::ended(leave, result.is_ok());
+        }
+        result.map_err(Failure::Broken)
+    };
+    let result = match registered.policy.pauses() {
+        None => once().await,
+        Some(pauses) => once.retry(pauses).when(Failure::may_pass).await,
+    };
+    let ending = ending(request.route.clone(), result);
+    Run { ending, by: name.to_owned(), attempts: attempts.into_inner(), tried: Vec::new() }
+}
+
+impl Failure {
+    /// True when another call may end better.
+    fn may_pass(&self) -> bool {
+        matches!(self, Failure::Broken(Broken::Failed(_) | Broken::TimedOut(_)))
+    }
+}
+
+fn ending(route: String, result: Result<Json, Failure>) -> Ending {
+    match result {
+        Ok(reply) => Ending::Handled(reply),
+        Err(Failure::CircuitOpen) => Ending::CircuitOpen { route },
+        Err(Failure::Broken(Broken::Failed(error))) => Ending::Failed { route, error },
+        Err(Failure::Broken(Broken::TimedOut(after))) => Ending::TimedOut { route, after },
+        Err(Failure::Broken(Broken::Panicked(message))) => Ending::Panicked { route, message },
+    }
+}
+
+/// A call under way, which is counted however it ends.
+struct Counted<'r> {
+    stats: &'r Stats,
+    handler: &'r str,
+    start: Instant,
+    result: &'static str,
+}
+
+impl Counted<'_> {
+    fn ended(mut self, result: &Result<Json, Broken>) {
+        self.result = match result {
+            Ok(_) => "handled",
+            Err(Broken::Failed(_)) => "failed",
+            Err(Broken::TimedOut(_)) => "timed_out",
+            Err(Broken::Panicked(_)) => "panicked",
+        };
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.stats.call(self.handler, self.result, self.start.elapsed());
+    }
+}

@@ -1,0 +1,232 @@
+//! Counts and latencies of routes and handlers, as plain data: what an exporter of metrics reads.
+
+use super::policy::CircuitState;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The most routes that are counted by name: live rules may have any number of them over time.
+const MAX_ROUTES: usize = 10_000;
+
+/// The upper bounds of the classes of latencies, in microseconds; one more class is for what took longer.
+pub const LATENCY_BOUNDS_US: [u64; 16] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 5_000_000, 10_000_000,
+];
+
+/// Latencies, counted by classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Latencies {
+    /// For each bound of [`LATENCY_BOUNDS_US`] the number that took no longer than it and longer than the one before;
+    /// at last the number that took longer than all.
+    pub counts: [u64; LATENCY_BOUNDS_US.len() + 1],
+    /// Their sum, in microseconds.
+    pub sum_us: u64,
+}
+
+impl Latencies {
+    fn add(&mut self, latency: Duration) {
+        let us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
+        self.counts[LATENCY_BOUNDS_US.partition_point(|bound| *bound < us)] += 1;
+        self.sum_us = self.sum_us.saturating_add(us);
+    }
+
+    /// The number of latencies.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The bound below which this share of the latencies lies, such as 0.99; `None` when there are none or it lies
+    /// beyond the last bound.
+    pub fn quantile(&self, share: f64) -> Option<Duration> {
+        let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let class = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        });
+        Some(Duration::from_micros(*LATENCY_BOUNDS_US.get(class?)?))
+    }
+}
+
+/// The ways in which messages or calls have ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// With a reply.
+    pub handled: u64,
+    /// With an error.
+    pub failed: u64,
+    /// At the time limit.
+    pub timed_out: u64,
+    /// By a panic.
+    pub panicked: u64,
+    /// For want of a permission, without a call.
+    pub refused: u64,
+    /// With an open circuit, without a call.
+    pub circuit_open: u64,
+    /// Without a route.
+    pub no_route: u64,
+    /// Since whoever waited had gone.
+    pub cancelled: u64,
+    /// The time that all of these took.
+    pub latency: Latencies,
+}
+
+impl Counts {
+    fn add(&mut self, result: &str, latency: Duration) {
+        let count = match result {
+            "handled" => &mut self.handled,
+            "failed" => &mut self.failed,
+            "timed_out" => &mut self.timed_out,
+            "panicked" => &mut self.panicked,
+            "refused" => &mut self.refused,
+            "circuit_open" => &mut self.circuit_open,
+            "no_route" => &mut self.no_route,
+            _ => &mut self.cancelled,
+        };
+        *count += 1;
+        self.latency.add(latency);
+    }
+
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.latency.count()
+    }
+}
+
+/// The messages that a route took, from their arrival to their end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RouteStats {
+    /// The table of the route; for messages without a route the entry.
+    pub table: String,
+    /// Its name, or `default`; `None` for messages without a route.
+    pub route: Option<String>,
+    /// The ways in which they ended.
+    pub counts: Counts,
+}
+
+/// The calls of a handler, retries and those as a fallback included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HandlerStats {
+    /// Its name.
+    pub handler: String,
+    /// The ways in which they ended.
+    pub counts: Counts,
+    /// The state of its circuit, when it has one.
+    pub circuit: Option<CircuitState>,
+}
+
+/// A router's counts since it was built.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RouterStats {
+    /// All messages.
+    pub messages: Counts,
+    /// Each route that took a message, by table and name. Beyond ten thousand, routes are counted in `messages` alone.
+    pub routes: Vec<RouteStats>,
+    /// Each registered handler, by name.
+    pub handlers: Vec<HandlerStats>,
+}
+
+/// The counts in the making.
+#[derive(Default)]
+pub(super) struct Stats {
+    numbers: Mutex<Numbers>,
+}
+
+#[derive(Default)]
+struct Numbers {
+    messages: Counts,
+    routes: HashMap<String, HashMap<Option<String>, Counts>>,
+    known: usize,
+    handlers: HashMap<String, Counts>,
+}
+
+impl Stats {
+    fn numbers(&self) -> MutexGuard<'_, Numbers> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a message.
+    pub fn message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
+        let numbers = &mut *self.numbers();
+        numbers.messages.add(result, latency);
+        let route = route.map(str::to_owned);
+        let known = numbers.routes.get_mut(table).and_then(|routes| routes.get_mut(&route));
+        if let Some(counts) = known {
+            counts.add(result, latency);
+        } else if numbers.known < MAX_ROUTES {
+            numbers.known += 1;
+            let routes = numbers.routes.entry(table.to_owned()).or_default();
+            routes.entry(route).or_default().add(result, latency);
+        }
+    }
+
+    /// Counts a call of a handler.
+    pub fn call(&self, handler: &str, result: &str, latency: Duration) {
+        let numbers = &mut *self.numbers();
+        match numbers.handlers.get_mut(handler) {
+            Some(counts) => counts.add(result, latency),
+            None => numbers.handlers.entry(handler.to_owned()).or_default().add(result, latency),
+        }
+    }
+
+    /// The counts so far, with those of handlers that have not been called.
+    pub fn so_far<'h>(
+        &self,
+        handlers: impl Iterator<Item = (&'h String, Option<CircuitState>)>,
+    ) -> RouterStats {
+        let numbers = &*self.numbers();
+        let counted = |(table, routes): (&String, &HashMap<Option<String>, Counts>)| {
+            let table = table.clone();
+            let row = move |(route, counts): (&Option<String>, &Counts)| RouteStats {
+                table: table.clone(),
+                route: route.clone(),
+                counts: counts.clone(),
+            };
+            routes.iter().map(row).collect::<Vec<_>>()
+        };
+        let mut routes: Vec<RouteStats> = numbers.routes.iter().flat_map(counted).collect();
+        routes.sort_by(|a, b| (&a.table, &a.route).cmp(&(&b.table, &b.route)));
+        let mut handlers: Vec<HandlerStats> = handlers
+            .map(|(handler, circuit)| HandlerStats {
+                handler: handler.clone(),
+                counts: numbers.handlers.get(handler).cloned().unwrap_or_default(),
+                circuit,
+            })
+            .collect();
+        handlers.sort_by(|a, b| a.handler.cmp(&b.handler));
+        RouterStats { messages: numbers.messages.clone(), routes, handlers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_are_counted_by_classes() {
+        let mut latencies = Latencies::default();
+        assert_eq!(latencies.quantile(0.5), None);
+        for us in [0, 100, 101, 900, 20_000_000] {
+            latencies.add(Duration::from_micros(us));
+        }
+        assert_eq!((latencies.counts[0], latencies.counts[1], latencies.counts[3]), (2, 1, 1));
+        assert_eq!((latencies.count(), latencies.counts[16], latencies.sum_us), (5, 1, 20_001_101));
+        assert_eq!(latencies.quantile(0.4), Some(Duration::from_micros(100)));
+        assert_eq!(latencies.quantile(0.8), Some(Duration::from_millis(1)));
+        assert_eq!(latencies.quantile(1.0), None);
+    }
+
+    #[test]
+    fn routes_are_counted_up_to_a_number() {
+        let stats = Stats::default();
+        for at in 0..MAX_ROUTES + 5 {
+            stats.message("routes", Some(&at.to_string()), "handled", Duration::ZERO);
+        }
+        stats.message("routes", Some("0"), "failed", Duration::ZERO);
+        let so_far = stats.so_far(std::iter::empty());
+        assert_eq!((so_far.routes.len(), so_far.messages.total()), (MAX_ROUTES, MAX_ROUTES as u64 + 6));
+        assert_eq!(so_far.routes[0].counts.failed, 1);
+    }
+}

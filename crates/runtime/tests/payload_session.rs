@@ -1,0 +1,327 @@
+//! Conversations: arbitration at work, plans that run, and what is done about nodes that fail.
+
+use rulec::Rules;
+use rulec_runtime::payload::{
+    Again, Coordinator, CoordinatorBuilder, Judges, Made, NodeFailure, RunReport, RunStatus, Turn,
+};
+use rulec_runtime::workflow::{Node, from_fn};
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+fn rules() -> Rules {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules");
+    Rules::from_path(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The prompts that nodes of type `LLM` were given, in order.
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// A coordinator whose `LLM` nodes note their prompt and answer with it. A prompt `fail` fails, `fail twice` does so
+/// two times, `panic` panics and `sleep` takes a minute.
+fn builder() -> (CoordinatorBuilder, Log) {
+    let log: Log = Arc::default();
+    let noted = log.clone();
+    let factory = move |node: &Node| {
+        let prompt = node.config["prompt"].as_str().unwrap_or_default().to_owned();
+        let mut log = noted.lock().unwrap();
+        let before = log.iter().filter(|known| **known == prompt).count();
+        log.push(prompt.clone());
+        Ok(from_fn(move |input: Json| {
+            let prompt = prompt.clone();
+            async move {
+                match &*prompt {
+                    "fail" => return Err("it does not work".into()),
+                    "fail twice" if before < 2 => return Err("not yet".into()),
+                    "panic" => panic!("at the disco"),
+                    "sleep" => tokio::time::sleep(Duration::from_secs(60)).await,
+                    _ => {}
+                }
+                Ok(json!({"text": prompt, "input": input}))
+            }
+        }))
+    };
+    (Coordinator::builder(Judges::new(&rules())).node_kind("LLM", factory), log)
+}
+
+fn node(id: &str, prompt: &str) -> Json {
+    json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}})
+}
+
+fn plan(nodes: Json, edges: &[(&str, &str, Option<&str>)]) -> Made {
+    let edge = |(from, to, condition): &(&str, &str, Option<&str>)| json!({"source": from, "target": to, "condition": condition});
+    let edges: Vec<Json> = edges.iter().map(edge).collect();
+    let payload = json!({"name": "p", "description": "d", "nodes": nodes, "edges": edges});
+    Made::new("create_workflow_plan", payload)
+}
+
+fn respond(text: &str) -> Made {
+    Made::new("respond", json!({"response": text, "intent": "greeting", "confidence": 1})).id(text)
+}
+
+/// A recovery that always answers with this plan.
+fn recovering(builder: CoordinatorBuilder, plan: Json) -> Coordinator {
+    let strategy = move |failure: NodeFailure| {
+        let answer = json!({
+            "workflow_id": failure.workflow_id, "failed_node_id": failure.node_id, "failure_reason": failure.reason,
+            "recovery_plan": plan, "execution_context": failure.execution_context
+        });
+        async move { Ok::<Json, String>(answer) }
+    };
+    builder.recovery("error_recovery", strategy).build()
+}
+
+#[track_caller]
+fn report(turn: &Turn) -> &RunReport {
+    let [done] = &turn.done[..] else { panic!("{turn:#?}") };
+    done.report.as_ref().unwrap_or_else(|| panic!("{turn:#?}"))
+}
+
+fn ids(turn: &Turn) -> Vec<&str> {
+    turn.done.iter().map(|done| &*done.decision.decision.id).collect()
+}
+
+#[tokio::test]
+async fn decisions_run_by_rank_and_equal_ones_in_order_of_arrival() {
+    let (builder, _) = builder();
+    let said: Log = Arc::default();
+    let log = said.clone();
+    let coordinator = builder
+        .on("respond", move |decision| {
+            let text = decision.payload()["response"].as_str().unwrap_or_default().to_owned();
+            log.lock().unwrap().push(text.clone());
+            async move { if text == "bad" { Err("no voice") } else { Ok(json!(text)) } }
+        })
+        .build();
+    let first = plan(json!([node("a", "x")]), &[]).id("plan");
+    let turn = coordinator.session().offer([respond("1"), respond("bad"), first, respond("2")]).await;
+    assert_eq!(ids(&turn), ["plan", "1", "bad", "2"]);
+    assert_eq!(*said.lock().unwrap(), ["1", "bad", "2"]);
+    assert_eq!(turn.done[1].result, Ok(json!("1")));
+    assert_eq!(turn.done[2].result, Err("no voice".to_owned()));
+}
+
+#[tokio::test]
+async fn a_clarification_suspends_until_the_answer_comes() {
+    let coordinator = builder().0.build();
+    let mut session = coordinator.session();
+    let ask = || Made::new("request_clarification", json!({"question": "which?"})).id("ask");
+    assert!(session.answer(json!("nothing")).await.is_err());
+    let turn = session.offer([respond("1"), ask()]).await;
+    assert_eq!((ids(&turn), turn.waiting), (vec![], 1));
+    assert_eq!(turn.question.as_ref().unwrap().payload()["question"], "which?");
+    // What comes meanwhile waits too.
+    let turn = session.offer([respond("2")]).await;
+    assert_eq!((turn.done.len(), turn.waiting), (0, 2));
+    let turn = session.answer(json!("sales")).await.unwrap();
+    assert_eq!(ids(&turn), ["ask", "1", "2"]);
+    assert_eq!(turn.done[0].result, Ok(json!({"answer": "sales"})));
+    assert!(turn.question.is_none() && turn.waiting == 0);
+}
+
+#[tokio::test]
+async fn an_error_recovery_drops_what_waits_and_the_open_question() {
+    let coordinator = recovering(builder().0, json!({"action": "ABORT"}));
+    let mut session = coordinator.session();
+    session.offer([plan(json!([node("a", "fail")]), &[])]).await;
+    session.offer([respond("1"), Made::new("request_clarification", json!({"question": "which?"}))]).await;
+    let recovery = json!({
+        "workflow_id": "workflow_1", "failed_node_id": "a", "failure_reason": "r",
+        "recovery_plan": {"action": "SKIP"}, "execution_context": {}
+    });
+    let turn = session.offer([Made::new("error_recovery", recovery)]).await;
+    let kinds: Vec<&str> = turn.interrupted.iter().map(|made| &*made.kind).collect();
+    assert_eq!(kinds, ["request_clarification", "respond"]);
+    assert_eq!(
+        (report(&turn).status, &report(&turn).skipped[..]),
+        (RunStatus::Completed, &["a".to_owned()][..])
+    );
+    assert!(session.answer(json!(1)).await.is_err());
+}
+
+#[tokio::test]
+async fn the_agent_is_asked_again_so_often_and_no_more() {
+    let asked = Arc::new(Mutex::new(0));
+    let count = asked.clone();
+    let coordinator = builder()
+        .0
+        .agent(move |again: Again| {
+            *count.lock().unwrap() = again.attempt;
+            assert!(again.rejected.feedback.contains("$.response"));
+            let next = if again.attempt == 4 { respond("hello") } else { again.rejected.decision };
+            async move { Ok::<_, String>(vec![next]) }
+        })
+        .tries(3)
+        .build();
+    let bad = || Made::new("respond", json!({"response": 3, "intent": "greeting", "confidence": 1}));
+    let turn = coordinator.session().offer([bad()]).await;
+    assert_eq!((*asked.lock().unwrap(), turn.rejected.len(), turn.done.len()), (3, 4, 0));
+    // Without an agent, and with one that fails, a rejection is the end.
+    let silent = builder().0.agent(|_| async { Err::<Vec<Made>, _>("gone") }).build();
+    assert_eq!(silent.session().offer([bad()]).await.rejected.len(), 1);
+}
+
+#[tokio::test]
+async fn edges_with_conditions_lead_where_they_hold() {
+    let (builder, log) = builder();
+    let nodes = json!([
+        node("a", "go"),
+        node("b", "b ${a.output.text}"),
+        node("c", "c"),
+        node("d", "d"),
+        node("e", "e")
+    ]);
+    let edges = [
+        ("a", "b", Some("text == \"go\"")),
+        ("a", "c", Some("text != \"go\"")),
+        ("c", "d", None),
+        // A join runs with what comes, and only when all before it is done.
+        ("b", "e", Some("'${a.output.text}' == \"go\" and output.text contains \"b\"")),
+        ("d", "e", None),
+    ];
+    let turn = builder.build().session().offer([plan(nodes, &edges)]).await;
+    let ran = report(&turn);
+    assert_eq!(ran.status, RunStatus::Completed, "{ran:#?}");
+    assert_eq!(*log.lock().unwrap(), ["go", "b go", "e"]);
+    assert_eq!(ran.unreached, ["c", "d"]);
+    assert_eq!(ran.outputs["e"]["input"]["text"], "b go");
+}
+
+#[tokio::test]
+async fn inputs_and_outputs_are_mapped() {
+    let (builder, log) = builder();
+    let mut first = node("a", "hello ${NAME}");
+    first["output_mapping"] = json!({"said": "${output.text}"});
+    let mut second = node("b", "${greeting}!");
+    second["input_mapping"] = json!({"greeting": "${a.output.said}"});
+    let coordinator = builder.value("NAME", "Ann").build();
+    let turn = coordinator.session().offer([plan(json!([first, second]), &[("a", "b", None)])]).await;
+    assert_eq!(*log.lock().unwrap(), ["hello Ann", "hello Ann!"]);
+    assert_eq!(report(&turn).outputs["b"]["input"], json!({"greeting": "hello Ann"}));
+}
+
+#[tokio::test]
+async fn each_recovery_does_what_it_says() {
+    let nodes = |prompt: &str| json!([node("a", prompt), node("b", "then"), node("c", "instead")]);
+    let edges = [("a", "b", None), ("c", "b", None)];
+    for (prompt, recovery, status, log) in [
+        (
+            "fail twice",
+            json!({"action": "RETRY", "max_attempts": 2, "delay": 0.001}),
+            RunStatus::Completed,
+            &["fail twice", "fail twice", "fail twice", "instead", "then"][..],
+        ),
+        (
+            "fail",
+            json!({"action": "MODIFY", "modifications": {"config.prompt": "fixed"}}),
+            RunStatus::Completed,
+            &["fail", "fixed", "instead", "then"],
+        ),
+        ("fail", json!({"action": "SKIP"}), RunStatus::Completed, &["fail", "instead", "then"]),
+        (
+            "panic",
+            json!({"action": "SKIP", "alternative_node": "c"}),
+            RunStatus::Completed,
+            &["panic", "instead", "instead", "then"],
+        ),
+        ("fail", json!({"action": "ABORT"}), RunStatus::Aborted, &["fail"]),
+    ] {
+        let (builder, noted) = builder();
+        let turn = recovering(builder, recovery.clone()).session().offer([plan(nodes(prompt), &edges)]).await;
+        assert_eq!(report(&turn).status, status, "{recovery}: {turn:#?}");
+        assert_eq!(*noted.lock().unwrap(), log, "{recovery}");
+    }
+}
+
+#[tokio::test]
+async fn recoveries_come_to_an_end() {
+    let (builder, log) = builder();
+    let coordinator = recovering(builder.recoveries(2), json!({"action": "RETRY", "max_attempts": 1}));
+    let turn = coordinator.session().offer([plan(json!([node("a", "fail")]), &[])]).await;
+    assert_eq!(log.lock().unwrap().len(), 3);
+    let why = report(&turn).reason.clone().unwrap();
+    assert_eq!(why, "`a` failed and 2 recoveries were not enough: it does not work");
+    assert_eq!(turn.done[0].result, Err(why));
+}
+
+#[tokio::test]
+async fn times_are_kept() {
+    let limited = |timeout: Json| {
+        let mut slow = node("a", "sleep");
+        slow["config"]["timeout"] = timeout;
+        slow
+    };
+    let turn = builder().0.build().session().offer([plan(json!([limited(json!(0.01))]), &[])]).await;
+    assert_eq!(report(&turn).reason.as_deref(), Some("`a` failed: it took longer than 10ms"));
+    let mut whole = plan(json!([limited(json!(100))]), &[]);
+    whole.payload["global_config"] = json!({"timeout": 0.02});
+    let turn = builder().0.build().session().offer([whole]).await;
+    assert!(report(&turn).reason.as_deref().unwrap().contains("it took longer than"), "{turn:#?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_told() {
+    let coordinator = builder().0.build();
+    let database = json!({"node_id": "a", "type": "DATABASE", "name": "a", "config": {"query": "q"}});
+    for (made, why) in [
+        (
+            plan(json!([database]), &[]),
+            "nobody works on nodes of type `DATABASE`, which `a` is; there are END, LLM, START",
+        ),
+        (
+            plan(json!([node("a", "x"), node("b", "y")]), &[("a", "b", Some("x >"))]),
+            "the condition `x >` of edge 0 is none",
+        ),
+        (
+            plan(json!([node("a", "${gone.output.x}")]), &[]),
+            "`${gone.output.x}` in `config.prompt` has no value",
+        ),
+    ] {
+        let turn = coordinator.session().offer([made]).await;
+        // What nobody can run is rejected, so that the agent hears of it; the last is found out on the way.
+        let rejected = turn.rejected.first().map(|rejected| rejected.feedback.clone());
+        let told = rejected.unwrap_or_else(|| turn.done[0].result.clone().unwrap_err());
+        assert!(told.contains(why), "{told}");
+    }
+    // A strict judge refuses what else only warns.
+    let strict = Coordinator::builder(Judges::new(&rules()).strict()).build();
+    let turn = strict
+        .session()
+        .offer([plan(json!([node("a", "${b.output}"), node("b", "y")]), &[("a", "b", Some("x >"))])])
+        .await;
+    let found: Vec<&str> = turn.rejected[0].violations().iter().map(|found| &*found.rule).collect();
+    assert_eq!(found[1..], ["plan_edge.condition.compiles", "plan_node.placeholder.earlier"], "{turn:#?}");
+}
+
+#[tokio::test]
+async fn nodes_are_made_changed_and_workflows_run_again() {
+    let (builder, log) = builder();
+    let coordinator = builder.build();
+    let mut session = coordinator.session();
+    let single = json!({
+        "node_type": "LLM", "node_name": "solo", "config": {"prompt": "fail twice"},
+        "retry_config": {"max_retries": 2, "retry_delay": 0.001}
+    });
+    let turn = session.offer([Made::new("create_node", single)]).await;
+    assert_eq!(report(&turn).status, RunStatus::Completed);
+    let change = json!({"node_id": "solo", "updates": {"config.prompt": "new ${who}"}});
+    let turn = session.offer([Made::new("modify_node", change)]).await;
+    assert_eq!(turn.done[0].result, Ok(Json::Null), "{turn:#?}");
+    let run = Made::new("execute_workflow", json!({"workflow_id": "workflow_1", "input_params": {}}));
+    let turn = session.offer([run]).await;
+    assert!(report(&turn).reason.as_deref().unwrap().contains("`${who}` in `config.prompt`"), "{turn:#?}");
+    assert_eq!(log.lock().unwrap().len(), 3);
+    // It is there again once the plan is mended, and takes what its placeholders name.
+    session
+        .offer([Made::new("modify_node", json!({"node_id": "solo", "updates": {"config.timeout": 9}}))])
+        .await;
+    let run =
+        Made::new("execute_workflow", json!({"workflow_id": "workflow_1", "input_params": {"who": "Ann"}}));
+    let turn = session.offer([run]).await;
+    assert_eq!(report(&turn).outputs["solo"]["text"], "new Ann", "{turn:#?}");
+    // A workflow of somebody else is not run here.
+    let known = json!({"workflows": {"w": {"status": "READY", "inputs": {}, "nodes": {}}}});
+    let other = Coordinator::builder(Judges::new(&rules()).context(&known).unwrap()).build();
+    let turn = other.session().offer([Made::new("execute_workflow", json!({"workflow_id": "w"}))]).await;
+    assert!(turn.done[0].result.as_ref().unwrap_err().contains("was not made here"), "{turn:#?}");
+}

@@ -1,0 +1,137 @@
+//! Permissions: what a handler requires is held against what the sender is granted, before it is called.
+
+use rulec::{Compiler, LiveRules, Rules};
+use rulec_runtime::route::{DecisionLog, Ending, Permissions, Policy, Request, Router, RouterBuilder};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const RULES: &str = r#"
+    handler run() requires permission "execute", "write"
+    handler chat()
+    handler queue() requires permission "queue"
+    route code when text starts_with "run" -> run
+    default -> chat
+"#;
+
+async fn echo(request: Request) -> Json {
+    json!(request.handler)
+}
+
+fn builder(rules: impl Into<LiveRules>) -> RouterBuilder {
+    Router::builder(rules).handler("run", echo).handler("chat", echo).handler("queue", echo)
+}
+
+fn of(permissions: &[&str]) -> Permissions {
+    permissions.iter().copied().collect()
+}
+
+fn missing(ending: &Ending) -> Vec<&str> {
+    match ending {
+        Ending::Refused { route, missing } if route == "code" => missing.iter().map(String::as_str).collect(),
+        other => panic!("not refused: {other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_handler_is_called_for_whom_has_all_it_requires() {
+    let router = builder(Rules::from_text(RULES).unwrap()).build().unwrap();
+    let (code, chat) = (json!({"text": "run it"}), json!({"text": "hello"}));
+
+    // Nobody says who may do what: whoever asks may do nothing that requires anything.
+    let outcome = router.route(code.clone()).await;
+    assert_eq!(missing(&outcome.result), ["execute", "write"]);
+    assert_eq!((outcome.requires.len(), outcome.attempts), (2, 0));
+    assert_eq!(
+        outcome.result.to_string(),
+        "the handler of `code` requires a permission that was not granted: `execute`, `write`"
+    );
+    assert_eq!(
+        serde_json::to_value(&outcome).unwrap()["result"],
+        json!({"refused": {"route": "code", "missing": ["execute", "write"]}})
+    );
+    assert_eq!(router.route(chat).await.reply(), Some(&json!("chat")));
+
+    for (permissions, expected) in [
+        (of(&["write"]), vec!["execute"]),
+        (of(&["Execute", "write"]), vec!["execute"]),
+        (Permissions::none(), vec!["execute", "write"]),
+    ] {
+        assert_eq!(missing(&router.route_as(code.clone(), &permissions).await.result), expected);
+    }
+    for permissions in [of(&["write", "x", "execute"]), Permissions::all()] {
+        assert_eq!(router.route_as(code.clone(), &permissions).await.reply(), Some(&json!("run")));
+    }
+    let stats = router.stats();
+    assert_eq!((stats.messages.refused, stats.messages.handled), (4, 3));
+    let run = stats.handlers.iter().find(|one| one.handler == "run").unwrap();
+    assert_eq!((run.counts.refused, run.counts.handled), (4, 2));
+}
+
+#[tokio::test]
+async fn the_program_says_what_a_sender_has() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let router = builder(Rules::from_text(RULES).unwrap())
+        .permissions(move |message| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            assert!(message["user"] != "broken", "no such user");
+            message["permissions"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
+        })
+        .build()
+        .unwrap();
+    let code = json!({"text": "run", "permissions": ["execute", "write"]});
+    assert_eq!(router.route(code.clone()).await.reply(), Some(&json!("run")));
+    // What is said with the message goes first.
+    assert_eq!(missing(&router.route_as(code, &of(&["write"])).await.result), ["execute"]);
+    // Only a handler that requires something has it asked.
+    router.route(json!({"text": "hello"})).await;
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    // Without an answer nobody may do anything.
+    let outcome = router.route(json!({"text": "run", "user": "broken"})).await;
+    assert_eq!(missing(&outcome.result), ["execute", "write"]);
+}
+
+#[tokio::test]
+async fn a_fallback_that_the_sender_may_not_use_is_left_out() {
+    let router = |second: &'static str| {
+        Router::builder(Rules::from_text(RULES).unwrap())
+            .handler("run", echo)
+            .handler("chat", |_| async { Err::<Json, _>("no") })
+            .handler("queue", echo)
+            .handler("last", echo)
+            .policy("chat", Policy::new().fallback("queue").fallback(second))
+            .build()
+            .unwrap()
+    };
+    let outcome = router("last").route(json!({})).await;
+    assert_eq!((outcome.reply(), outcome.fallback.as_deref()), (Some(&json!("last")), Some("last")));
+    let tried: Vec<_> = outcome.tried.iter().map(|tried| (tried.handler.as_str(), tried.result)).collect();
+    assert_eq!(tried, [("queue", "refused"), ("chat", "failed")]);
+    let outcome = router("last").route_as(json!({}), &of(&["queue"])).await;
+    assert_eq!(outcome.fallback.as_deref(), Some("queue"));
+    // The failure stays the answer where nobody may take over.
+    let outcome = router("run").route(json!({})).await;
+    assert_eq!(outcome.result.error(), Some("no"));
+    assert_eq!((outcome.fallback, outcome.tried.len()), (None, 2));
+}
+
+/// A refusal is a line of the log like any other.
+#[tokio::test]
+async fn a_refusal_is_logged() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let log = DecisionLog::to_file(file.path()).unwrap();
+    let live = LiveRules::from_text(Compiler::new(), RULES).unwrap();
+    let router = builder(live.clone()).log(log.clone()).build().unwrap();
+    router.route_as(json!({"text": "run"}), &of(&["write"])).await;
+    // What an inserted route leads to requires what was declared.
+    live.insert("route more priority 9 when text == \"run more\" -> run").unwrap();
+    router.route(json!({"text": "run more"})).await;
+    log.close().await;
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    let lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["result"], &lines[0]["handler"]), (&json!("refused"), &json!("run")));
+    assert_eq!(lines[0]["requires"], json!(["execute", "write"]));
+    assert_eq!(lines[0]["missing_permissions"], json!(["execute"]));
+    assert_eq!((&lines[1]["route"], &lines[1]["result"]), (&json!("more"), &json!("refused")));
+}

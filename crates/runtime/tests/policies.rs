@@ -1,0 +1,204 @@
+//! Policies of handlers: retries with pauses, circuits, fallbacks, and what is counted of them.
+
+use rulec::Rules;
+use rulec_runtime::route::{CircuitState, Ending, Outcome, Policy, Request, Router};
+use serde_json::{Value as Json, json};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::Instant;
+
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// An act of a handler that is called.
+#[derive(Clone, Copy)]
+enum Act {
+    Reply,
+    Fail,
+    Panic,
+    Hang,
+}
+
+/// A handler that acts by a script, and replies when that is at its end; each call is noted with its time.
+#[derive(Clone, Default)]
+struct Script {
+    acts: Arc<Mutex<VecDeque<Act>>>,
+    calls: Arc<Mutex<Vec<(u32, Instant)>>>,
+}
+
+impl Script {
+    fn of(acts: &[Act]) -> Script {
+        Script { acts: Arc::new(Mutex::new(acts.iter().copied().collect())), ..Script::default() }
+    }
+
+    async fn call(self, request: Request) -> Result<Json, String> {
+        self.calls.lock().unwrap().push((request.attempt, Instant::now()));
+        let act = self.acts.lock().unwrap().pop_front().unwrap_or(Act::Reply);
+        match act {
+            Act::Reply => Ok(json!(request.handler)),
+            Act::Fail => Err(format!("{} failed", request.handler)),
+            Act::Panic => panic!("{} panicked", request.handler),
+            Act::Hang => std::future::pending().await,
+        }
+    }
+
+    fn attempts(&self) -> Vec<u32> {
+        self.calls.lock().unwrap().iter().map(|(attempt, _)| *attempt).collect()
+    }
+}
+
+/// A router to `main`, with the fallbacks `second` and `third`.
+fn router(policy: Policy, main: &Script, second: &Script, third: &Script) -> Router {
+    let (main, second, third) = (main.clone(), second.clone(), third.clone());
+    Router::builder(Rules::from_text("default -> main").unwrap())
+        .handler("main", move |request| main.clone().call(request))
+        .handler("second", move |request| second.clone().call(request))
+        .handler("third", move |request| third.clone().call(request))
+        .policy("main", policy)
+        .policy("second", Policy::new().fallback("third"))
+        .build()
+        .unwrap()
+}
+
+async fn ended(acts: &[Act], policy: Policy) -> (Outcome, Vec<u32>) {
+    let main = Script::of(acts);
+    let router = router(policy, &main, &Script::default(), &Script::default());
+    let outcome = router.route(json!({})).await;
+    (outcome, main.attempts())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_tried_again() {
+    let policy = || Policy::new().time_limit(PAUSE).retries(2, PAUSE);
+    let start = Instant::now();
+    let (outcome, attempts) = ended(&[Act::Fail, Act::Hang], policy()).await;
+    assert_eq!((outcome.reply(), outcome.attempts, attempts), (Some(&json!("main")), 3, vec![1, 2, 3]));
+    // A pause of one to two, the time limit, a pause of two to four.
+    assert!((PAUSE * 4..=PAUSE * 7).contains(&start.elapsed()), "{:?}", start.elapsed());
+
+    let (outcome, attempts) = ended(&[Act::Fail; 9], policy()).await;
+    assert_eq!((outcome.result.error(), attempts.len()), (Some("main failed"), 3));
+    let (outcome, attempts) = ended(&[Act::Hang; 9], policy()).await;
+    assert!(matches!(&outcome.result, Ending::TimedOut { after, .. } if *after == PAUSE));
+    assert_eq!(attempts.len(), 3);
+    // A panic is a fault of the handler, which would be met again.
+    let (outcome, attempts) = ended(&[Act::Panic], policy()).await;
+    assert_eq!((outcome.result.kind(), attempts.len()), ("panicked", 1));
+    // Without a policy there is one call.
+    let (outcome, attempts) = ended(&[Act::Fail], Policy::new().retries(0, PAUSE)).await;
+    assert_eq!((outcome.result.kind(), attempts.len()), ("failed", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_handler_takes_over() {
+    let policy = || Policy::new().time_limit(PAUSE).fallback("second").fallback("third");
+    let check = |acts: [&'static [Act]; 3], expected: Json| async move {
+        let [main, second, third] = acts.map(Script::of);
+        let outcome = router(policy(), &main, &second, &third).route(json!({})).await;
+        let tried: Vec<_> =
+            outcome.tried.iter().map(|one| json!([one.handler, one.result, one.error])).collect();
+        let end = outcome.reply().cloned().unwrap_or_else(|| json!(outcome.result.kind()));
+        assert_eq!(outcome.handler.as_deref(), Some("main"));
+        assert_eq!(json!([end, outcome.fallback, tried]), expected);
+    };
+    check([&[], &[], &[]], json!(["main", null, []])).await;
+    check([&[Act::Fail], &[], &[]], json!(["second", "second", [["main", "failed", "main failed"]]])).await;
+    check(
+        [&[Act::Hang], &[Act::Panic], &[]],
+        json!(["third", "third", [["main", "timed_out", null], ["second", "panicked", "second panicked"]]]),
+    )
+    .await;
+    // The chain is that of the first handler alone: the second would call the third again.
+    check(
+        [&[Act::Fail], &[Act::Fail], &[Act::Fail]],
+        json!([
+            "failed",
+            "third",
+            [["main", "failed", "main failed"], ["second", "failed", "second failed"]]
+        ]),
+    )
+    .await;
+}
+
+/// The circuit's time is that of the clock on the wall.
+const OPEN: Duration = Duration::from_millis(150);
+
+#[tokio::test]
+async fn a_circuit_opens_and_closes() {
+    let main = Script::of(&[Act::Fail, Act::Reply, Act::Fail, Act::Fail, Act::Fail, Act::Reply]);
+    let router = router(Policy::new().circuit(2, OPEN), &main, &Script::default(), &Script::default());
+    let route = async || router.route(json!({})).await.result.kind();
+    let state = || router.stats().handlers.iter().find(|one| one.handler == "main").unwrap().circuit;
+    // One failure after a success is the first in a row.
+    for expected in ["failed", "handled", "failed"] {
+        assert_eq!((route().await, state()), (expected, Some(CircuitState::Closed)));
+    }
+    assert_eq!((route().await, state()), ("failed", Some(CircuitState::Open)));
+    assert_eq!((route().await, main.attempts().len()), ("circuit_open", 4));
+    tokio::time::sleep(OPEN * 2).await;
+    // A trial that fails opens it anew, one that does not closes it.
+    assert_eq!((route().await, state()), ("failed", Some(CircuitState::Open)));
+    assert_eq!(route().await, "circuit_open");
+    tokio::time::sleep(OPEN * 2).await;
+    assert_eq!((route().await, state()), ("handled", Some(CircuitState::Closed)));
+    assert_eq!(route().await, "handled");
+    let stats = router.stats();
+    let main = stats.handlers.iter().find(|one| one.handler == "main").unwrap();
+    assert_eq!((main.counts.failed, main.counts.handled, main.counts.circuit_open), (4, 3, 2));
+    let [default] = &stats.routes[..] else { panic!("{:?}", stats.routes) };
+    assert_eq!((default.table.as_str(), default.route.as_deref()), ("routes", Some("default")));
+    assert_eq!(default.counts, stats.messages);
+    assert_eq!(default.counts.total(), 9);
+    assert!(serde_json::to_value(&stats).unwrap()["handlers"][0]["circuit"] == "closed");
+}
+
+/// All messages that waited for the circuit were let through at once when it was to be tried.
+#[tokio::test]
+async fn one_message_tries_whether_a_handler_has_recovered() {
+    let main = Script::of(&[Act::Fail, Act::Hang, Act::Reply]);
+    let router = router(Policy::new().circuit(1, OPEN), &main, &Script::default(), &Script::default());
+    assert_eq!(router.route(json!({})).await.result.kind(), "failed");
+    tokio::time::sleep(OPEN * 2).await;
+    let trial = tokio::spawn({
+        let router = router.clone();
+        async move { router.route(json!({})).await }
+    });
+    while main.attempts().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(router.route(json!({})).await.result.kind(), "circuit_open");
+    // Whoever waited for the trial has gone: the next one tries.
+    trial.abort();
+    assert!(trial.await.unwrap_err().is_cancelled());
+    assert_eq!(router.route(json!({})).await.result.kind(), "handled");
+    assert_eq!(router.stats().messages.cancelled, 1);
+}
+
+#[test]
+fn policies_are_held_against_the_handlers() {
+    let build = |name: &str, policy| {
+        let rules = Rules::from_text("default -> main").unwrap();
+        let builder = Router::builder(rules).handler("main", |_| async { json!(1) });
+        builder.handler("other", |_| async { json!(1) }).policy(name, policy).build()
+    };
+    let check =
+        |name, policy, expected: &str| assert_eq!(build(name, policy).unwrap_err().to_string(), expected);
+    check(
+        "mian",
+        Policy::new(),
+        "a policy or time limit is set for `mian`, which has no handler; did you mean `main`, which is registered?",
+    );
+    check(
+        "main",
+        Policy::new().fallback("othr"),
+        "`main` falls back to `othr`, which has no handler; did you mean `other`, which is registered?",
+    );
+    check(
+        "main",
+        Policy::new().fallback("main"),
+        "`main` falls back to itself; name another handler, or set retries",
+    );
+    assert_eq!(build("other", Policy::new()).unwrap().warnings().len(), 1);
+    // A fallback has something to do.
+    assert_eq!(build("main", Policy::new().fallback("other")).unwrap().warnings(), []);
+}

@@ -1,0 +1,122 @@
+//! Watched files: a new version is in force soon after it lies there, a broken one is refused and told.
+#![cfg(feature = "watch")]
+
+use rulec::Compiler;
+use rulec_runtime::route::{Request, Router, Watch, WatchError, WatchStatus};
+use serde_json::{Value as Json, json};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+async fn echo(request: Request) -> Json {
+    json!(request.handler)
+}
+
+/// A router for any rules, before its own are loaded.
+fn router() -> Router {
+    let rules = rulec::Rules::from_text("default -> a").unwrap();
+    Router::builder(rules).handler("a", echo).handler("b", echo).handler("c", echo).build().unwrap()
+}
+
+async fn handler(router: &Router, text: &str) -> String {
+    router.route(json!({ "text": text })).await.handler.unwrap()
+}
+
+async fn changed(watch: &mut Watch) -> WatchStatus {
+    tokio::time::timeout(Duration::from_secs(20), watch.changed()).await.expect("the change is seen")
+}
+
+/// Writes a file the way editors do: another one takes its place.
+fn replace(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    fs::write(&new, text).unwrap();
+    fs::rename(new, path).unwrap();
+}
+
+#[tokio::test]
+async fn a_new_version_is_put_in_force_and_a_broken_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("main.rules");
+    fs::write(&path, "default -> b").unwrap();
+    let router = router();
+    let mut watch = router.watch(Compiler::new(), &path).await.unwrap();
+    let first = watch.status();
+    assert_eq!((handler(&router, "x").await.as_str(), first.loaded), ("b", 1));
+    assert_eq!(first.generation, router.rules().generation());
+
+    replace(&path, "default -> c");
+    let second = changed(&mut watch).await;
+    assert_eq!((handler(&router, "x").await.as_str(), second.loaded, second.error), ("c", 2, None));
+    assert!(second.generation > first.generation);
+
+    // Wrong in itself, and leading to no handler: the last good version stays.
+    let wrong =
+        [("default > b", "E0101"), ("default -> d", "`d`, which has no handler"), ("\n", "no statement")];
+    for (text, expected) in wrong {
+        fs::write(&path, text).unwrap();
+        let broken = changed(&mut watch).await;
+        assert_eq!((handler(&router, "x").await.as_str(), broken.generation), ("c", second.generation));
+        assert!(broken.error.as_ref().is_some_and(|error| error.contains(expected)), "{broken:?}");
+    }
+    assert_eq!(watch.status().refused, 3);
+    // A version that is gone is as good as a broken one.
+    fs::remove_file(&path).unwrap();
+    assert!(changed(&mut watch).await.error.is_some());
+    fs::write(&path, "route x when text == \"x\" -> a\ndefault -> b").unwrap();
+    let third = changed(&mut watch).await;
+    assert_eq!((handler(&router, "x").await.as_str(), third.error), ("a", None));
+    // They can be edited, since they are live rules.
+    router.rules().remove("x").unwrap();
+    assert_eq!(handler(&router, "x").await, "b");
+
+    // Nobody watches any more.
+    drop(watch);
+    replace(&path, "default -> c");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(handler(&router, "x").await, "b");
+}
+
+#[tokio::test]
+async fn imports_and_lists_are_watched_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("main.rules", "import \"shared/words.rules\"\nroute w when text in words -> b\ndefault -> a");
+    write("shared/words.rules", "list words = from \"words.txt\"");
+    write("shared/words.txt", "one\n");
+    let router = router();
+    let mut watch = router.watch(Compiler::new(), folder.path().join("main.rules")).await.unwrap();
+    assert_eq!((handler(&router, "one").await.as_str(), handler(&router, "two").await.as_str()), ("b", "a"));
+    write("shared/words.txt", "two\n");
+    changed(&mut watch).await;
+    assert_eq!((handler(&router, "one").await.as_str(), handler(&router, "two").await.as_str()), ("a", "b"));
+
+    // What lies beside them is no version, and neither is the same text again.
+    write("other.txt", "x");
+    write("shared/words.txt", "two\n");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(watch.status().loaded, 2);
+
+    // A file that is imported before it is there is waited for.
+    write("main.rules", "import \"more.rules\"\ndefault -> c");
+    assert!(changed(&mut watch).await.error.is_some());
+    write("more.rules", "list more = [\"x\"]");
+    assert_eq!(changed(&mut watch).await.error, None);
+    assert_eq!(handler(&router, "one").await, "c");
+}
+
+#[tokio::test]
+async fn what_cannot_be_loaded_at_first_is_not_watched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("main.rules");
+    let router = router();
+    let error = router.watch(Compiler::new(), &path).await.unwrap_err();
+    assert!(matches!(error, WatchError::Compile(_)), "{error}");
+    fs::write(&path, "default -> d").unwrap();
+    let error = router.watch(Compiler::new(), &path).await.unwrap_err();
+    assert!(matches!(error, WatchError::Router(_)), "{error}");
+    assert_eq!(handler(&router, "x").await, "a");
+}

@@ -1,0 +1,40 @@
+//! Functions on numbers.
+
+use crate::arena::Arena;
+use crate::value::{Value, compare};
+use std::cmp::Ordering;
+
+pub(super) fn abs<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    match args {
+        [Value::Int(int)] => int.checked_abs().map_or(Value::Missing, Value::Int),
+        [Value::Float(float)] => Value::Float(float.abs()),
+        _ => Value::Missing,
+    }
+}
+
+pub(super) fn extreme<'a>(args: &[Value<'a>], wanted: Ordering) -> Value<'a> {
+    let mut best = match args.first() {
+        Some(first @ (Value::Int(_) | Value::Float(_))) => *first,
+        _ => return Value::Missing,
+    };
+    for &arg in &args[1..] {
+        match compare(arg, best) {
+            Some(order) if order == wanted => best = arg,
+            Some(_) => {}
+            None => return Value::Missing,
+        }
+    }
+    best
+}
+
+pub(super) fn whole<'a>(args: &[Value<'a>], f: fn(f64) -> f64) -> Value<'a> {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    match args {
+        [Value::Int(int)] => Value::Int(*int),
+        [Value::Float(float)] => {
+            let float = f(*float);
+            if (-LIMIT..LIMIT).contains(&float) { Value::Int(float as i64) } else { Value::Missing }
+        }
+        _ => Value::Missing,
+    }
+}

@@ -1,0 +1,53 @@
+//! Addresses and networks of the Internet, of version 4 and 6: `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+
+use ipnet::IpNet;
+use std::net::IpAddr;
+
+/// The network that a text stands for.
+pub fn network(text: &str) -> Option<IpNet> {
+    match text.contains('/') {
+        true => text.parse().ok(),
+        false => text.parse::<IpAddr>().ok().map(IpNet::from),
+    }
+}
+
+/// Tells whether an address lies in a network; `None` when either text is none. An address of version 4 that is
+/// written as one of version 6 (`::ffff:10.0.0.1`, as servers that listen to both see it) lies where it would
+/// without.
+pub fn is_in_network(address: &str, wanted: &str) -> Option<bool> {
+    let (address, wanted) = (address.parse::<IpAddr>().ok()?, network(wanted)?);
+    Some(wanted.contains(&address) || wanted.contains(&address.to_canonical()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_lie_in_networks() {
+        let check = |address: &str, network: &str, expected: Option<bool>| {
+            assert_eq!(is_in_network(address, network), expected, "{address} in {network}");
+        };
+        check("10.1.2.3", "10.0.0.0/8", Some(true));
+        check("11.1.2.3", "10.0.0.0/8", Some(false));
+        check("10.1.2.3", "10.9.9.9/8", Some(true));
+        check("127.0.0.1", "127.0.0.1", Some(true));
+        check("127.0.0.2", "127.0.0.1", Some(false));
+        check("1.2.3.4", "0.0.0.0/0", Some(true));
+        check("2001:db8:0:1::42", "2001:db8::/32", Some(true));
+        check("2001:db9::1", "2001:db8::/32", Some(false));
+        check("2001:db8::1", "2001:db8::1", Some(true));
+        check("::ffff:10.0.0.1", "10.0.0.0/8", Some(true));
+        check("::ffff:10.0.0.1", "::ffff:0:0/96", Some(true));
+        check("10.0.0.1", "::/0", Some(false));
+        check("::1", "0.0.0.0/0", Some(false));
+        for none in
+            ["", "10.0.0", "10.0.0.256", "010.0.0.1", "localhost", "10.0.0.1:80", "[::1]", " 10.0.0.1"]
+        {
+            check(none, "10.0.0.0/8", None);
+        }
+        for none in ["", "10.0.0.0/33", "10.0.0.0/", "10/8", "127.invalid", "bad::cidr", "10.0.0.0/08x"] {
+            check("10.0.0.1", none, None);
+        }
+    }
+}

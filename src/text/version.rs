@@ -1,0 +1,118 @@
+//! Versions such as `1.2.3-beta.1`: their order is that of semantic versioning. Authors and messages also write
+//! `v1.2.3`, `1.2` and `2026.01`: a `v` before the first number, numbers that are left out at the end, and
+//! zeros before a number change nothing. What stands behind `+` names a build and has no part in the order.
+
+use semver::{BuildMetadata, Prerelease, Version};
+use std::cmp::Ordering;
+
+/// The bytes that a version may have; what is longer is none. (So that comparing takes no time to speak of.)
+pub const MAX_LENGTH: usize = 256;
+
+/// The version that a text stands for, without its build.
+pub fn version(text: &str) -> Option<Version> {
+    if text.len() > MAX_LENGTH {
+        return None;
+    }
+    let text = text.strip_prefix(['v', 'V']).unwrap_or(text);
+    let (text, build) = text.split_once('+').unwrap_or((text, ""));
+    let (numbers, pre) = text.split_once('-').map_or((text, None), |(numbers, pre)| (numbers, Some(pre)));
+    BuildMetadata::new(build).ok()?;
+    let pre = match pre {
+        Some("") => return None,
+        Some(pre) => Prerelease::new(pre).ok()?,
+        None => Prerelease::EMPTY,
+    };
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().ok()).flatten()
+    };
+    let mut numbers = numbers.split('.').map(number);
+    let major = numbers.next()??;
+    let (minor, patch) = (numbers.next().unwrap_or(Some(0))?, numbers.next().unwrap_or(Some(0))?);
+    match numbers.next() {
+        Some(_) => None,
+        None => Some(Version { pre, ..Version::new(major, minor, patch) }),
+    }
+}
+
+/// The order of two versions as [`version`] writes them.
+pub fn compare(left: &str, right: &str) -> Option<Ordering> {
+    Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(left: &str, right: &str) -> Option<Ordering> {
+        let text = |written: &str| version(written).map(|version| version.to_string());
+        compare(&text(left)?, &text(right)?)
+    }
+
+    /// Cases that the suites of GrowthBook and Unleash agree on.
+    #[test]
+    fn known_orders() {
+        for (less, greater) in [
+            ("0.9.99", "1.0.0"),
+            ("0.9.0", "0.10.0"),
+            ("1.0.0-0.0", "1.0.0-0.0.0"),
+            ("1.0.0-9999", "1.0.0--"),
+            ("1.0.0-99", "1.0.0-100"),
+            ("1.0.0-alpha", "1.0.0-alpha.1"),
+            ("1.0.0-alpha.1", "1.0.0-alpha.beta"),
+            ("1.0.0-beta.2", "1.0.0-beta.11"),
+            ("1.0.0-rc.1", "1.0.0"),
+            ("1.0.0-1.0", "1.0.0-1.-1"),
+            ("0.0.0-foo", "v0.0.0"),
+            ("1.2.3-4-foo", "1.2.3"),
+            ("1.2.3-5-Foo", "1.2.3-5-foo"),
+            ("2.7.2+asdf", "3.0.0"),
+            ("1.2.3-r100", "1.2.3-r2"),
+            ("9999.0.0", "10000.0.0"),
+            ("2.0.0-alpha.1", "2.0.0-beta.1"),
+            ("1.9.1-beta.1", "2.0.0-alpha.1"),
+        ] {
+            assert_eq!(order(less, greater), Some(Ordering::Less), "{less} < {greater}");
+            assert_eq!(order(greater, less), Some(Ordering::Greater), "{greater} > {less}");
+        }
+        for (left, right) in [
+            ("1.2.3", "v1.2.3"),
+            ("1.2.3-beta+build", "v1.2.3-beta+otherbuild"),
+            ("1.2", "1.2.0"),
+            ("2", "2.0.0"),
+            ("2026.01.05", "2026.1.5"),
+            ("1.2-rc.1", "1.2.0-rc.1"),
+        ] {
+            assert_eq!(order(left, right), Some(Ordering::Equal), "{left} == {right}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_version() {
+        let long = format!("1.2.3-{}", "a".repeat(MAX_LENGTH));
+        for text in [
+            "",
+            "v",
+            "x",
+            "a.b.c",
+            "1.",
+            ".1",
+            "1..2",
+            "1.2.3.4",
+            "-1",
+            "+1",
+            "1.2.3-",
+            "1.2.3-a..b",
+            "1.2.3-01",
+            "1 ",
+            " 1",
+            "vv1",
+            "1.2.x",
+            "99999999999999999999",
+            "1.2.3+ä",
+            &long,
+        ] {
+            assert_eq!(version(text), None, "{text}");
+        }
+    }
+}

