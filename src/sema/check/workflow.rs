@@ -128,8 +128,11 @@ impl<'a> Checker<'a> {
                 vertices.iter().enumerate().map(|(number, vertex)| (vertex.id.clone(), number)).collect();
             graph::connect(&mut vertices, &numbers);
             for finding in graph::check(&vertices, &numbers, 0) {
-                let at_fault =
-                    finding.node.as_ref().and_then(|id| numbers.get(id)).map(|number| &workflow.nodes[*number]);
+                let at_fault = finding
+                    .node
+                    .as_ref()
+                    .and_then(|id| numbers.get(id))
+                    .map(|number| &workflow.nodes[*number]);
                 self.finding(&workflow, at_fault, &finding);
             }
             self.program.workflows.push(workflow);

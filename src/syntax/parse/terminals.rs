@@ -340,7 +340,8 @@ pub(super) fn statements() -> impl Iterator<Item = &'static str> {
 
 /// Returns true for a word that ends an expression and, as a name, must be quoted.
 pub(super) fn is_reserved(text: &str) -> bool {
-    let quoted = |word: &Terminal| matches!(word.class, Class::Statement | Class::InnerStatement | Class::Clause);
+    let quoted =
+        |word: &Terminal| matches!(word.class, Class::Statement | Class::InnerStatement | Class::Clause);
     word(text).is_some_and(quoted)
 }
 

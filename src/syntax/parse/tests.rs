@@ -188,7 +188,8 @@ fn workflow_is_a_name_where_it_begins_no_graph() {
         "workflow workflow { passthrough workflow node workflow workflow -> workflow by workflow }\n",
     ] {
         // Beside a graph and a block of another kind, each on either side.
-        for text in [text.to_owned(), format!("{text}{graph}"), format!("{graph}{text}settings {{ }}\n{graph}")]
+        for text in
+            [text.to_owned(), format!("{text}{graph}"), format!("{graph}{text}settings {{ }}\n{graph}")]
         {
             let statements = clean(&text).len();
             let wanted = 1 + text.matches(graph).count() + text.matches("settings").count();

@@ -156,7 +156,8 @@ impl Generator<'_> {
         }
         let last = self.random.below(4);
         for at in 0..=last {
-            let config = self.random.pick(&["", " { a: 1, b: [true, \"x\"] }", " { threshold: 0.5 } within 30s"]);
+            let config =
+                self.random.pick(&["", " { a: 1, b: [true, \"x\"] }", " { threshold: 0.5 } within 30s"]);
             let next = if at < last { format!("m{}", at + 1) } else { "yes, no by n1".to_owned() };
             let _ = writeln!(self.out, "  node m{at} echo{config} -> {next}");
         }
