@@ -80,9 +80,9 @@ mod walk;
 
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, Guard, HostArgument,
-    HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
-    TierUnavailable, UnknownEntry, UnknownRoute,
+    Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,
+    HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session,
+    TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownStatement,
 };
 pub use explain::{Explanation, RenderOptions};
 pub use host::HostFailure;
