@@ -111,3 +111,8 @@ pub mod internals {
     #[cfg(feature = "jit")]
     inside! { jit }
 }
+
+/// The examples of the pages, which are run as well.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/live.md")]
+mod live_page {}

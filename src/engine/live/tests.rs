@@ -1,5 +1,7 @@
 //! Live rules, rule by rule; `tests/live.rs` holds them against the reference evaluator.
 
+mod statements;
+
 use super::{EditError, LiveRules};
 use crate::diag::Code;
 use crate::engine::Compiler;
