@@ -6,198 +6,11 @@ mod support;
 use rulec::{Compiler, Edit, EditError, LiveRules, MemoryLoader, Rules};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::engines::REFERENCE;
 use support::random::Random;
-
-/// A statement that comes and goes: the file and the table it stands in, what it is called by, and its versions.
-struct Slot {
-    file: &'static str,
-    table: Option<&'static str>,
-    head: &'static str,
-    versions: &'static [&'static str],
-}
-
-const MAIN: &str = "main.rules";
-const SHARED: &str = "shared.rules";
-
-const fn slot(head: &'static str, versions: &'static [&'static str]) -> Slot {
-    Slot { file: MAIN, table: None, head, versions }
-}
-
-const fn shared(head: &'static str, versions: &'static [&'static str]) -> Slot {
-    Slot { file: SHARED, table: None, head, versions }
-}
-
-const fn inside(table: &'static str, head: &'static str, versions: &'static [&'static str]) -> Slot {
-    let file = if matches!(table.as_bytes(), b"s") { SHARED } else { MAIN };
-    Slot { file, table: Some(table), head, versions }
-}
-
-/// Each kind of statement; the first version stands in the rules from the beginning. Some versions compile with some
-/// versions of others only, or never.
-static SLOTS: &[Slot] = &[
-    slot("import \"shared.rules\"", &["import \"shared.rules\""]),
-    slot(
-        "input",
-        &[
-            "input { text: string, n: int, ok?: bool, output?: { ok?: bool }, phone?: string @private }",
-            "input { text: string, n: int, ok?: bool, output?: { ok?: bool } }",
-            "input { text: string, n: number, ok?: bool, output?: { ok?: bool } }",
-            "input { text: string }",
-        ],
-    ),
-    slot(
-        "settings",
-        &[
-            "settings { case: insensitive }",
-            "settings { case: sensitive }",
-            "settings { value_bytes: 40 }",
-            "settings { kase: sensitive }",
-        ],
-    ),
-    slot("type amount", &["type amount = int", "type amount = number", "type amount = string"]),
-    slot(
-        "handler a",
-        &["handler a(n?: amount, tag?: string)", "handler a(n?: amount) requires permission \"x\""],
-    ),
-    slot("handler b", &["handler b()", "handler b(n: int)"]),
-    slot(
-        "extern fn score",
-        &["extern fn score(text: string) -> int", "extern fn score(text: string) -> bool"],
-    ),
-    slot(
-        "list words",
-        &["list words = [\"Alpha\", \"beta\"]", "list words = [\"gamma\"]", "list words = [1, 2]"],
-    ),
-    slot("let hot", &["let hot = text contains any words", "let hot = n > 3", "let hot = n"]),
-    slot(
-        "def above",
-        &[
-            "def above(limit: amount) = n > limit",
-            "def above(limit: amount) = n >= limit and not ok",
-            "def above() = hot",
-        ],
-    ),
-    slot(
-        "route first",
-        &[
-            "route first priority 5 when hot -> a(n: n)",
-            "route first priority 5 when hot and mild -> a(tag: \"hot\")",
-            "route first disabled when hot -> b",
-            "route first when n == \"x\" -> b",
-        ],
-    ),
-    slot(
-        "route second",
-        &[
-            "route second when above(2) and score(text) > 4 -> b",
-            "route second priority 9 when above(6) -> goto t",
-        ],
-    ),
-    slot("route third", &["route third when n == 7 -> goto t", "route third when n == 7 -> goto s"]),
-    slot(
-        "route angry",
-        &["route angry priority 2 when request.heat > 0.1 -> b", "route angry when text == \"hot\" -> b"],
-    ),
-    slot(
-        "route refunds",
-        &[
-            "route refunds when request.intent == \"refund\" -> a",
-            "route refunds when request.entities.order is present -> b",
-        ],
-    ),
-    slot("default", &["default -> b", "default -> a(n: 0)", "default -> goto s"]),
-    slot(
-        "table t",
-        &[
-            "table t {\n  route x when n > 6 -> a(n: n)\n  default -> b\n}",
-            "table t {\n  route x when hot -> goto s\n}",
-            "table t {\n}",
-        ],
-    ),
-    inside("t", "route x", &["route x when n > 7 -> b", "route x when nobody -> b"]),
-    inside(
-        "t",
-        "route y",
-        &["route y priority 1 when text contains \"beta\" -> a(tag: text)", "route y when mild -> goto s"],
-    ),
-    inside("t", "default", &["default -> a", "default -> c"]),
-    slot(
-        "choice pick",
-        &[
-            "choice pick { default branch few  branch many { n > 3 } }",
-            "choice pick { default branch few  branch many { hot; ok } }",
-        ],
-    ),
-    slot(
-        "flow greet",
-        &[
-            "flow greet \"hello\" keyword contains [\"alpha\"] -> \"one\"",
-            "flow greet keyword exact [\"Beta\"] -> \"two\"",
-        ],
-    ),
-    slot("flow mood", &["flow mood \"moods\" intent [\"I feel sad today\", \"cheer me up\"] -> \"mood\""]),
-    slot(
-        "flow tool runner",
-        &[
-            "flow tool runner \"Runs.\" { endpoint: { url: \"https://flows.example.com/run\" } }",
-            "flow tool runner { endpoint: 3 }",
-        ],
-    ),
-    slot(
-        "router after",
-        &[
-            "router after(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }",
-            "router after(output) { when n > 4 -> \"end\" }",
-        ],
-    ),
-    slot(
-        "payload respond",
-        &[
-            "payload respond rank 3 { include general; response: string not blank }",
-            "payload respond { other?: int }",
-        ],
-    ),
-    slot("group general", &["group general { closed remove }", "group general(kind: string) { closed }"]),
-    slot(
-        "intent refund",
-        &[
-            "intent refund { keywords [\"refund\"] }",
-            "intent refund { examples [\"money back\", \"a refund\"] }",
-        ],
-    ),
-    slot(
-        "entity order",
-        &["entity order matches r\"order (?<id>[0-9]+)\"", "entity order matches r\"order (\""],
-    ),
-    slot("lexicon heat", &["lexicon heat { \"hot\": 0.5 }", "lexicon heat { \"alpha\": 0.9 }"]),
-    slot(
-        "test \"the first\"",
-        &[
-            "test \"the first\" { given text = \"alpha\"  given n = 1  expect first }",
-            "test \"the first\" { given text = 1  expect default }",
-        ],
-    ),
-    shared("settings", &["settings { case: insensitive }", "settings { case: sensitive }"]),
-    shared("list extra", &["list extra = [\"Beta\", \"order\"]", "list extra = [\"gamma\"]"]),
-    shared("let mild", &["let mild = text contains any extra", "let mild = text contains \"HOT\""]),
-    shared(
-        "table s",
-        &[
-            "table s {\n  route m when mild -> b\n}",
-            "table s {\n  default -> a\n}",
-            "table s {\n  route m when true -> goto t\n}",
-        ],
-    ),
-    inside(
-        "s",
-        "route m",
-        &["route m priority 3 when text contains \"beta\" -> a", "route m when mild -> nobody"],
-    ),
-    inside("s", "route k", &["route k when text like \"*5*\" -> b"]),
-    inside("s", "default", &["default -> b"]),
-];
+use support::statements::{MAIN, SHARED, SLOTS, Slot};
 
 const ENTRIES: [&str; 6] = ["routes", "t", "s", "pick", "flows", "after"];
 
@@ -342,6 +155,17 @@ impl Answers {
     }
 }
 
+impl Answers {
+    /// Asserts that live rules answer so.
+    fn assert(&self, live: &LiveRules, messages: &[Json], context: &str) {
+        for ((entry, at), expected) in &self.by_case {
+            let decision = live.decide_in(ENTRIES[*entry], &messages[*at]).ok();
+            let given = decision.map(|decision| seen(&decision, self.declared));
+            assert_eq!(given, *expected, "{context}, {} of {}", ENTRIES[*entry], messages[*at]);
+        }
+    }
+}
+
 /// The decisions that a thread saw: by generation, entry and message.
 type Sightings = HashMap<(u64, usize, usize), Json>;
 
@@ -351,7 +175,7 @@ fn decide_until(done: &AtomicBool, live: &LiveRules, messages: &[Json]) -> Sight
         for (entry, name) in ENTRIES.iter().enumerate() {
             for (at, message) in messages.iter().enumerate() {
                 let Ok(decision) = live.decide_in(name, message) else { continue };
-                let (key, json) = ((decision.generation(), entry, at), seen(&decision, true));
+                let (key, json) = ((decision.generation(), entry, at), seen(&decision, false));
                 let known = seen_here.entry(key).or_insert_with(|| json.clone());
                 assert_eq!(*known, json, "one generation, two answers");
             }
@@ -400,93 +224,95 @@ fn refusal(error: &EditError) -> &'static str {
     }
 }
 
+/// The live rules, and the texts that they should be by.
+struct Run<'r> {
+    random: Random,
+    live: &'r LiveRules,
+    texts: Texts,
+    messages: &'r [Json],
+    answers: BTreeMap<u64, Answers>,
+    tally: Tally,
+}
+
+impl Run<'_> {
+    /// Makes an edit, or two or three as one.
+    fn step(&mut self, at: usize) {
+        let (before, generation) = (self.texts.clone(), self.live.generation());
+        let count = if self.random.chance(10) { 2 + self.random.below(2) } else { 1 };
+        let mut slots: Vec<usize> = (0..count).map(|_| self.random.below(SLOTS.len())).collect();
+        slots.dedup();
+        let (mut edits, mut kinds, mut made) = (Vec::new(), Vec::new(), true);
+        for slot in slots.iter().map(|at| &SLOTS[*at]) {
+            let (edit, kind, could) = edit(&mut self.random, &mut self.texts, slot);
+            made &= could;
+            edits.push(edit);
+            kinds.push((slot.head, kind));
+        }
+        let context = || format!("edit {at}: {edits:?}");
+        match self.live.edit(&edits) {
+            Ok(()) => {
+                assert!(made, "{}", context());
+                assert!(self.live.generation() > generation);
+                self.answers.insert(self.live.generation(), Answers::of(&self.texts, self.messages));
+                self.tally.batches += usize::from(edits.len() > 1);
+                kinds.into_iter().for_each(|kind| *self.tally.accepted.entry(kind).or_default() += 1);
+            }
+            // An edit before it in the batch changed the same text.
+            Err(EditError::Twice(_)) if edits.len() > 1 => self.texts = before,
+            Err(error) => {
+                let reason = refusal(&error);
+                let tested = kinds.iter().any(|(head, _)| head.starts_with("test"));
+                // Where types are inferred a route may be refused that compiles with all others.
+                if reason == "compile" && before.is_declared() {
+                    assert!(self.texts.compile(tested).is_err(), "{}: {error}", context());
+                } else if reason != "compile" {
+                    assert!(!made, "{}: {error}", context());
+                }
+                assert_eq!(self.live.generation(), generation, "{}", context());
+                *self.tally.refused.entry(reason).or_default() += 1;
+                self.texts = before;
+            }
+        }
+        let now = &self.answers[&self.live.generation()];
+        now.assert(self.live, self.messages, &context());
+    }
+}
+
 #[test]
 fn a_thousand_edits_of_every_kind_beside_two_threads_that_decide() {
-    const EDITS: usize = 1000;
-    let (mut random, mut texts, messages) = (Random::new(13), Texts::new(), messages());
+    let (texts, messages) = (Texts::new(), messages());
     let file = |name: &str| texts.0[name].iter().map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n");
     let loader = MemoryLoader::new().with(MAIN, file(MAIN)).with(SHARED, file(SHARED));
     let live =
         LiveRules::new(compiler(), &loader, MAIN).unwrap_or_else(|error| panic!("{error}")).merge_after(20);
-    let mut answers = BTreeMap::from([(live.generation(), Answers::of(&texts, &messages))]);
-    let (done, mut tally) = (AtomicBool::new(false), Tally::default());
+    let answers = BTreeMap::from([(live.generation(), Answers::of(&texts, &messages))]);
+    let (random, tally) = (Random::new(13), Tally::default());
+    let mut run = Run { random, live: &live, texts, messages: &messages, answers, tally };
+    let done = AtomicBool::new(false);
     let sightings = std::thread::scope(|scope| {
         let threads = [(); 2].map(|()| scope.spawn(|| decide_until(&done, &live, &messages)));
         // Whoever decides stops also when an assertion here fails.
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            for at in 0..EDITS {
-                let (before, generation) = (texts.clone(), live.generation());
-                let count = if random.chance(10) { 2 + random.below(2) } else { 1 };
-                let mut slots: Vec<usize> = (0..count).map(|_| random.below(SLOTS.len())).collect();
-                slots.dedup();
-                let tested = slots.iter().any(|at| SLOTS[*at].head.starts_with("test"));
-                let mut edits = Vec::new();
-                let (mut made, mut kinds) = (true, Vec::new());
-                for slot in slots.iter().map(|at| &SLOTS[*at]) {
-                    let (edit, kind, could) = edit(&mut random, &mut texts, slot);
-                    made &= could;
-                    edits.push(edit);
-                    kinds.push((slot.head, kind));
-                }
-                let result = live.edit(&edits);
-                let context = || format!("edit {at}: {edits:?}");
-                match result {
-                    Ok(()) => {
-                        assert!(made, "{}", context());
-                        assert!(live.generation() > generation);
-                        answers.insert(live.generation(), Answers::of(&texts, &messages));
-                        tally.batches += usize::from(edits.len() > 1);
-                        kinds.into_iter().for_each(|kind| *tally.accepted.entry(kind).or_default() += 1);
-                    }
-                    // An edit before it in the batch changed the same text.
-                    Err(EditError::Twice(_)) if edits.len() > 1 => texts = before,
-                    Err(error) => {
-                        let reason = refusal(&error);
-                        // Where types are inferred a route may be refused that compiles with all others.
-                        if reason == "compile" && before.is_declared() {
-                            assert!(texts.compile(tested).is_err(), "{}: {error}", context());
-                        } else if reason != "compile" {
-                            assert!(!made, "{}: {error}", context());
-                        }
-                        assert_eq!(live.generation(), generation, "{}", context());
-                        *tally.refused.entry(reason).or_default() += 1;
-                        texts = before;
-                    }
-                }
-                let now = &answers[&live.generation()];
-                for ((entry, at), expected) in &now.by_case {
-                    let decision = live.decide_in(ENTRIES[*entry], &messages[*at]).ok();
-                    let given = decision.map(|decision| seen(&decision, now.declared));
-                    assert_eq!(given, *expected, "{}, {} of {}", context(), ENTRIES[*entry], messages[*at]);
-                }
-            }
-        }));
+        let made = catch_unwind(AssertUnwindSafe(|| (0..1000).for_each(|at| run.step(at))));
         done.store(true, Ordering::Relaxed);
         let sightings = threads.map(|thread| thread.join().expect("it does not panic"));
-        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        made.unwrap_or_else(|panic| resume_unwind(panic));
         sightings
     });
-    for ((generation, entry, at), mut given) in sightings.into_iter().flatten() {
-        let Answers { declared, by_case } = answers.get(&generation).expect("a generation that was");
-        if !declared {
-            given.as_object_mut().expect("an object").remove("breaches");
-        }
-        assert_eq!(Some(given), by_case[&(entry, at)], "generation {generation}");
+    for ((generation, entry, at), given) in sightings.into_iter().flatten() {
+        let Answers { by_case, .. } = run.answers.get(&generation).expect("a generation that was");
+        let mut expected = by_case[&(entry, at)].clone().expect("the entry was there");
+        expected.as_object_mut().expect("an object").remove("breaches");
+        assert_eq!(given, expected, "generation {generation}");
     }
-    println!("{tally:?}");
+    println!("{:?}", run.tally);
     assert!(live.merge_error().is_none(), "{:?}", live.merge_error());
-    // The texts it keeps mean what those here do.
+    // The texts it keeps mean what those here do. Tests in them may be about rules that are gone.
     let kept =
         live.texts().into_iter().fold(MemoryLoader::new(), |loader, (name, text)| loader.with(name, text));
-    let again = LiveRules::new(compiler(), &kept, MAIN);
-    let last = answers.values().next_back().expect("there is a generation");
-    if let Ok(again) = again {
-        for ((entry, at), expected) in &last.by_case {
-            let given = again.decide_in(ENTRIES[*entry], &messages[*at]).ok();
-            assert_eq!(given.map(|decision| seen(&decision, last.declared)), *expected);
-        }
+    if let Ok(again) = LiveRules::new(compiler(), &kept, MAIN) {
+        run.answers[&live.generation()].assert(&again, &messages, "by the kept texts");
     }
-    assert_covers_every_kind(&tally);
+    assert_covers_every_kind(&run.tally);
 }
 
 fn assert_covers_every_kind(tally: &Tally) {

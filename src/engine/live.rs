@@ -7,6 +7,7 @@ mod decide;
 mod declarations;
 mod edit;
 mod error;
+mod head;
 mod jumps;
 mod recompile;
 mod route;

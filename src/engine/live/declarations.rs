@@ -2,7 +2,7 @@
 //! is checked together with the declarations that it mentions, directly or by others. Routes that were compiled alone
 //! are compiled together in the same way.
 
-use super::edit::Head;
+use super::head::Head;
 use super::route::{Draft, Route, refusal};
 use crate::diag::{Code, Diagnostic};
 use crate::engine::compile::{fails, lower};

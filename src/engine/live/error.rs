@@ -1,6 +1,6 @@
 //! Why an edit was refused.
 
-use super::edit::Head;
+use super::head::Head;
 use crate::diag::nearest;
 use crate::engine::{CompileError, UnknownEntry};
 

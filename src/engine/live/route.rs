@@ -1,7 +1,7 @@
 //! Statements that come later, as they were written, and the routes among them.
 
-use super::edit::Head;
 use super::error::EditError;
+use super::head::Head;
 use crate::diag::Diagnostic;
 use crate::engine::CompileError;
 use crate::engine::compile::fails;

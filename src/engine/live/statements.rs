@@ -1,7 +1,8 @@
 //! Edits of statements of every kind, made in the texts as an author would make them.
 
-use super::edit::{Action, Head, Reading};
+use super::edit::{Action, Reading};
 use super::error::{EditError, UnknownStatement};
+use super::head::Head;
 use super::texts::{Splice, appended, put, spliced};
 use crate::engine::UnknownEntry;
 use crate::span::FileId;

@@ -149,7 +149,7 @@ impl Files {
     }
 }
 
-/// What is not kept is looked for in the folder.
+/// A file that is not kept is looked for in the folder.
 impl Loader for Files {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.others.get(path), &self.disk) {

@@ -3,8 +3,9 @@
 
 use super::base::{self, Base};
 use super::declarations::name_in;
-use super::edit::{Action, Edit, Head};
+use super::edit::{Action, Edit};
 use super::error::{EditError, UnknownStatement};
+use super::head::Head;
 use super::jumps::Jumps;
 use super::route::{Draft, Route, RouteKey, draft, refusal};
 use super::segment::{INSERTED, Place, Segment};

@@ -172,7 +172,7 @@ fn routes_that_are_edited_meanwhile_are_kept_in_order() {
     }
 }
 
-/// What came meanwhile and would be wrong then refuses the edit, and stays.
+/// A route that came meanwhile and would be wrong then refuses the edit, and stays.
 #[test]
 fn a_route_that_came_meanwhile_may_refuse_an_edit() {
     let rules = live("let hot = n > 3\nroute a when n == 0 -> a");
