@@ -81,9 +81,9 @@ mod walk;
 
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, Guard, HostArgument,
-    HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
-    TierUnavailable, UnknownEntry, UnknownRoute,
+    Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,
+    HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session,
+    TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownStatement,
 };
 pub use explain::{Explanation, RenderOptions};
 pub use host::HostFailure;
@@ -112,3 +112,8 @@ pub mod internals {
     #[cfg(feature = "jit")]
     inside! { jit }
 }
+
+/// The examples of the pages, which are run as well.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/live.md")]
+mod live_page {}

@@ -92,6 +92,37 @@ pub enum StatementKind {
     Group(Group),
 }
 
+impl StatementKind {
+    /// The words a statement begins with, and its name: what edits call it by. An import is called by its path, and of
+    /// the kinds without a name, for which it is empty, a file or table has one.
+    pub fn head(&self) -> (&'static str, &str) {
+        match self {
+            StatementKind::Import { path } => ("import", &path.node),
+            StatementKind::Input { .. } => ("input", ""),
+            StatementKind::Handler { name, .. } => ("handler", &name.node),
+            StatementKind::List { name, .. } => ("list", &name.node),
+            StatementKind::Let { name, .. } => ("let", &name.node),
+            StatementKind::Def { name, .. } => ("def", &name.node),
+            StatementKind::Extern { name, .. } => ("extern fn", &name.node),
+            StatementKind::Settings { .. } => ("settings", ""),
+            StatementKind::Type { name, .. } => ("type", &name.node),
+            StatementKind::Route(route) => ("route", &route.name.node),
+            StatementKind::Default { .. } => ("default", ""),
+            StatementKind::Table { name, .. } => ("table", &name.node),
+            StatementKind::Test(test) => ("test", &test.name.node),
+            StatementKind::Choice(choice) => ("choice", &choice.name.node),
+            StatementKind::Flow(flow) => ("flow", &flow.name.node),
+            StatementKind::FlowTool(tool) => ("flow tool", &tool.name.node),
+            StatementKind::Router(router) => ("router", &router.name.node),
+            StatementKind::Intent(intent) => ("intent", &intent.name.node),
+            StatementKind::Entity(entity) => ("entity", &entity.name.node),
+            StatementKind::Lexicon(lexicon) => ("lexicon", &lexicon.name.node),
+            StatementKind::Payload(payload) => ("payload", &payload.name.node),
+            StatementKind::Group(group) => ("group", &group.name.node),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub name: Ident,

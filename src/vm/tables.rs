@@ -159,23 +159,31 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         Some(Hit { rank, route, goto })
     }
 
-    fn verify_in_order(&mut self, table: TableId, mut ranks: Range<u32>) -> Option<Hit> {
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit> {
         let all = &self.chunk.tables.get(table.index())?.routes;
-        loop {
-            // Their code lies one behind the other: it is run as a whole.
-            let end = all.len().min(ranks.end as usize);
-            let routes = all.get(ranks.start as usize..end)?;
-            let (first, last) = (routes.first()?, routes.last()?);
-            let (route, goto) = self.routes(first.start as usize, last.end as usize)?;
-            let chosen = |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
-                Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => *other == route,
-                _ => false,
+        let (mut from, end) = (ranks.start, (all.len() as u32).min(ranks.end));
+        while from < end {
+            // Their code lies one behind the other: it is run as a whole, up to one that is left out.
+            let gone = match self.tombstones {
+                None => end,
+                Some((tombstones, version)) => tombstones.first(table, from..end, version).unwrap_or(end),
             };
-            let rank = ranks.start + routes.iter().position(chosen)? as u32;
-            if !self.is_left_out(table, rank) {
+            let routes = all.get(from as usize..gone as usize)?;
+            if let (Some(first), Some(last)) = (routes.first(), routes.last())
+                && let Some((route, goto)) = self.routes(first.start as usize, last.end as usize)
+            {
+                let chosen =
+                    |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
+                        Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => {
+                            *other == route
+                        }
+                        _ => false,
+                    };
+                let rank = from + routes.iter().position(chosen)? as u32;
                 return Some(Hit { rank, route, goto });
             }
-            ranks.start = rank + 1;
+            from = gone + 1;
         }
+        None
     }
 }
