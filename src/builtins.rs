@@ -247,13 +247,13 @@ functions! {
         "The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\".",
         r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on
         r#"{"ctx":{"node":{"config":{"url":"a"}},"updates":{"config.url":"b"}}}"#;
-    StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Kinds(K::STRING), Scan, words::strip_prefix,
+    StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Maybe(&Kinds(K::STRING)), Scan, words::strip_prefix,
         "What follows the prefix; missing when the text does not start with it.",
         r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
-    Nonblank "nonblank" ("text": K::STRING) false -> Kinds(K::STRING), Scan, words::nonblank,
+    Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING)), Scan, words::nonblank,
         "The text, or missing when it is blank.",
         r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
-    UrlHost "url_host" ("text": K::STRING) false -> Kinds(K::STRING), Scan, words::url_host,
+    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING)), Scan, words::url_host,
         "The host an address such as \"https://user@Example.com:8443/x\" leads to, in lower case, as browsers read it; missing without `scheme://host`.",
         r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
     Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,

@@ -93,6 +93,22 @@ fn values_that_do_not_compare_are_told_apart() {
         json!({ "text": "a", "words": ["b", 7] }),
         "element 1 of words is no text",
     );
+    // It was said of a good network that it is no text.
+    let network = |ip: &str, network: Json, quantity, expected: &str| {
+        let because = one(
+            |f| {
+                let (ip, networks) = (f.slot("ip", KindSet::STRING), f.slot("n", KindSet::ALL));
+                f.test_with(Op::InNetwork, quantity, false, ip, Some(networks))
+            },
+            json!({ "ip": ip, "n": network }),
+        );
+        assert_eq!(because.because, [expected]);
+    };
+    let any = Some(Quantity::Any);
+    network("x", json!("10.0.0.0/8"), None, "ip is \"x\", a string, where an address is wanted");
+    network("x", json!(["10.0.0.0/8"]), any, "ip is \"x\", a string, where an address is wanted");
+    network("::1", json!("10/8"), None, "n is \"10/8\", a string, where a network is wanted");
+    network("::1", json!(["::/8", "10/8"]), any, "element 1 of n is no network");
     check(
         |f| {
             let x = f.slot("x", KindSet::ALL);

@@ -72,8 +72,9 @@ impl<'a> Checker<'a> {
             Some(Declared::Def(def)) => {
                 let args = self.arguments(name, args, &def.params, declared, span)?;
                 let sizes = args.iter().map(|arg| Measure::of(Part::Expr(arg), &self.let_measures).nodes);
+                let (sizes, args) = (sizes.collect(), &*args);
                 let mut replaced =
-                    Substitution { sizes: sizes.collect(), args: &args, made: 0, filled: Vec::new() };
+                    Substitution { sizes, args, made: 0, filled: Vec::new(), given: Vec::new() };
                 let mut term = def.body.clone();
                 match &mut term {
                     Term::Cond(cond) => {
@@ -89,8 +90,12 @@ impl<'a> Checker<'a> {
                 if replaced.made > MAX_NODES {
                     return self.too_large(span, true);
                 }
-                for (op, mode, right) in replaced.filled {
+                let Substitution { filled, given, .. } = replaced;
+                for (op, mode, right) in filled {
                     self.keywords_fit(op, mode, &right)?;
+                }
+                for (function, param, arg) in given {
+                    self.known_argument(function, param, &arg)?;
                 }
                 self.measured(term.part(), span)?;
                 Ok(term)
@@ -313,6 +318,8 @@ struct Substitution<'s> {
     made: u64,
     /// Right operands that arguments were put into, to be looked at again.
     filled: Vec<(Op, TestMode, Expr)>,
+    /// Constants that were put into calls of functions, with the parameters they are given for.
+    given: Vec<(Function, &'static str, Expr)>,
 }
 
 impl Substitution<'_> {
@@ -373,9 +380,18 @@ impl Substitution<'_> {
                 items.iter_mut().for_each(|item| self.expr(item));
                 *expr = list(std::mem::take(items), expr.span);
             }
-            ExprKind::Call(_, args) | ExprKind::Extern(_, args) => {
-                args.iter_mut().for_each(|arg| self.expr(arg));
+            ExprKind::Call(function, args) => {
+                let params = function.info().params;
+                for (at, arg) in args.iter_mut().enumerate() {
+                    let open = arg.as_const().is_none();
+                    self.expr(arg);
+                    if open && arg.as_const().is_some() {
+                        let (param, _) = params[at.min(params.len() - 1)];
+                        self.given.push((*function, param, arg.clone()));
+                    }
+                }
             }
+            ExprKind::Extern(_, args) => args.iter_mut().for_each(|arg| self.expr(arg)),
             ExprKind::Count { list, body, .. } => {
                 self.expr(list);
                 self.cond(body);
