@@ -273,9 +273,8 @@ impl Judge {
     /// the judgement, what the payload is warned of once it is corrected.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
         let Pass { found, mut warned, .. } = self.pass(payload, true);
-        if let (corrections, corrected) = mended(payload, &found)
-            && !corrections.is_empty()
-        {
+        let (corrections, corrected) = mended(payload, &found);
+        if !corrections.is_empty() {
             warned = self.pass(&corrected, true).warned;
         }
         let why =

@@ -2,6 +2,7 @@
 
 use super::record::Traced;
 use super::{Elements, Operand};
+use crate::builtins::Function;
 use crate::limits::Exceeded;
 use crate::ops::{Meaning, Op, Right};
 use crate::predicate::{self, How};
@@ -9,7 +10,7 @@ use crate::sema::hir::{
     CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
 };
 use crate::span::Span;
-use crate::text::network;
+use crate::text::{Hash, network, zone};
 use crate::ty::{Kind, KindSet, Ty};
 use crate::value::{Tri, Value};
 
@@ -310,7 +311,32 @@ impl<'a> Traced<'a, '_> {
                 return self.not_of(part, value, wanted);
             }
         }
-        format!("{} has no result for these values", self.text(whole.span))
+        let text = self.text(whole.span);
+        match &whole.kind {
+            ExprKind::Call(function, args) => self.why_no_result(*function, args, text),
+            _ => format!("{text} has no result for these values"),
+        }
+    }
+
+    /// Says why a function of values that are there and of the right kinds is missing.
+    fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> String {
+        for (arg, (param, _)) in args.iter().zip(function.info().params) {
+            let value = self.value_of(arg);
+            let known: Option<(&str, fn(&str) -> bool)> = match *param {
+                "zone" => Some(("a time zone", zone::is_zone)),
+                "hash" => Some(("a hash", |name| Hash::named(name).is_some())),
+                _ => None,
+            };
+            if let (Some((what, is_known)), Value::Str(name)) = (known, value)
+                && !is_known(name)
+            {
+                return self.not_a(arg, value, what);
+            }
+        }
+        match function.info().missing() {
+            Some(why) => format!("{text} is missing: {why}"),
+            None => format!("{text} has no result for these values"),
+        }
     }
 
     fn why_slot_missing(&mut self, id: SlotId) -> String {

@@ -93,6 +93,25 @@ fn values_that_do_not_compare_are_told_apart() {
         json!({ "text": "a", "words": ["b", 7] }),
         "element 1 of words is no text",
     );
+    check(
+        |f| {
+            let (text, one) = (f.slot("text", KindSet::STRING), f.lit(json!("1")));
+            let version = f.call(Function::Version, vec![text]);
+            let other = f.call(Function::Version, vec![one]);
+            f.test(Op::Ge, version, other)
+        },
+        json!({ "text": "newest" }),
+        "version(text) is missing: the text writes no version",
+    );
+    check(
+        |f| {
+            let (at, zone) = (f.slot("at", KindSet::DATETIME), f.slot("zone", KindSet::STRING));
+            let (hour, three) = (f.call(Function::Hour, vec![at, zone]), f.lit(json!(3)));
+            f.test(Op::Eq, hour, three)
+        },
+        json!({ "at": "2026-01-05T02:00:00Z", "zone": "Mars" }),
+        "zone is \"Mars\", a string, where a time zone is wanted",
+    );
     // It was said of a good network that it is no text.
     let network = |ip: &str, network: Json, quantity, expected: &str| {
         let because = one(

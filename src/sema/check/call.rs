@@ -91,8 +91,12 @@ impl<'a> Checker<'a> {
                     return self.too_large(span, true);
                 }
                 let Substitution { filled, given, .. } = replaced;
-                for (op, mode, right) in filled {
+                for (op, mode, left, right) in filled {
                     self.keywords_fit(op, mode, &right)?;
+                    // A constant on the left has been looked at already.
+                    if left.as_const().is_none() {
+                        self.vain_constants(op, mode, &left, &right);
+                    }
                 }
                 for (function, param, arg) in given {
                     self.known_argument(function, param, &arg)?;
@@ -151,7 +155,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::ArgumentCount, span, message, format!("write `{}`", row.signature()));
         }
         let mut args = Vec::new();
-        let mut optional = row.is_partial();
+        let mut optional = row.missing().is_some();
         for (at, written) in placed.into_iter().enumerate() {
             let (param, kinds) = row.params[at.min(row.params.len() - 1)];
             let arg = match written {
@@ -316,8 +320,8 @@ struct Substitution<'s> {
     sizes: Vec<u64>,
     /// The number of nodes copied; past [`MAX_NODES`] no more are.
     made: u64,
-    /// Right operands that arguments were put into, to be looked at again.
-    filled: Vec<(Op, TestMode, Expr)>,
+    /// Right operands that arguments were put into, to be looked at again, behind the left ones.
+    filled: Vec<(Op, TestMode, Expr, Expr)>,
     /// Constants that were put into calls of functions, with the parameters they are given for.
     given: Vec<(Function, &'static str, Expr)>,
 }
@@ -337,7 +341,7 @@ impl Substitution<'_> {
                         let open = value.as_const().is_none();
                         self.expr(value);
                         if let Some(op) = test.op.filter(|_| open) {
-                            self.filled.push((op, test.mode, value.clone()));
+                            self.filled.push((op, test.mode, test.left.clone(), value.clone()));
                         }
                     }
                     Operand::Range { start, end, .. } => {

@@ -199,7 +199,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             _ if matches!(logic, Some("and" | "or" | "unless")) => {
                 "each side of `and`, `or` and `unless` is a whole condition: `x > 3 and x < 5`".to_owned()
             }
-            _ => match logic.and_then(Op::infix) {
+            word => match logic.or(word).and_then(Op::infix) {
                 Some(op) => format!("for example: `{}`", op.info().example.0),
                 None => return self.report(diagnostic),
             },

@@ -188,7 +188,10 @@ fn why_tells_of_warnings_and_of_what_could_not_be_checked() {
     "#);
     // Warnings are about the payload as the corrections leave it, like those of `run`.
     let text = why(r#"{"text": "A", "size": 12}"#, &[]);
-    assert!(text.contains("! note.large at $.size (warning)\n    that is a lot\n    payload.size = 9\n"), "{text}");
+    assert!(
+        text.contains("! note.large at $.size (warning)\n    that is a lot\n    payload.text = \"A\"\n    payload.size = 9\n"),
+        "{text}"
+    );
     let json: serde_json::Value =
         serde_json::from_str(&why(r#"{"text": "A", "size": 12}"#, &["--format", "json"])).unwrap();
     let told: Vec<_> =
