@@ -177,6 +177,9 @@ impl<'a> Failure<'_, 'a> {
             Rule::choice_statement => {
                 "`choice size { default branch small  branch large any { ctx.total >= 100; ctx.items > 20 } }`"
             }
+            Rule::flow_statement if self.is_flow_tool() => {
+                "`flow tool flow_executor \"Starts a flow.\" { endpoint: { url: \"https://flows.example.com/run\" } }`"
+            }
             Rule::flow_statement => {
                 "`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`"
             }
@@ -197,6 +200,11 @@ impl<'a> Failure<'_, 'a> {
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
             _ => return None,
         })
+    }
+
+    /// True for a `flow` whose second word says that it is the tool.
+    fn is_flow_tool(&self) -> bool {
+        self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.text(sig.token) == "tool")
     }
 
     /// The mistakes that have a better answer than what was expected.

@@ -196,10 +196,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             Some(word) if word.starts_with('/') => {
                 "a regular expression is a text: `x matches r\"…\"`".to_owned()
             }
-            Some(word) if Op::infix(word).is_some() && matches!(logic, Some("and" | "or")) => {
-                "each side of `and` and `or` is a whole condition: `x > 3 and x < 5`".to_owned()
+            _ if matches!(logic, Some("and" | "or" | "unless")) => {
+                "each side of `and`, `or` and `unless` is a whole condition: `x > 3 and x < 5`".to_owned()
             }
-            _ => return self.report(diagnostic),
+            word => match logic.or(word).and_then(Op::infix) {
+                Some(op) => format!("for example: `{}`", op.info().example.0),
+                None => return self.report(diagnostic),
+            },
         };
         self.report(diagnostic.help(help))
     }
