@@ -231,13 +231,12 @@ impl Judge {
         let kind = self.payload();
         let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
         let Pass { found, mut warned, mut unchecked, mut exceeded } = self.pass(payload, false);
-        let (mut corrections, mut remaining, mut corrected) = (Vec::new(), Vec::new(), Json::Null);
+        let (mut corrections, mut remaining, mut corrected) = (Vec::new(), Vec::new(), None);
         if !found.is_empty() {
-            corrected = payload.clone();
-            corrections = correct::apply(&mut corrected, &found);
+            corrections = correct::apply(corrected.insert(payload.clone()), &found);
         }
-        if !corrections.is_empty() {
-            let again = self.pass(&corrected, false);
+        if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
+            let again = self.pass(corrected, false);
             (remaining, warned, unchecked) = (again.found, again.warned, again.unchecked);
             limits::add(&mut exceeded, again.exceeded);
         }
