@@ -17,12 +17,12 @@ const FEW: usize = 8;
 /// The paths that matter, as a tree of keys.
 #[derive(Debug)]
 pub struct Plan {
-    nodes: Vec<Node>,
+    nodes: Vec<PlanNode>,
     slots: usize,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Node {
+pub(super) struct PlanNode {
     /// The places inside it, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
     /// The slots that are read here, each with the kinds it is read at.
@@ -47,7 +47,7 @@ impl Plan {
         if program.slots.len() > MOST_SLOTS {
             return None;
         }
-        let mut plan = Plan { nodes: vec![Node::default()], slots: program.slots.len() };
+        let mut plan = Plan { nodes: vec![PlanNode::default()], slots: program.slots.len() };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
             let node = &mut plan.nodes[node as usize];
@@ -79,7 +79,7 @@ impl Plan {
             Ok(at) => children[at].1,
             Err(at) => {
                 children.insert(at, (key.clone(), new));
-                self.nodes.push(Node::default());
+                self.nodes.push(PlanNode::default());
                 new
             }
         }
@@ -91,7 +91,7 @@ impl Plan {
 
     /// A place; `None` for [`NONE`].
     #[inline]
-    pub(super) fn node(&self, node: u32) -> Option<&Node> {
+    pub(super) fn node(&self, node: u32) -> Option<&PlanNode> {
         self.nodes.get(node as usize)
     }
 

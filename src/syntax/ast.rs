@@ -114,6 +114,7 @@ impl StatementKind {
             StatementKind::Flow(flow) => ("flow", &flow.name.node),
             StatementKind::FlowTool(tool) => ("flow tool", &tool.name.node),
             StatementKind::Router(router) => ("router", &router.name.node),
+            StatementKind::Workflow(workflow) => ("workflow", &workflow.name.node),
             StatementKind::Intent(intent) => ("intent", &intent.name.node),
             StatementKind::Entity(entity) => ("entity", &entity.name.node),
             StatementKind::Lexicon(lexicon) => ("lexicon", &lexicon.name.node),

@@ -233,8 +233,8 @@ impl Judge {
         let Pass { found, mut warned, mut unchecked, mut exceeded } = self.pass(payload, false);
         let (corrections, corrected) = mended(payload, &found);
         let mut remaining = Vec::new();
-        if !corrections.is_empty() {
-            let again = self.pass(&corrected, false);
+        if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
+            let again = self.pass(corrected, false);
             (remaining, warned, unchecked) = (again.found, again.warned, again.unchecked);
             limits::add(&mut exceeded, again.exceeded);
         }
@@ -274,7 +274,7 @@ impl Judge {
     pub fn why(&self, payload: &Json) -> Vec<Why> {
         let Pass { found, mut warned, .. } = self.pass(payload, true);
         let (corrections, corrected) = mended(payload, &found);
-        if !corrections.is_empty() {
+        if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
             warned = self.pass(&corrected, true).warned;
         }
         let why =
@@ -301,13 +301,13 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// The corrections of what is wrong, and the payload that they leave.
-fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Json) {
+/// The corrections of what is wrong, and the payload that they leave where anything is wrong.
+fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
     if found.is_empty() {
-        return (Vec::new(), Json::Null);
+        return (Vec::new(), None);
     }
     let mut corrected = payload.clone();
-    (correct::apply(&mut corrected, found), corrected)
+    (correct::apply(&mut corrected, found), Some(corrected))
 }
 
 /// By rule, then place, each once.

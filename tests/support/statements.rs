@@ -143,6 +143,13 @@ pub static SLOTS: &[Slot] = &[
         ],
     ),
     slot(
+        "workflow rounds",
+        &[
+            "workflow rounds { node draft echo -> check  node check loop -> draft, done by after  node done echo }",
+            "workflow rounds { node draft echo -> nobody }",
+        ],
+    ),
+    slot(
         "payload respond",
         &[
             "payload respond rank 3 { include general; response: string not blank }",

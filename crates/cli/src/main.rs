@@ -142,7 +142,7 @@ fn main() -> ExitCode {
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)
         }
-        Err(told) => usage(&told),
+        Err(error) => usage(&error),
     });
     let status = ended.unwrap_or_else(|what| {
         Term::new(Color::Auto).error(&format!("{what}; {}", mistake::REPORT));
@@ -182,15 +182,15 @@ fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
 }
 
 /// Says what clap has to say: help, which somebody asked for, or what is wrong with the arguments.
-fn usage(told: &clap::Error) -> Status {
-    let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), told.render());
+fn usage(error: &clap::Error) -> Status {
+    let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // An argument that is quoted may hold anything, so then nothing is coloured.
     let quotes_any = std::env::args_os().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
     let shown = |color: bool| match color && !quotes_any {
         true => text.ansi().to_string(),
         false => text::printable(&text.to_string()).into_owned(),
     };
-    if told.use_stderr() {
+    if error.use_stderr() {
         term.styled(shown(term.color_err()).trim_end_matches('\n'));
         return Status::Usage;
     }

@@ -87,7 +87,7 @@ impl Document {
     /// Compiles the file; warnings are allowed where they come from, with the reason.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compiled = |text: &str| {
-            Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(told(&error, text)))
+            Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(described(&error, text)))
         };
         let (mut text, ends) = self.render(&BTreeMap::new());
         let mut rules = compiled(&text)?;
@@ -131,7 +131,7 @@ fn reason(code: Code) -> &'static str {
     }
 }
 
-fn told(error: &CompileError, text: &str) -> String {
+fn described(error: &CompileError, text: &str) -> String {
     let line = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error()).and_then(|diagnostic| {
         let line = error.sources().position(diagnostic.span()?).line;
         text.lines().nth(line.checked_sub(1)?)

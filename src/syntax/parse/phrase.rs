@@ -117,8 +117,9 @@ pub(super) fn is_piece(rule: Rule) -> bool {
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub(super) fn one_of(words: &[&str]) -> String {
-    match words {
+pub(super) fn one_of<W: AsRef<str>>(words: &[W]) -> String {
+    let words: Vec<&str> = words.iter().map(W::as_ref).collect();
+    match words.as_slice() {
         [] => "something else".to_owned(),
         [one] => (*one).to_owned(),
         [init @ .., last] => format!("{} or {last}", init.join(", ")),

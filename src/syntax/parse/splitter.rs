@@ -4,6 +4,7 @@
 //! such a word stands at the margin (or, inside a table, at the indentation of the table's
 //! statements), the bracket was forgotten: the word closes whatever is open.
 
+use super::phrase::one_of;
 use super::stream::{Sig, Stream};
 use super::terminals::{self, Terminal};
 use crate::diag::{Code, Diagnostic, nearest};
@@ -418,10 +419,10 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
     };
     match similar {
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
-        None if token.kind == TokenKind::Word => diagnostic.help(
-            "statements start with `import`, `input`, `handler`, `list`, `let`, `def`, `extern`, `settings`, \
-             `type`, `route`, `default`, `table`, `choice`, `flow`, `router`, `workflow`, `intent`, `entity`, `lexicon` or `test`",
-        ),
+        None if token.kind == TokenKind::Word => {
+            let words: Vec<String> = terminals::statements().map(|word| format!("`{word}`")).collect();
+            diagnostic.help(format!("statements start with {}", one_of(&words)))
+        }
         None => diagnostic.help("a statement starts with a word such as `route` or `let`"),
     }
 }

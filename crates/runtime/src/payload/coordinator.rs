@@ -3,7 +3,7 @@
 use super::execute::{Crew, Factory, Run};
 use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected, Validated};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
-use crate::task::{self, Broken, Function};
+use crate::task::{self, Function};
 use crate::workflow::{Node, ProcessError, Processor, from_fn};
 use arc_swap::ArcSwap;
 use rulec::internals::sema::hir::Payload;
@@ -286,9 +286,7 @@ impl Coordinator {
                 decision.payload = payload;
                 return Some(DecisionEvent::Made(decision));
             }
-            Err(Broken::Failed(error)) => error,
-            Err(Broken::TimedOut(after)) => format!("it took longer than {after:?}"),
-            Err(Broken::Panicked(message)) => format!("it panicked: {message}"),
+            Err(broken) => broken,
         };
         let feedback = format!("the recovery strategy failed: {problem}");
         let fallback = judges

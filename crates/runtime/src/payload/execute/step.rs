@@ -2,7 +2,7 @@
 
 use super::super::plan::{PlanNode, Recovery};
 use super::{Ask, Crew, Ended, Judged, Run, RunStatus, State, check_kinds};
-use crate::task::{self, Broken};
+use crate::task;
 use crate::workflow::{BoxFuture, Call, ProcessResult, Processor};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -173,11 +173,7 @@ impl Step {
         let processor = task::caught(|| factory(&made))?.map_err(|error| error.to_string())?;
         let call = Call::new(self.id.as_str().into());
         let ended = task::run(Some(limit), async move { processor.process(&call, given).await }).await;
-        let output = ended.map_err(|broken| match broken {
-            Broken::Failed(error) => error,
-            Broken::TimedOut(limit) => format!("it took longer than {limit:?}"),
-            Broken::Panicked(message) => format!("it panicked: {message}"),
-        })?;
+        let output = ended.map_err(|broken| broken.to_string())?;
         let mut state = self.run.state();
         let output = state.mapped(&node, output)?;
         state.done(&self.id, output);
