@@ -35,6 +35,7 @@ mod node;
 mod request;
 mod secret;
 mod template;
+mod workflow;
 
 pub use choice::{AskedChoice, ChoiceAnswer};
 pub use client::{HttpClient, SetupError};
