@@ -80,11 +80,11 @@ async fn branches_that_do_not_wait_for_each_other_run_side_by_side() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_branch_holds_up_no_other() {
     let (builder, log) = builder();
-    let nodes = [("slow", "sleep"), ("a", "a"), ("b", "b"), ("end", "end")];
-    let edges = [("a", "b"), ("b", "end"), ("slow", "end")];
+    let nodes = [("slow", "sleep"), ("after", "after"), ("a", "a"), ("b", "b"), ("end", "end")];
+    let edges = [("slow", "after"), ("after", "end"), ("a", "b"), ("b", "end")];
     let report = run(&builder.build(), &nodes, &edges).await;
     assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
-    assert_eq!(*log.lock().unwrap(), ["sleep", "a", "b", "end"]);
+    assert_eq!(*log.lock().unwrap(), ["sleep", "a", "b", "after", "end"]);
 }
 
 #[tokio::test(start_paused = true)]
