@@ -62,7 +62,7 @@ struct RunArgs {
     /// A host that nodes may call, with its port where it is none of the usual; may be given several times
     #[arg(long, value_name = "HOST")]
     allow: Vec<String>,
-    /// How many nodes may run in all [default: 10000]
+    /// The most nodes that may run in all [default: 10000]
     #[arg(long, value_name = "N")]
     step_limit: Option<usize>,
     /// A report to read, or the same as data

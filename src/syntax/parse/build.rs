@@ -80,11 +80,7 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::test_statement => StatementKind::Test(test(cx, &pair)?),
         Rule::choice_statement => StatementKind::Choice(decide::choice(cx, pair)?),
         Rule::flow_statement => StatementKind::Flow(decide::flow(cx, pair)?),
-        Rule::flow_tool_statement => {
-            let (name, description) = (name(cx), cx.optional(&pair, Rule::string, Cx::spanned_string));
-            let entries = cx.one(&pair, Rule::metadata, metadata);
-            StatementKind::FlowTool(FlowTool { name: name?, description: description?, entries: entries? })
-        }
+        Rule::flow_tool_statement => StatementKind::FlowTool(flow_tool(cx, &pair)?),
         Rule::router_statement => StatementKind::Router(decide::router(cx, pair)?),
         Rule::workflow_statement => StatementKind::Workflow(decide::workflow(cx, pair)?),
         Rule::intent_statement => StatementKind::Intent(request::intent(cx, pair)?),
@@ -92,6 +88,13 @@ pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind>
         Rule::lexicon_statement => StatementKind::Lexicon(request::lexicon(cx, pair)?),
         _ => return Err(Failed),
     })
+}
+
+fn flow_tool(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
+    let name = cx.one(pair, Rule::name, Cx::declared);
+    let description = cx.optional(pair, Rule::string, Cx::spanned_string);
+    let entries = cx.one(pair, Rule::metadata, metadata);
+    Ok(FlowTool { name: name?, description: description?, entries: entries? })
 }
 
 fn test(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Test> {

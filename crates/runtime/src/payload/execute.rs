@@ -95,6 +95,8 @@ pub(super) struct Run {
     state: Mutex<State>,
     /// The word that judges know its state by.
     status: Mutex<&'static str>,
+    /// Held by the node that asks what to do about its failure: one is asked about at a time.
+    asking: tokio::sync::Mutex<()>,
 }
 
 pub(super) struct State {
@@ -116,7 +118,8 @@ pub(super) type Judged = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync
 impl Run {
     pub fn new(id: String, plan: Plan, progress: Progress) -> Arc<Run> {
         let state = State { plan, progress, ended: None, asked: 0, order: None, deadline: None };
-        Arc::new(Run { id, state: Mutex::new(state), status: Mutex::new("READY") })
+        let asking = tokio::sync::Mutex::default();
+        Arc::new(Run { id, state: Mutex::new(state), status: Mutex::new("READY"), asking })
     }
 
     pub fn status(&self) -> &'static str {
@@ -170,12 +173,18 @@ impl Run {
     }
 
     pub fn report(&self, status: RunStatus, reason: Option<String>) -> RunReport {
-        let Progress { outputs, failures, skipped, unreached, .. } = self.state().progress.clone();
+        let state = self.state();
+        let Progress { outputs, failures, mut skipped, mut unreached, .. } = state.progress.clone();
+        // In the plan's order, whichever ended first.
+        let place = |id: &String| state.plan.nodes.iter().position(|node| node.id == *id);
+        skipped.sort_by_cached_key(place);
+        unreached.sort_by_cached_key(place);
         let failures = failures.into_iter().map(|(node, (times, _))| (node, times)).collect();
         RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
     }
 
-    /// The plan as a workflow. Every edge delivers; a node itself sees which of its edges are taken.
+    /// The plan as a workflow, whose nodes run as soon as they are ready. Every edge delivers; a node itself sees which
+    /// of its edges are taken.
     fn workflow(
         self: &Arc<Run>,
         crew: &Arc<Crew>,
@@ -202,7 +211,8 @@ impl Run {
         let mut builder = Workflow::builder(start.as_str())
             .node(Node::new(start.as_str(), "").next(roots.map(|node| node.id.as_str())))
             .processor(start.as_str(), crate::workflow::from_fn(|input| async move { Ok(input) }))
-            .step_limit(plan.nodes.len() + 1);
+            .step_limit(plan.nodes.len() + 1)
+            .at_once();
         for node in &plan.nodes {
             let step = Step {
                 id: node.id.clone(),

@@ -34,6 +34,7 @@ impl Workflow {
             merge: Arc::new(FirstValues),
             step_limit: STEP_LIMIT,
             passthrough: Vec::new(),
+            at_once: false,
         }
     }
 
@@ -60,6 +61,7 @@ pub struct WorkflowBuilder {
     merge: Arc<dyn MergeStrategy>,
     step_limit: usize,
     passthrough: Vec<String>,
+    at_once: bool,
 }
 
 impl WorkflowBuilder {
@@ -130,6 +132,13 @@ impl WorkflowBuilder {
         self
     }
 
+    /// Lets every node run as soon as it is ready, beside all others; the order is then that in which they end.
+    #[must_use]
+    pub(crate) fn at_once(mut self) -> Self {
+        self.at_once = true;
+        self
+    }
+
     /// Builds the workflow and holds its graph against the rules.
     ///
     /// # Errors
@@ -192,7 +201,8 @@ impl WorkflowBuilder {
             step.incoming = vertex.incoming;
         }
         let (merge, step_limit, passthrough) = (self.merge, self.step_limit, self.passthrough);
-        let plan = Arc::new(Plan { steps, numbers, start, merge, step_limit, passthrough });
+        let at_once = self.at_once;
+        let plan = Arc::new(Plan { steps, numbers, start, merge, step_limit, passthrough, at_once });
         Ok(Workflow { plan, findings: findings.into() })
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Plan {
     pub(super) step_limit: usize,
     /// The fields that nodes hand on from their inputs to their outputs.
     pub(super) passthrough: Vec<String>,
+    /// Every node runs as soon as it is ready, beside all others, and not one after the other.
+    pub(super) at_once: bool,
 }
 
 pub(super) struct Step {

@@ -2,7 +2,8 @@
 //!
 //! Sequential and depth first, by an explicit stack: a delivery that makes its target ready runs it
 //! and all its consequences before the next delivery. Only the children of a parallel node run side
-//! by side. A processor runs as a task of its own; dropping the run ends it.
+//! by side, or, in a workflow that is told so, all nodes that are ready. A processor runs as a task of its own;
+//! dropping the run ends it.
 
 use super::build::Workflow;
 use super::merge::Arrival;
@@ -13,6 +14,7 @@ use super::report::{Delivery, Failure, FailureKind, Report, Stall};
 use super::rounds::Rounds;
 use crate::task::{self, Broken};
 use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use rulec::internals::graph::names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,7 +113,10 @@ impl Run {
         let start = self.plan.start().map(|step| step.id.clone());
         let span = info_span!("workflow", start = start.as_deref());
         async move {
-            while self.step().await {}
+            match self.plan.at_once {
+                true => self.at_once().await,
+                false => while self.step().await {},
+            }
             self.finish()
         }
         .instrument(span)
@@ -123,21 +128,47 @@ impl Run {
     ///
     /// Where the future is dropped half way, the run is not to be used any more: resume it from where it was saved.
     pub async fn step(&mut self) -> bool {
-        if self.state.report.limit_hit {
-            return false;
-        }
-        let Some(Ready { node, input }) = self.state.pending.take() else { return false };
-        self.enter(&node, input).await;
-        while self.state.pending.is_none() {
-            match self.next_parcel() {
-                Some(parcel) => self.state.pending = self.deliver(parcel),
-                None => {
-                    self.state.pending = self.state.again.pop_front();
-                    break;
-                }
-            }
+        let Some(ready) = self.next_ready() else { return false };
+        let plan = self.plan.clone();
+        let jobs = self.enter(&plan, ready).await;
+        let ended = join_all(jobs.into_iter().map(Job::run)).await;
+        let outgoing: Vec<Option<Outgoing>> =
+            ended.into_iter().map(|ended| self.settle(&plan, ended)).collect();
+        self.state.stack.extend(outgoing.into_iter().rev().flatten());
+        if self.state.pending.is_none() {
+            self.state.pending = self.next_ready();
         }
         true
+    }
+
+    /// Runs every node as soon as it is ready, beside all others.
+    async fn at_once(&mut self) {
+        let plan = self.plan.clone();
+        let mut running = FuturesUnordered::new();
+        loop {
+            while let Some(ready) = self.next_ready() {
+                running.extend(self.enter(&plan, ready).await.into_iter().map(Job::run));
+            }
+            let Some(ended) = running.next().await else { return };
+            let outgoing = self.settle(&plan, ended);
+            self.state.stack.extend(outgoing);
+        }
+    }
+
+    /// Delivers outputs until a node is ready; `None` when nothing is left to deliver, or the step limit is reached.
+    fn next_ready(&mut self) -> Option<Ready> {
+        if self.state.report.limit_hit {
+            return None;
+        }
+        if let Some(ready) = self.state.pending.take() {
+            return Some(ready);
+        }
+        while let Some(parcel) = self.next_parcel() {
+            if let Some(ready) = self.deliver(parcel) {
+                return Some(ready);
+            }
+        }
+        self.state.again.pop_front()
     }
 
     /// The node that runs next; `None` at the end.
@@ -216,28 +247,24 @@ impl Run {
         }
     }
 
-    /// Runs a node, or the children of a parallel one, and puts their outputs on their way.
-    async fn enter(&mut self, node: &NodeId, input: Value) {
+    /// The work to do for a node, or for the children of a parallel one.
+    async fn enter(&mut self, plan: &Plan, Ready { node, input }: Ready) -> Vec<Job> {
         // A long run of processors that never wait must let others have their turn, and can be
         // cancelled here.
         tokio::task::consume_budget().await;
-        let plan = self.plan.clone();
-        let Some(step) = plan.find(node) else { return };
+        let Some(step) = plan.find(&node) else { return Vec::new() };
         let (executed, failures) = (self.state.report.executed.len(), self.state.report.failures.len());
-        let steps = if step.is_parallel() { self.children(&plan, step) } else { vec![step] };
+        let steps = if step.is_parallel() { self.children(plan, step) } else { vec![step] };
         if steps.len() > plan.step_limit.saturating_sub(executed) {
             // What could not run is there for a resumed run with a higher limit, which finds the same anew.
             self.state.report.failures.truncate(failures);
             self.state.report.limit_hit = true;
-            self.state.pending = Some(Ready { node: node.clone(), input });
+            self.state.pending = Some(Ready { node, input });
             warn!(limit = plan.step_limit, node = %step.id, "step limit reached");
-            return;
+            return Vec::new();
         }
-        let jobs: Vec<Job> = steps.iter().filter_map(|step| self.job(step, input.clone())).collect();
-        let results = join_all(jobs.into_iter().map(Job::run)).await;
-        let outgoing: Vec<Option<Outgoing>> =
-            steps.into_iter().zip(results).map(|(step, result)| self.settle(step, &input, result)).collect();
-        self.state.stack.extend(outgoing.into_iter().rev().flatten());
+        let input = Arc::new(input);
+        steps.into_iter().filter_map(|step| self.job(step, &input)).collect()
     }
 
     /// The children of a parallel node that can run; those that cannot have failed.
@@ -259,20 +286,24 @@ impl Run {
         found
     }
 
-    fn job(&mut self, step: &Step, mut input: Value) -> Option<Job> {
+    fn job(&mut self, step: &Step, given: &Arc<Value>) -> Option<Job> {
         let processor = step.processor.clone()?;
+        let mut input = Value::clone(given);
         if let Some(field) = processor.round_field() {
             self.state.rounds.enter(&step.id, field, &mut input);
         }
         debug!(node = %step.id, "run");
         self.state.report.executed.push(step.id.clone());
         let memory = self.memory.entry(step.id.clone()).or_default().clone();
-        Some(Job { processor, call: Call { node: step.id.clone(), memory }, input, limit: step.time_limit })
+        let call = Call { node: step.id.clone(), memory };
+        Some(Job { processor, call, given: given.clone(), input, limit: step.time_limit })
     }
 
-    fn settle(&mut self, step: &Step, input: &Value, result: Result<Value, NodeError>) -> Option<Outgoing> {
+    /// Takes a node's output or failure; what is to be delivered.
+    fn settle(&mut self, plan: &Plan, Ended { node, given, result }: Ended) -> Option<Outgoing> {
+        let step = plan.find(&node)?;
         let routed = result.and_then(|mut output| {
-            hand_on(&self.plan.passthrough, input, &mut output);
+            hand_on(&plan.passthrough, &given, &mut output);
             let Some(router) = step.router() else { return Ok((output, step.next.clone(), false)) };
             let (targets, loop_back) = guarded(|| {
                 let route = router.route(&output, &step.next);
@@ -283,7 +314,7 @@ impl Run {
         let (mut output, targets, loop_back) = match routed {
             Ok(routed) => routed,
             Err(error) => {
-                let ready = Ready { node: step.id.clone(), input: input.clone() };
+                let ready = Ready { node, input: Arc::unwrap_or_clone(given) };
                 self.state.failed.push((self.state.report.failures.len(), ready));
                 self.fail(&step.id, error);
                 return None;
@@ -337,22 +368,34 @@ fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
 struct Job {
     processor: Arc<dyn Processor>,
     call: Call,
+    /// The input as it came.
+    given: Arc<Value>,
+    /// The same with the round it is.
     input: Value,
     limit: Option<Duration>,
 }
 
+/// A node that has run, what it was given, and what it answered.
+struct Ended {
+    node: NodeId,
+    given: Arc<Value>,
+    result: Result<Value, NodeError>,
+}
+
 impl Job {
-    async fn run(self) -> Result<Value, NodeError> {
-        let Job { processor, call, input, limit } = self;
+    async fn run(self) -> Ended {
+        let Job { processor, call, given, input, limit } = self;
+        let node = call.node.clone();
         let ended = task::run(limit, async move { processor.process(&call, input).await }).await;
-        ended.map_err(|broken| match broken {
+        let result = ended.map_err(|broken| match broken {
             Broken::Failed(error) => (FailureKind::Error, error),
             Broken::TimedOut(limit) => {
                 let limit = limit.as_millis();
                 (FailureKind::TimeLimit, format!("it took longer than its limit of {limit} ms"))
             }
             Broken::Panicked(message) => (FailureKind::Panic, format!("panicked: {message}")),
-        })
+        });
+        Ended { node, given, result }
     }
 }
 

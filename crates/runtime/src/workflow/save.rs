@@ -21,7 +21,7 @@ pub struct SavedRun {
     start: NodeId,
     /// Each node's kind and where it may lead, in words.
     graph: BTreeMap<NodeId, String>,
-    /// What processors remember.
+    /// The memory of processors.
     memory: BTreeMap<NodeId, Value>,
     state: State,
 }
