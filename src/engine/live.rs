@@ -29,7 +29,7 @@ use crate::json::JsonError;
 use crate::loader::{Loader, MemoryLoader};
 use crate::sema::check::Known;
 use crate::sema::hir::{ROUTES, TableId, TableKind};
-use crate::syntax::ast::{Route, StatementKind, Target};
+use crate::syntax::ast::{Route, Statement, StatementKind, Target};
 use crate::threads::Threads;
 use arc_swap::ArcSwap;
 use base::Base;
@@ -387,6 +387,15 @@ fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     }
 }
 
+/// The ends that a statement leads to; of a table those of its routes.
+fn targets_of(statement: &Statement) -> Vec<&Target> {
+    match &statement.kind {
+        StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => vec![target],
+        StatementKind::Table { statements, .. } => statements.iter().flat_map(targets_of).collect(),
+        _ => Vec::new(),
+    }
+}
+
 impl Shared {
     fn guards(&self) -> MutexGuard<'_, Vec<Weak<Guard>>> {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
@@ -420,26 +429,13 @@ impl Shared {
         if guards.is_empty() {
             return Ok(());
         }
-        let statements = edits.iter().filter_map(|edit| Some(&edit.draft()?.statement.kind));
+        let statements = edits.iter().filter_map(|edit| Some(&edit.draft()?.statement));
         let (mut handlers, mut tables) = (BTreeSet::new(), Vec::new());
-        for statement in statements {
-            let inner = match statement {
-                StatementKind::Table { statements, .. } => statements.as_slice(),
-                _ => &[],
-            };
-            for kind in inner.iter().map(|statement| &statement.kind).chain([statement]) {
-                match kind {
-                    StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => {
-                        match target {
-                            Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
-                            // What was inserted there since the last merge has been asked about.
-                            Target::Goto { table, .. } => {
-                                tables.extend(rules.program().table_named(&table.node))
-                            }
-                        }
-                    }
-                    _ => {}
-                }
+        for target in statements.flat_map(targets_of) {
+            match target {
+                Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
+                // What was inserted there since the last merge has been asked about.
+                Target::Goto { table, .. } => tables.extend(rules.program().table_named(&table.node)),
             }
         }
         handlers.extend(targets(rules.program(), tables));

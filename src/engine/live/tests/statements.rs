@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 #[test]
 fn an_edit_says_what_is_wrong_and_changes_nothing() {
     let loader = MemoryLoader::new()
-        .with("main.rules", "import \"words.rules\"\nsettings { case: sensitive }\nlet a = n > 1\nroute r when a -> h\ntable t { default -> h }")
+        .with("main.rules", "import \"words.rules\"\ninput { n: int }\nsettings { case: sensitive }\nlet a = n > 1\nroute r when a -> h\ntable t { default -> h }")
         .with("words.rules", "settings { case: insensitive }\nlist words = [\"x\"]");
     let rules = LiveRules::new(Compiler::new(), &loader, "main.rules").expect("it compiles");
     let (generation, texts) = (rules.generation(), rules.texts());
@@ -22,16 +22,16 @@ fn an_edit_says_what_is_wrong_and_changes_nothing() {
     check(&remove("list word"), "there is no list `word`; did you mean `words`?");
     check(&remove("let words"), "did you mean the list `words`?");
     check(&remove("a"), "there is no route `a`; did you mean the let `a`?");
-    check(&remove("input"), "there is no `input`");
-    check(&remove("settings"), "more than one `settings`, in `words.rules` and `main.rules`");
+    check(&remove("default"), "there is no `default`");
+    check(&remove("settings"), "more than one `settings`, in `main.rules` and `words.rules`");
     check(&remove("let a"), "main.rules:5:");
-    check(&[Edit::remove("settings").in_file("word.rules")], "the files are `words.rules`, `main.rules`");
+    check(&[Edit::remove("settings").in_file("word.rules")], "the files are `main.rules`, `words.rules`");
     check(&[Edit::remove("list words").in_file("main.rules")], "there is no list `words`");
     check(&[Edit::insert("default -> h").in_table("t")], "already a `default`");
     check(&[Edit::insert("default -> h").in_table("tt")], "no entry `tt`; did you mean `t`?");
     check(&[Edit::insert("let a = n > 2")], "already a let `a`");
     check(&[Edit::insert("list words = [\"y\"]")], "declared twice");
-    check(&[Edit::insert("let b = c")], "main.rules");
+    check(&[Edit::insert("let b = c(1)")], "main.rules");
     check(&[Edit::replace("list words = [1]"), Edit::insert("let b = n contains any words")], "E0");
     check(&[Edit::replace("let a = n > 2"), Edit::remove("let a")], "changes the let `a` as well");
     check(&[Edit::insert("let b = a"), Edit::insert("let b = a")], "already a let `b`");
@@ -78,7 +78,10 @@ fn edits_as_one_are_made_in_their_order() {
 #[test]
 fn statements_of_imported_files_are_edited_and_a_file_comes_again_with_its_import() {
     let loader = MemoryLoader::new()
-        .with("main.rules", "import \"words.rules\"\nroute r when text contains any words -> h")
+        .with(
+            "main.rules",
+            "input { text: string }\nimport \"words.rules\"\nroute r when text contains any words -> h",
+        )
         .with("words.rules", "list words = from \"words.txt\"\n")
         .with("words.txt", "one\ntwo\n");
     let rules = LiveRules::new(Compiler::new(), &loader, "main.rules").expect("it compiles");
@@ -175,13 +178,12 @@ fn routes_that_are_edited_meanwhile_are_kept_in_order() {
 /// A route that came meanwhile and would be wrong then refuses the edit, and stays.
 #[test]
 fn a_route_that_came_meanwhile_may_refuse_an_edit() {
-    let rules = live("let hot = n > 3\nroute a when n == 0 -> a");
+    let rules = live("input { n: int }\nlet hot = n > 3\nroute a when n == 0 -> a");
     let home = Arc::new(OnceLock::<LiveRules>::new());
     let inner = Arc::clone(&home);
     let guard: Arc<Guard> = Arc::new(move |handler| {
-        match handler {
-            "first" => inner.get().expect("it is set").insert("route b when hot -> b").expect("it fits"),
-            _ => {}
+        if handler == "first" {
+            inner.get().expect("it is set").insert("route b when hot -> b").expect("it fits");
         }
         Ok(())
     });
