@@ -193,7 +193,12 @@ fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
     let mut count = |form| *counts.entry(form).or_default() += usize::from(holds);
     let of_kind = |node: &Json, kind| node["kind"] == kind;
     match node["kind"].as_str() {
-        Some("test") => PIECES.iter().filter(|piece| text.contains(**piece)).for_each(|piece| count(piece)),
+        Some("test") => {
+            PIECES.iter().filter(|piece| text.contains(**piece)).for_each(|piece| count(piece));
+            if text.trim_start_matches('(').starts_with("if ") {
+                count("if");
+            }
+        }
         Some("and")
             if node["children"]
                 .as_array()
@@ -202,7 +207,6 @@ fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
             count("unless");
         }
         Some("let") if node["name"].as_str().is_some_and(|name| name.starts_with('w')) => count("where"),
-        _ if text.starts_with("if ") => count("if"),
         _ => {}
     }
     match node {

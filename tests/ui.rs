@@ -246,6 +246,10 @@ fn wording_of_errors_in_the_shape() {
         &[
             "rule refunds when text contains \"refund\" -> h",
             "route refunds when text contains -> h",
+            "route refunds when text == \"refund\" and -> h",
+            "route refunds when unless text == \"refund\" -> h",
+            "flow tool { }",
+            "flow tool run \"runs flows\"",
             "route refunds text contains \"refund\" -> h",
             "route refunds when text contains \"refund\" h",
             "route refunds when text = \"refund\" -> h",

@@ -322,16 +322,12 @@ impl<'a> Traced<'a, '_> {
     fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> String {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.value_of(arg);
-            let known: Option<(&str, fn(&str) -> bool)> = match *param {
-                "zone" => Some(("a time zone", zone::is_zone)),
-                "hash" => Some(("a hash", |name| Hash::named(name).is_some())),
-                _ => None,
+            let unknown = match (*param, value) {
+                ("zone", Value::Str(name)) if !zone::is_zone(name) => "a time zone",
+                ("hash", Value::Str(name)) if Hash::named(name).is_none() => "a hash",
+                _ => continue,
             };
-            if let (Some((what, is_known)), Value::Str(name)) = (known, value)
-                && !is_known(name)
-            {
-                return self.not_a(arg, value, what);
-            }
+            return self.not_a(arg, value, unknown);
         }
         match function.info().missing() {
             Some(why) => format!("{text} is missing: {why}"),

@@ -63,36 +63,10 @@ fn what_is_missing_is_said_in_a_sentence() {
 }
 
 #[test]
-fn values_that_do_not_compare_are_told_apart() {
+fn what_no_function_or_network_knows_is_named() {
     let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
         assert_eq!(one(build, message).because, [expected]);
     };
-    check(
-        |f| {
-            let (a, b) = (f.slot("a", KindSet::ALL), f.slot("b", KindSet::ALL));
-            f.test(Op::Eq, a, b)
-        },
-        json!({ "a": 1, "b": "x" }),
-        "a is 1, an int, and b is \"x\", a string",
-    );
-    check(
-        |f| {
-            let (a, zero) = (f.slot("a", KindSet::NUMBER), f.lit(json!(0)));
-            let quotient = f.op(Op::Div, a, zero);
-            let one = f.lit(json!(1));
-            f.test(Op::Gt, quotient, one)
-        },
-        json!({ "a": 1 }),
-        "a / 0 has no result for these values",
-    );
-    check(
-        |f| {
-            let (text, list) = (f.slot("text", KindSet::STRING), f.slot("words", KindSet::LIST));
-            f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
-        },
-        json!({ "text": "a", "words": ["b", 7] }),
-        "element 1 of words is no text",
-    );
     check(
         |f| {
             let (text, one) = (f.slot("text", KindSet::STRING), f.lit(json!("1")));
@@ -127,7 +101,40 @@ fn values_that_do_not_compare_are_told_apart() {
     network("x", json!("10.0.0.0/8"), None, "ip is \"x\", a string, where an address is wanted");
     network("x", json!(["10.0.0.0/8"]), any, "ip is \"x\", a string, where an address is wanted");
     network("::1", json!("10/8"), None, "n is \"10/8\", a string, where a network is wanted");
-    network("::1", json!(["::/8", "10/8"]), any, "element 1 of n is no network");
+    network("10.0.0.1", json!(["::/8", "10/8"]), any, "element 1 of n is no network");
+}
+
+#[test]
+fn values_that_do_not_compare_are_told_apart() {
+    let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
+        assert_eq!(one(build, message).because, [expected]);
+    };
+    check(
+        |f| {
+            let (a, b) = (f.slot("a", KindSet::ALL), f.slot("b", KindSet::ALL));
+            f.test(Op::Eq, a, b)
+        },
+        json!({ "a": 1, "b": "x" }),
+        "a is 1, an int, and b is \"x\", a string",
+    );
+    check(
+        |f| {
+            let (a, zero) = (f.slot("a", KindSet::NUMBER), f.lit(json!(0)));
+            let quotient = f.op(Op::Div, a, zero);
+            let one = f.lit(json!(1));
+            f.test(Op::Gt, quotient, one)
+        },
+        json!({ "a": 1 }),
+        "a / 0 has no result for these values",
+    );
+    check(
+        |f| {
+            let (text, list) = (f.slot("text", KindSet::STRING), f.slot("words", KindSet::LIST));
+            f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
+        },
+        json!({ "text": "a", "words": ["b", 7] }),
+        "element 1 of words is no text",
+    );
     check(
         |f| {
             let x = f.slot("x", KindSet::ALL);

@@ -13,7 +13,7 @@ const READS: &[(&str, &[&str])] = &[
     ("dict", &["ctx.user", "ctx.scores", "ctx.extra", "ctx.s"]),
 ];
 
-/// What a language model answers.
+/// The answers of a language model.
 pub(super) const ANSWERS: &[&str] = &["yes", "no", "查订单"];
 
 impl Generator<'_> {

@@ -86,7 +86,7 @@ pub enum Ending {
     TimedOut {
         /// The route that led to it.
         route: String,
-        /// How long it was given; microseconds in JSON.
+        /// The time it was given; microseconds in JSON.
         #[serde(rename = "after_us", serialize_with = "microseconds")]
         after: Duration,
     },
