@@ -15,6 +15,7 @@ use crate::sema::normal;
 use crate::source::SourceMap;
 use crate::text;
 use crate::threads::Threads;
+use crate::trace::Source;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -313,10 +314,8 @@ impl fmt::Display for CompileError {
             if at > 0 {
                 writeln!(f)?;
             }
-            if let Some(span) = diagnostic.span() {
-                let position = self.sources.position(span);
-                let name = &self.sources.file(span.file).name;
-                write!(f, "{name}:{}:{}: ", position.line, position.column)?;
+            if let Some(place) = diagnostic.span().and_then(|span| self.sources.place(span)) {
+                write!(f, "{place}: ")?;
             }
             write!(f, "{}: {}", diagnostic.code, diagnostic.message)?;
             if let Some(help) = &diagnostic.help {
