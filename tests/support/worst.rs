@@ -112,14 +112,17 @@ pub fn indexed(size: &Size, condition: &str, value: impl Into<Json>) -> Task {
     pairs(size, &condition.replace('$', "y[x]"), 0, json!([value.into()]))
 }
 
-/// The result of a message: the choices and judgements of every entry.
+/// The result of a message: the choice of the routes, or of the other entries when there are none, and the judgements.
 pub fn decide(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
     let (mut answers, mut exceeded) = (Vec::new(), Vec::new());
-    for name in rules.entries() {
-        let entry = rules.entry(name).unwrap_or_else(|error| panic!("{error}"));
-        if entry.is_empty() {
-            continue;
+    // The tables that routes lead to are entries too, but a decision begins in one.
+    let entries = match rules.main() {
+        main if !main.is_empty() => vec![main],
+        _ => {
+            rules.entries().map(|name| rules.entry(name).unwrap_or_else(|error| panic!("{error}"))).collect()
         }
+    };
+    for entry in entries.into_iter().filter(|entry| !entry.is_empty()) {
         let decision = entry.decide_line(line.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
         exceeded.extend(decision.exceeded());
         answers.push(serde_json::to_string(&decision).unwrap_or_else(|error| panic!("{error}")));
