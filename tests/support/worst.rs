@@ -13,6 +13,7 @@ mod statements;
 
 pub use statements::WITHOUT;
 
+use rulec::internals::json::MAX_OBJECTS;
 use rulec::internals::limits::{Limit, Limits};
 use rulec::internals::text::{automaton_states, parsed};
 use rulec::payload::Judge;
@@ -59,6 +60,12 @@ impl Size {
     /// The amount of a limit to go up to.
     pub fn of(&self, limit: Limit) -> usize {
         (Limits::default().of(limit) / self.part) as usize
+    }
+
+    /// As many records as a message may have, each of so many bytes and objects.
+    pub fn records(&self, bytes: usize, objects: usize) -> usize {
+        // Some objects stand around them.
+        (self.bytes / bytes).min((MAX_OBJECTS - 10) / objects)
     }
 
     /// The elements that each quantifier in a nest reads.
