@@ -345,8 +345,8 @@ impl Function {
                 }
                 _ => args.iter().map(|arg| arg.extent()).sum(),
             };
-            // Names of records are looked up and hashed.
-            let work = if info.cost == Cost::Loop { work.saturating_mul(2) } else { work };
+            // Names of records are looked up, hashed and numbered.
+            let work = if info.cost == Cost::Loop { work.saturating_mul(8) } else { work };
             if !arena.affords(Limit::SearchWork, work) {
                 return Value::Missing;
             }
@@ -383,15 +383,8 @@ fn recased<'a, C: Iterator<Item = char>>(
     arena: &'a Arena,
     case: fn(char) -> C,
 ) -> Value<'a> {
-    mapped(args, |text| {
-        // A letter's other case may take more bytes, up to three times as many; they are counted where that matters.
-        let bytes = if text.is_ascii() || arena.has_room(3 * text.len() as u64) {
-            text.len()
-        } else {
-            text.chars().flat_map(case).map(char::len_utf8).sum()
-        };
-        arena.text(bytes, |made| made.extend(text.chars().flat_map(case)))
-    })
+    // A letter's other case may take more bytes, up to three times as many.
+    mapped(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
 }
 
 fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {

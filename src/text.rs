@@ -20,7 +20,9 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+pub mod automaton;
 pub mod bucket;
+mod expanding;
 pub mod fold;
 pub mod glob;
 pub mod network;

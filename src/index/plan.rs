@@ -229,6 +229,7 @@ impl Display for Shown<'_> {
             NExpr::Var(_)
             | NExpr::Extern(..)
             | NExpr::Count { .. }
+            | NExpr::Quantifier { .. }
             | NExpr::Cond { .. }
             | NExpr::If { .. } => f.write_char('…'),
         }

@@ -128,6 +128,18 @@ pub enum NExpr {
         level: u32,
         nest: Nest,
     },
+    /// `any` or `all` over a list's elements as a value, in one walk: asking whether it holds and whether it fails
+    /// would take two, and those in each of them two more. Missing without a list.
+    Quantifier {
+        all: bool,
+        list: ExprId,
+        kinds: KindSet,
+        /// The conditions that the element satisfies the body, and that it fails it.
+        holds: CondId,
+        fails: CondId,
+        level: u32,
+        nest: Nest,
+    },
     /// A condition as a value: true when `holds` does, false when `fails` does, else missing.
     Cond {
         holds: CondId,

@@ -21,9 +21,11 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, BuildError};
+use aho_corasick::{BuildError, MatchKind};
 use memchr::memmem::Finder;
 use regex_syntax::hir::{Class, HirKind};
+
+use super::automaton::Automaton;
 
 /// True when `c` is a word character, by the table in the module's documentation.
 #[inline]
@@ -64,7 +66,7 @@ pub struct WordSearcher<'k>(Finds<'k>);
 enum Finds<'k> {
     /// One keyword, whose next occurrence may begin so far behind the start of one: a character.
     One(Finder<'k>, usize),
-    Many(AhoCorasick),
+    Many(Automaton),
 }
 
 impl<'k> WordSearcher<'k> {
@@ -77,7 +79,7 @@ impl<'k> WordSearcher<'k> {
     pub fn many<K: AsRef<[u8]>>(
         keywords: impl IntoIterator<Item = K>,
     ) -> Result<WordSearcher<'static>, BuildError> {
-        Ok(WordSearcher(Finds::Many(AhoCorasick::new(keywords)?)))
+        Ok(WordSearcher(Finds::Many(Automaton::new(MatchKind::Standard, keywords)?)))
     }
 
     pub fn into_owned(self) -> WordSearcher<'static> {
@@ -109,10 +111,9 @@ impl<'k> WordSearcher<'k> {
                 }
                 false
             }
-            Finds::Many(automaton) => automaton.find_overlapping_iter(text).any(|found| {
-                word_edges_ok(text, found.start(), found.end())
-                    && accepts(found.pattern().as_usize(), found.range())
-            }),
+            Finds::Many(automaton) => automaton
+                .overlapping(text)
+                .any(|(keyword, at)| word_edges_ok(text, at.start, at.end) && accepts(keyword, at)),
         }
     }
 

@@ -400,6 +400,10 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
             .help("statements follow each other without marks: `route NAME when CONDITION -> HANDLER`");
     }
     let lower = found.to_lowercase();
+    if lower == "if" {
+        return diagnostic
+            .help("write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left");
+    }
     if terminals::statements().any(|word| word == found) {
         return diagnostic.help(format!("write `{shown}` without the `:` behind it"));
     }
@@ -407,7 +411,7 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         word if terminals::statements().any(|known| known == word) => {
             terminals::statements().find(|known| *known == word)
         }
-        "rule" | "if" | "when" | "case" | "match" => Some("route"),
+        "rule" | "when" | "case" | "match" => Some("route"),
         "var" | "const" | "set" | "define" => Some("let"),
         "func" | "function" | "fn" | "macro" => Some("def"),
         "include" | "use" | "require" => Some("import"),
