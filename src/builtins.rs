@@ -346,7 +346,7 @@ impl Function {
                 _ => args.iter().map(|arg| arg.extent()).sum(),
             };
             // Names of records are looked up, hashed and numbered.
-            let work = if info.cost == Cost::Loop { work.saturating_mul(8) } else { work };
+            let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
             if !arena.affords(Limit::SearchWork, work) {
                 return Value::Missing;
             }

@@ -261,6 +261,7 @@ fn wording_of_errors_in_the_shape() {
             "route order when text matches \"\\d{8}\" -> h",
             "route order when 1 < ctx.n < 10 -> h",
             "route wide when ctx.n ＞ 3 -> h",
+            "if text == \"refund\" then h else g",
         ],
     );
 }

@@ -162,7 +162,7 @@ pub const CASES: &[Case] = &[
     (Function, "Ancestors", "a row of many", |size| {
         ask(
             "len(ancestors(ctx.n, \"i\", ctx.e, \"f\", \"t\", \"000000\")) == -1",
-            graph(size.records(48, 2), true),
+            graph(size.records(48, 2).min(size.of(Limit::ValueBytes) / 16), true),
         )
     }),
     (Function, "Placeholders", "of many texts", |size| {
@@ -254,21 +254,21 @@ pub const CASES: &[Case] = &[
         ask("len(duplicates(ctx.n, \"i\")) == 1", graph(size.records(48, 2), true))
     }),
     (Function, "Duplicates", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 64, json!({"i": "a"}));
+        let records = list((size.work_of_pair() / 4 - 1) / 8, json!({"i": "a"}));
         indexed(size, "len(duplicates($, \"i\")) == 1000", records)
     }),
     (Function, "Unmatched", "many records", |size| {
         ask("len(unmatched(ctx.e, \"t\", ctx.n, \"i\")) == 1", graph(size.records(48, 2), true))
     }),
     (Function, "Unmatched", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 128, json!({"i": "a"}));
+        let records = list((size.work_of_pair() / 4 - 3) / 16, json!({"i": "a"}));
         indexed(size, "len(unmatched($, \"i\", $, \"i\")) == 1000", records)
     }),
     (Function, "Isolated", "many records", |size| {
         ask("len(isolated(ctx.n, \"i\", ctx.e, \"f\", \"t\")) == 1", graph(size.records(48, 2), true))
     }),
     (Function, "Isolated", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 128, json!({"i": "a"}));
+        let records = list((size.work_of_pair() / 4 - 3) / 16, json!({"i": "a"}));
         indexed(size, "len(isolated($, \"i\", $, \"i\", \"i\")) == 1000", records)
     }),
     (Function, "Acyclic", "a circle of many", |size| {
@@ -278,7 +278,7 @@ pub const CASES: &[Case] = &[
         ask("not acyclic(ctx.n, \"i\", ctx.e, \"f\", \"t\")", graph(size.records(48, 2), false))
     }),
     (Function, "Acyclic", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 128, json!({"i": "a"}));
+        let records = list((size.work_of_pair() / 4 - 3) / 16, json!({"i": "a"}));
         indexed(size, "acyclic($, \"i\", $, \"i\", \"i\")", records)
     }),
     (Function, "Abs", "every element", |size| each(size, "abs(x) == 5", -3)),
