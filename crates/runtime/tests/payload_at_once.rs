@@ -47,7 +47,11 @@ fn builder() -> (CoordinatorBuilder, Log) {
 /// Nodes with their prompts, and edges.
 async fn run(coordinator: &Coordinator, nodes: &[(&str, &str)], edges: &[(&str, &str)]) -> RunReport {
     let node = |(id, prompt): &(&str, &str)| json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}});
-    let edge = |(from, to): &(&str, &str)| json!({"source": from, "target": to});
+    // A target may name the condition under which the edge is taken: `end if slow.output.text == "sleep"`.
+    let edge = |(from, to): &(&str, &str)| match to.split_once(" if ") {
+        None => json!({"source": from, "target": to}),
+        Some((to, condition)) => json!({"source": from, "target": to, "condition": condition}),
+    };
     let payload = json!({
         "name": "p", "description": "d",
         "nodes": nodes.iter().map(node).collect::<Vec<_>>(), "edges": edges.iter().map(edge).collect::<Vec<_>>(),
@@ -85,6 +89,20 @@ async fn a_slow_branch_holds_up_no_other() {
     let report = run(&builder.build(), &nodes, &edges).await;
     assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
     assert_eq!(*log.lock().unwrap(), ["sleep", "a", "b", "after", "end"]);
+}
+
+/// An edge was taken or not by which of two branches was faster.
+#[tokio::test(start_paused = true)]
+async fn an_edge_is_taken_by_what_comes_before_it_alone() {
+    let (builder, _) = builder();
+    let coordinator = builder.build();
+    let nodes = [("elsewhere", "go"), ("slow", "sleep"), ("next", "go"), ("end", "end")];
+    let condition = "end if elsewhere.output.text == \"go\"";
+    let report = run(&coordinator, &nodes, &[("slow", "next"), ("next", condition)]).await;
+    assert!(!report.outputs.contains_key("end"), "{report:#?}");
+    let edges = [("elsewhere", "slow"), ("slow", "next"), ("next", condition)];
+    let report = run(&coordinator, &nodes, &edges).await;
+    assert_eq!(report.outputs.len(), 4, "{report:#?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -246,13 +246,20 @@ pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
 }
 
 impl State {
-    /// The values of an edge's condition: the fields of its source's output, `output` for all of it, and each
-    /// node's under its id.
-    fn facts(&self, output: &Json) -> Json {
+    /// The outputs of the nodes that come before a node. That of any other may be there or not, by which of those that
+    /// run side by side is faster, so that it counts as missing.
+    fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
+        let before = self.plan.before(id).into_iter();
+        before.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
+    }
+
+    /// The values of an edge's condition: the fields of its source's output, `output` for all of it, and that of each
+    /// node before its target under the node's id.
+    fn facts(&self, target: &str, output: &Json) -> Json {
         let mut facts = output.as_object().cloned().unwrap_or_default();
         facts.insert("output".to_owned(), output.clone());
-        facts
-            .extend(self.progress.outputs.iter().map(|(id, output)| (id.clone(), json!({"output": output}))));
+        let before = self.outputs_before(target).into_iter();
+        facts.extend(before.map(|(id, output)| (id.to_owned(), json!({"output": output}))));
         Json::Object(facts)
     }
 
@@ -265,7 +272,7 @@ impl State {
         }
         for edge in edges {
             let Some(output) = self.progress.outputs.get(&edge.from) else { continue };
-            let holds = |condition: &rulec::condition::Condition| condition.holds(&self.facts(output));
+            let holds = |condition: &rulec::condition::Condition| condition.holds(&self.facts(id, output));
             let known = arrivals.iter().any(|arrival| arrival.from == edge.from.as_str());
             if !known && edge.condition.as_ref().is_none_or(holds) {
                 arrivals.push(Arrival { from: edge.from.as_str().into(), value: output.clone() });
@@ -286,7 +293,8 @@ impl State {
         let env = self.plan.values().unwrap_or(&nothing);
         let values = vec![fields, run, env, &crew.values];
         let ids: Vec<&str> = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let outputs = |id: &str| self.progress.outputs.get(id);
+        let before = self.outputs_before(&node.id);
+        let outputs = |id: &str| before.get(id).copied();
         let given = match &node.input_mapping {
             None => None,
             Some(mapping) => {
@@ -305,7 +313,8 @@ impl State {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own = Map::from_iter([("output".to_owned(), output.clone())]);
         let ids = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let outputs = |id: &str| self.progress.outputs.get(id);
+        let before = self.outputs_before(&node.id);
+        let outputs = |id: &str| before.get(id).copied();
         let scope = Scope { outputs: &outputs, ids, values: vec![&own] };
         let named = scope.fill(mapping, "output_mapping")?;
         let mut fields = output.as_object().cloned().unwrap_or_default();
