@@ -52,7 +52,9 @@ impl Texts {
     /// The number of a slot's statement in its file, and of its line in that of its table; `None` without the table, or
     /// where the file is not imported.
     fn at(&self, slot: &Slot) -> Option<Option<(usize, usize)>> {
-        if slot.file == SHARED && !self.0[MAIN].iter().any(|lines| begins(&lines[0], "import")) {
+        if slot.file == SHARED
+            && !self.0[MAIN].iter().any(|lines| begins(&lines[0], "import \"shared.rules\""))
+        {
             return None;
         }
         let statements = &self.0[slot.file];
@@ -108,7 +110,7 @@ impl Texts {
 
     /// Compiles the texts. Tests are about the rules as they were written: those that came before are left out.
     fn compile(&self, tested: bool) -> Result<Rules, String> {
-        let mut loader = MemoryLoader::new();
+        let mut loader = MemoryLoader::new().with("spare.rules", "let spare_word = 1");
         for (file, statements) in &self.0 {
             let kept = statements.iter().filter(|lines| tested || !begins(&lines[0], "test"));
             let text: Vec<String> = kept.map(|lines| lines.join("\n")).collect();
@@ -282,7 +284,8 @@ impl Run<'_> {
 fn a_thousand_edits_of_every_kind_beside_two_threads_that_decide() {
     let (texts, messages) = (Texts::new(), messages());
     let file = |name: &str| texts.0[name].iter().map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n");
-    let loader = MemoryLoader::new().with(MAIN, file(MAIN)).with(SHARED, file(SHARED));
+    let loader = MemoryLoader::new().with("spare.rules", "let spare_word = 1");
+    let loader = loader.with(MAIN, file(MAIN)).with(SHARED, file(SHARED));
     let live =
         LiveRules::new(compiler(), &loader, MAIN).unwrap_or_else(|error| panic!("{error}")).merge_after(20);
     let answers = BTreeMap::from([(live.generation(), Answers::of(&texts, &messages))]);
