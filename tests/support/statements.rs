@@ -30,6 +30,7 @@ pub static SLOTS: &[Slot] = &[
     slot("import \"shared.rules\"", &["import \"shared.rules\""]),
     // Nothing needs these.
     slot("import \"spare.rules\"", &["import \"spare.rules\""]),
+    shared("handler idle", &["handler idle()", "handler idle(n: int)"]),
     slot("type spare", &["type spare = int", "type spare = { id: string }"]),
     slot("def unused", &["def unused(x: int) = x + 1", "def unused(x: string) = len(x)"]),
     slot(
