@@ -28,6 +28,11 @@ const fn inside(table: &'static str, head: &'static str, versions: &'static [&'s
 /// versions of others only, or never.
 pub static SLOTS: &[Slot] = &[
     slot("import \"shared.rules\"", &["import \"shared.rules\""]),
+    // Nothing needs these.
+    slot("import \"spare.rules\"", &["import \"spare.rules\""]),
+    shared("handler idle", &["handler idle()", "handler idle(n: int)"]),
+    slot("type spare", &["type spare = int", "type spare = { id: string }"]),
+    slot("def unused", &["def unused(x: int) = x + 1", "def unused(x: string) = len(x)"]),
     slot(
         "input",
         &[
@@ -46,12 +51,12 @@ pub static SLOTS: &[Slot] = &[
             "settings { kase: sensitive }",
         ],
     ),
-    slot("type amount", &["type amount = int", "type amount = number", "type amount = string"]),
-    slot(
+    shared("type amount", &["type amount = int", "type amount = number", "type amount = string"]),
+    shared(
         "handler a",
         &["handler a(n?: amount, tag?: string)", "handler a(n?: amount) requires permission \"x\""],
     ),
-    slot("handler b", &["handler b()", "handler b(n: int)"]),
+    shared("handler b", &["handler b()", "handler b(n: int)"]),
     slot(
         "extern fn score",
         &["extern fn score(text: string) -> int", "extern fn score(text: string) -> bool"],
