@@ -96,13 +96,14 @@ async fn a_slow_branch_holds_up_no_other() {
 async fn an_edge_is_taken_by_what_comes_before_it_alone() {
     let (builder, _) = builder();
     let coordinator = builder.build();
-    let nodes = [("elsewhere", "go"), ("slow", "sleep"), ("next", "go"), ("end", "end")];
-    let condition = "end if elsewhere.output.text == \"go\"";
-    let report = run(&coordinator, &nodes, &[("slow", "next"), ("next", condition)]).await;
-    assert!(!report.outputs.contains_key("end"), "{report:#?}");
-    let edges = [("elsewhere", "slow"), ("slow", "next"), ("next", condition)];
+    let nodes = [("elsewhere", "go"), ("other", "go"), ("slow", "sleep"), ("next", "go"), ("end", "end")];
+    let to_end = ("next", "end if elsewhere.output.text == \"go\"");
+    let edges = [("elsewhere", "other"), ("slow", "next"), to_end];
     let report = run(&coordinator, &nodes, &edges).await;
-    assert_eq!(report.outputs.len(), 4, "{report:#?}");
+    assert_eq!(report.outputs.keys().collect::<Vec<_>>(), ["elsewhere", "next", "other", "slow"]);
+    let edges = [("elsewhere", "other"), ("elsewhere", "slow"), ("slow", "next"), to_end];
+    let report = run(&coordinator, &nodes, &edges).await;
+    assert_eq!(report.outputs.len(), 5, "{report:#?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -72,6 +72,9 @@ struct Work<'f> {
 impl<'f> Work<'f> {
     fn make(&mut self, edit: &Reading<'_>) -> Result<(), EditError> {
         let head = edit.head();
+        if let Some(name) = edit.table {
+            self.not_brought(Head { keyword: "table", name })?;
+        }
         if let Action::Insert(draft) = &edit.action {
             let (file, at) = self.end(edit)?;
             let inside = edit.table.is_some();
@@ -133,6 +136,7 @@ impl<'f> Work<'f> {
         match found.as_slice() {
             [one] => Ok(*one),
             [] => {
+                self.not_brought(head)?;
                 let heads = || self.scope(edit).map(|found| Head::of(&found.statement.kind));
                 let known = heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
                 let other = heads().find(|other| other.name == head.name && !other.name.is_empty());
@@ -144,6 +148,15 @@ impl<'f> Work<'f> {
                 names.dedup();
                 Err(EditError::Ambiguous(head.to_string(), names.join(" and ")))
             }
+        }
+    }
+
+    /// Refuses an edit of what another of those that are made as one inserts: it is not in the texts yet.
+    fn not_brought(&self, head: Head<'_>) -> Result<(), EditError> {
+        let head = head.to_string();
+        match self.inserted.iter().any(|(.., inserted)| *inserted == head) {
+            true => Err(EditError::Twice(head)),
+            false => Ok(()),
         }
     }
 

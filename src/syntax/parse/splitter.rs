@@ -203,26 +203,33 @@ impl<'a> Splitter<'a> {
                     || matches!(word_before, Some("as" | "=" | "->"))
             }
             "intent" => {
-                // After the flow's name, or after its description.
-                self.current.as_ref().is_some_and(|current| {
-                    current.word.is_some_and(|word| word.text == "flow")
-                        && (before == Some(TokenKind::String) || current.first + 2 == index)
-                })
+                // After the flow's name, or after its description. A target may end a flow like a description.
+                !self.names_block(index)
+                    && self.current.as_ref().is_some_and(|current| {
+                        current.word.is_some_and(|word| word.text == "flow")
+                            && (before == Some(TokenKind::String) || current.first + 2 == index)
+                    })
             }
             _ => false,
         }
     }
 
-    /// Returns true if a name and a brace stand behind a word, or if no other statement can go on with it.
+    /// Returns true if a block stands behind a word, or if no other statement can go on with it.
     fn heads_block(&self, index: usize) -> bool {
+        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base());
+        self.names_block(index) || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
+    }
+
+    /// Returns true if a name and a brace stand behind a word, between them at most a description.
+    fn names_block(&self, index: usize) -> bool {
         let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
+        let is = |index, kind| token(index).is_some_and(|token| token.kind == kind);
         let is_name = match token(index + 1) {
             Some(next) if next.kind == TokenKind::Word => !super::is_reserved(next.text(self.text)),
             next => next.is_some_and(|next| next.kind == TokenKind::Quoted),
         };
-        let named = is_name && token(index + 2).is_some_and(|next| next.kind == TokenKind::OpenBrace);
-        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base());
-        named || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
+        let described = usize::from(is(index + 2, TokenKind::String));
+        is_name && is(index + 2 + described, TokenKind::OpenBrace)
     }
 
     /// Returns true if the token before cannot end a statement, so that a statement's word after it on the

@@ -198,6 +198,23 @@ fn workflow_is_a_name_where_it_begins_no_graph() {
     }
 }
 
+/// The target at the end of a flow was taken for the description before its `intent`.
+#[test]
+fn an_intent_begins_behind_a_flow_of_keywords_and_goes_on_with_one_of_examples() {
+    let keywords = "flow hi \"greets\" keyword exact [\"hi\"] -> \"hello\"\n";
+    let intent = "intent refund { keywords [\"refund\"] }\n";
+    let described = "intent refund \"money\" {\n  keywords [\"refund\"]\n}\n";
+    let examples = "flow mood \"moods\"\n  intent [\"I am sad\"] -> \"mood\"\n";
+    for (text, wanted) in [
+        (format!("{keywords}{intent}"), 2),
+        (format!("{keywords}{described}{keywords}"), 3),
+        (format!("{examples}{intent}{examples}"), 3),
+        (format!("{keywords}{examples}{keywords}{intent}"), 4),
+    ] {
+        assert_eq!(clean(&text).len(), wanted, "{text}");
+    }
+}
+
 #[test]
 fn every_keyword_is_a_field_and_a_key() {
     for word in keywords() {

@@ -43,6 +43,11 @@ fn an_edit_says_what_is_wrong_and_changes_nothing() {
         &[Edit::remove("table t"), Edit::insert("route x when a -> h").in_table("t")],
         "the table `t` as well",
     );
+    check(
+        &[Edit::insert("table u { default -> h }"), Edit::insert("route x when a -> h").in_table("u")],
+        "the table `u` as well",
+    );
+    check(&[Edit::insert("let b = a"), Edit::remove("let b")], "the let `b` as well");
     check(&[Edit::remove("r"), Edit::insert("let b =")], "<statement>:1:");
     check(&[Edit::insert("import \"more.rules\"")], "there is no file `more.rules`");
     rules.edit(&[]).expect("there is nothing to be done");
