@@ -18,6 +18,7 @@ mod solver;
 mod texts;
 mod theory;
 mod unused;
+mod values;
 
 use crate::decision::Choice;
 use crate::diag::{Code, Diagnostic};

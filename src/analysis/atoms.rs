@@ -64,6 +64,8 @@ pub(super) struct Term {
     /// True for a field as it stands.
     pub is_slot: bool,
     pub paths: SmallVec<[usize; 2]>,
+    /// The field without which it is missing, and with which it is there.
+    pub missing_with: Option<SlotId>,
     /// The slot that stands for it when it is asked about alone.
     value: SlotId,
 }
@@ -215,9 +217,43 @@ impl Atoms {
         reads.expr(normal, expr);
         let is_slot = matches!(normal.expr(expr), NExpr::Slot(_));
         let paths = self.paths_of(&reads.slots);
-        self.terms.push(Term { expr, kinds, range: range(normal.expr(expr)), is_slot, paths, value });
+        let missing_with = self.missing_with(normal, expr);
+        let range = range(normal.expr(expr));
+        self.terms.push(Term { expr, kinds, range, is_slot, paths, missing_with, value });
         self.by_expr.insert(expr, self.terms.len() - 1);
         self.terms.len() - 1
+    }
+
+    /// The field that is missing exactly where a term is: itself, or what a function of one operand is computed from
+    /// that has a value for each.
+    fn missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
+        match normal.expr(expr) {
+            NExpr::Slot(slot) => Some(*slot),
+            NExpr::Call(function, args) => {
+                let ([arg], [(_, takes)]) = (&**args, &function.info().params[..1]) else { return None };
+                let total = matches!(
+                    function,
+                    Function::Len
+                        | Function::Lower
+                        | Function::Upper
+                        | Function::Trim
+                        | Function::Hour
+                        | Function::Minute
+                        | Function::Weekday
+                        | Function::Day
+                        | Function::Month
+                        | Function::Year
+                        | Function::Date
+                );
+                match normal.expr(*arg) {
+                    NExpr::Slot(slot) if total && self.fields.slots[slot.index()].kinds.is_subset(*takes) => {
+                        Some(*slot)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// The kinds that a value may have.

@@ -119,12 +119,12 @@ impl Question {
                 lit
             }
             NCond::Test { pred, want } => {
-                let atom = theory.atoms.of_pred(normal, *pred);
+                let atom = theory.values.atoms.of_pred(normal, *pred);
                 let (holds, fails) = self.atom(atom);
                 if *want { holds } else { fails }
             }
             NCond::Each { .. } => {
-                let atom = theory.atoms.of_each(normal, cond);
+                let atom = theory.values.atoms.of_each(normal, cond);
                 self.atom(atom).0
             }
             NCond::Not(inner) => !self.lit(normal, theory, *inner),
@@ -160,14 +160,14 @@ impl Question {
         let _ = normal;
         let atoms: Vec<usize> = self.atoms.keys().copied().collect();
         let absent: Vec<usize> =
-            atoms.iter().copied().filter(|atom| theory.atoms.atoms[*atom].missing.is_some()).collect();
+            atoms.iter().copied().filter(|atom| theory.values.atoms.atoms[*atom].missing.is_some()).collect();
         for missing in absent {
-            let Some(slot) = theory.atoms.atoms[missing].missing else { continue };
-            let own = theory.atoms.slot(slot);
+            let Some(slot) = theory.values.atoms.atoms[missing].missing else { continue };
+            let own = theory.values.atoms.slot(slot);
             for &atom in atoms.iter().filter(|atom| **atom != missing) {
-                let read = &theory.atoms.atoms[atom];
+                let read = &theory.values.atoms.atoms[atom];
                 let below = |other| {
-                    let other = theory.atoms.slot(other);
+                    let other = theory.values.atoms.slot(other);
                     other.path.len() > own.path.len()
                         && other.path.starts_with(&own.path)
                         && crate::ty::KindSet::DICT.is_subset(own.kinds)
@@ -177,7 +177,7 @@ impl Question {
                     && read.pred.is_some()
                     && read.slots.iter().all(|other| *other == slot || below(*other));
                 if depends {
-                    let truth = theory.atoms.truth(atom, &Json::Object(serde_json::Map::new()));
+                    let truth = theory.values.atoms.truth(atom, &Json::Object(serde_json::Map::new()));
                     self.learn(
                         &[
                             Literal { atom: missing, allowed: TRUE },
