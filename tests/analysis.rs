@@ -8,7 +8,7 @@
 mod random;
 
 use random::Random;
-use rulec::{Code, Finding, Rules};
+use rulec::{Code, Finding, Rules, Span};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -210,128 +210,137 @@ fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
     *found += usize::from(there && seen);
 }
 
-/// Holds the findings about a program against all inputs.
-fn hold(seed: u64, program: &Program, shares: &mut Shares) {
-    let rules = Rules::from_text(&program.text).unwrap_or_else(|error| panic!("{}\n{error}", program.text));
-    let table = table(&rules, &program.inputs);
-    let findings: Vec<Finding> = rules.analyse();
-    let told: Vec<Finding> = findings.clone();
-    let fail = |finding: &Finding, why: &str| -> ! {
-        panic!(
-            "seed {seed}: {why}\n{}\n{} {}\n{:?}",
-            program.text, finding.diagnostic.code, finding.diagnostic.message, finding.witness
-        )
-    };
-    let mut by_route: Vec<Vec<Code>> = vec![Vec::new(); table.names.len()];
-    let warned = rules.warnings().iter().map(|warning| (warning.code, warning.span()));
-    let all = warned.chain(told.iter().map(|finding| (finding.diagnostic.code, finding.diagnostic.span())));
-    for (code, span) in all {
-        let route = rules.program().rules.iter().position(|rule| {
-            span.is_some_and(|span| rule.span.start <= span.start && span.end <= rule.span.end)
-        });
-        if let Some(route) = route {
-            by_route[route].push(code);
+/// A program with its findings, and what brute force knows of it.
+struct Held<'p> {
+    seed: u64,
+    program: &'p Program,
+    rules: Rules,
+    table: Table,
+    findings: Vec<Finding>,
+    /// The codes found in each route, those of compiling too.
+    codes: Vec<Vec<Code>>,
+}
+
+impl<'p> Held<'p> {
+    fn new(seed: u64, program: &'p Program) -> Held<'p> {
+        let rules =
+            Rules::from_text(&program.text).unwrap_or_else(|error| panic!("{}\n{error}", program.text));
+        let (table, findings) = (table(&rules, &program.inputs), rules.analyse());
+        let mut held = Held { seed, program, rules, table, findings, codes: Vec::new() };
+        held.codes = vec![Vec::new(); held.table.names.len()];
+        let warned = held.rules.warnings().iter();
+        let all = warned.chain(held.findings.iter().map(|finding| &finding.diagnostic));
+        for diagnostic in all.cloned().collect::<Vec<_>>() {
+            if let Some(route) = diagnostic.span().and_then(|span| held.route_at(span)) {
+                held.codes[route].push(diagnostic.code);
+            }
         }
+        held
     }
-    for finding in &findings {
-        let Some(span) = finding.diagnostic.span() else { fail(finding, "no place") };
-        let at = rules
-            .program()
-            .rules
-            .iter()
-            .position(|rule| rule.span.start <= span.start && span.end <= rule.span.end);
-        let Some(route) = at else { fail(finding, "not in a route") };
-        let part = &program.text[span.range()];
+
+    fn route_at(&self, span: Span) -> Option<usize> {
+        let within = |rule: Span| rule.start <= span.start && span.end <= rule.end;
+        self.rules.program().rules.iter().position(|rule| within(rule.span))
+    }
+
+    fn fail(&self, finding: &Finding, why: &str) -> ! {
+        let Finding { diagnostic, witness, .. } = finding;
+        panic!(
+            "seed {}: {why}\n{}\n{} {}\n{witness:?}",
+            self.seed, self.program.text, diagnostic.code, diagnostic.message
+        )
+    }
+
+    /// The routes that hold for the input that shows a finding.
+    fn shown(&self, finding: &Finding) -> Vec<&str> {
+        let Some(witness) = &finding.witness else { self.fail(finding, "there is no witness") };
+        self.rules.main().matched(witness)
+    }
+
+    /// Fails when an input contradicts a finding.
+    fn check(&self, finding: &Finding) {
+        let Some(span) = finding.diagnostic.span() else { self.fail(finding, "no place") };
+        let Some(route) = self.route_at(span) else { self.fail(finding, "not in a route") };
         match finding.diagnostic.code {
-            Code::AlwaysMatches if !table.always(route) => fail(finding, "it does not always hold"),
-            Code::RouteHidden if table.chosen(route) => fail(finding, "it is chosen"),
-            Code::NoDefault => {
-                let decision =
-                    rules.decide(finding.witness.as_ref().unwrap_or_else(|| fail(finding, "no witness")));
-                if decision.chosen().is_some() {
-                    fail(finding, "a route takes the input");
-                }
+            Code::AlwaysMatches if !self.table.always(route) => self.fail(finding, "it does not always hold"),
+            Code::RouteHidden if self.table.chosen(route) => self.fail(finding, "it is chosen"),
+            Code::NoDefault if !self.shown(finding).is_empty() => {
+                self.fail(finding, "a route takes the input")
             }
-            Code::NegationFallsThrough => {
-                let witness = finding.witness.as_ref().unwrap_or_else(|| fail(finding, "no witness"));
-                if rules.main().matched(witness).contains(&table.names[route].as_str()) {
-                    fail(finding, "the route takes the input");
-                }
+            Code::NegationFallsThrough if self.shown(finding).contains(&self.table.names[route].as_str()) => {
+                self.fail(finding, "the route takes the input")
             }
-            Code::EqualPriority => {
-                let witness = finding.witness.as_ref().unwrap_or_else(|| fail(finding, "no witness"));
-                if rules.main().matched(witness).len() < 2 {
-                    fail(finding, "they do not both hold");
-                }
+            Code::EqualPriority if self.shown(finding).len() < 2 => {
+                self.fail(finding, "they do not both hold")
             }
-            code if NEVER.contains(&code) => {
-                // The parts that exclude each other, or the one. What stands behind `unless` is its opposite.
-                if finding.diagnostic.message.contains("`unless ") {
-                    continue;
-                }
-                let parts = finding.diagnostic.labels.iter().map(|label| &program.text[label.span.range()]);
-                let parts: Vec<String> = parts.map(|part| format!("({part})")).collect();
-                let holds = truths(&parts.join(" and "), &program.inputs);
-                if holds.is_some_and(|holds| holds.contains(&true)) {
-                    fail(finding, "it holds for some input");
-                }
-            }
-            Code::PartDecidesNothing => {
-                let rule = &rules.program().rules[route];
-                let own = rule.condition.span;
-                let (before, behind) = (
-                    &program.text[own.start as usize..span.start as usize],
-                    &program.text[span.end as usize..own.end as usize],
-                );
-                let same = |constant: &str| {
-                    truths(&format!("{before}{constant}{behind}"), &program.inputs)
-                        == truths(&program.text[own.range()], &program.inputs)
-                };
-                // Beside others that decide nothing it may do so only together with them.
-                let alone = by_route[route]
-                    .iter()
-                    .filter(|code| **code == Code::PartDecidesNothing || NEVER.contains(code))
-                    .count()
-                    == 1;
-                if alone && !same("true") && !same("false") {
-                    fail(finding, &format!("`{part}` decides something"));
-                }
-            }
+            Code::PartDecidesNothing => self.check_part(finding, route, span),
+            code if NEVER.contains(&code) => self.check_never(finding),
             _ => {}
         }
     }
-    // What is promised to be understood, and functions of fields and quantifiers, of which some is.
-    let plain = !["(n + 1", "n + 1", "??", "abs(", "len(", "lower(", "any e in"]
-        .iter()
-        .any(|word| program.text.contains(word));
-    let kind = |all: &'static str, of_functions: &'static str| if plain { all } else { of_functions };
-    for (route, codes) in by_route.iter().enumerate() {
-        let never = table.never(route);
-        count(
-            shares,
-            kind("never", "never, with functions"),
-            never,
-            codes.iter().any(|code| NEVER.contains(code)),
-        );
-        count(
-            shares,
-            kind("always", "always, with functions"),
-            table.always(route),
-            codes.contains(&Code::AlwaysMatches),
-        );
-        let hidden = !never && !table.chosen(route);
-        let behind_all = (0..table.names.len()).any(|other| other != route && table.always(other));
-        count(
-            shares,
-            kind("hidden", "hidden, with functions"),
-            hidden && !behind_all,
-            codes.contains(&Code::RouteHidden),
-        );
+
+    /// The parts that exclude each other, or the one: no input has them together.
+    fn check_never(&self, finding: &Finding) {
+        // A part that stands behind `unless` is its opposite.
+        if finding.diagnostic.message.contains("`unless ") {
+            return;
+        }
+        let labels = finding.diagnostic.labels.iter();
+        let parts: Vec<String> =
+            labels.map(|label| format!("({})", &self.program.text[label.span.range()])).collect();
+        let holds = truths(&parts.join(" and "), &self.program.inputs);
+        if holds.is_some_and(|holds| holds.contains(&true)) {
+            self.fail(finding, "it holds for some input");
+        }
     }
-    let open = program.inputs.iter().zip(&table.held).any(|(_, held)| held.is_empty());
-    let has_default = program.text.contains("default ->");
-    let seen = findings.iter().any(|finding| finding.diagnostic.code == Code::NoDefault);
-    count(shares, kind("no default", "no default, with functions"), open && !has_default, seen);
+
+    /// The condition is the same with a constant in the place of the part.
+    fn check_part(&self, finding: &Finding, route: usize, span: Span) {
+        let own = self.rules.program().rules[route].condition.span;
+        let text = |from: u32, to: u32| &self.program.text[from as usize..to as usize];
+        let (before, behind) = (text(own.start, span.start), text(span.end, own.end));
+        let inputs = &self.program.inputs;
+        let same = |constant: &str| {
+            truths(&format!("{before}{constant}{behind}"), inputs) == truths(text(own.start, own.end), inputs)
+        };
+        // Beside others that decide nothing it may do so only together with them.
+        let is_one = |code: &&Code| **code == Code::PartDecidesNothing || NEVER.contains(code);
+        let alone = self.codes[route].iter().filter(is_one).count() == 1;
+        if alone && !same("true") && !same("false") {
+            self.fail(finding, "the part decides something");
+        }
+    }
+
+    /// Counts what brute force finds, and what of it is seen.
+    fn count(&self, shares: &mut Shares) {
+        let text = &self.program.text;
+        // What is promised to be understood; and functions of fields, arithmetic and quantifiers, of which some is.
+        let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
+        let plain = !words.iter().any(|word| text.contains(word));
+        let kind = |all: &'static str, functions: &'static str| if plain { all } else { functions };
+        for (route, codes) in self.codes.iter().enumerate() {
+            let (never, always) = (self.table.never(route), self.table.always(route));
+            let seen = codes.iter().any(|code| NEVER.contains(code));
+            count(shares, kind("never", "never, with functions"), never, seen);
+            let seen = codes.contains(&Code::AlwaysMatches);
+            count(shares, kind("always", "always, with functions"), always, seen);
+            let behind_all =
+                (0..self.table.names.len()).any(|other| other != route && self.table.always(other));
+            let hidden = !never && !self.table.chosen(route) && !behind_all;
+            let seen = codes.contains(&Code::RouteHidden);
+            count(shares, kind("hidden", "hidden, with functions"), hidden, seen);
+        }
+        let open = self.table.held.iter().any(Vec::is_empty) && !text.contains("default ->");
+        let seen = self.findings.iter().any(|finding| finding.diagnostic.code == Code::NoDefault);
+        count(shares, kind("no default", "no default, with functions"), open, seen);
+    }
+}
+
+/// Holds the findings about a program against all inputs.
+fn hold(seed: u64, program: &Program, shares: &mut Shares) {
+    let held = Held::new(seed, program);
+    held.findings.iter().for_each(|finding| held.check(finding));
+    held.count(shares);
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(super) enum OnText {
 /// The texts for which a predicate is true.
 #[derive(Clone, Debug)]
 pub(super) struct Texts {
-    /// How they are searched; `None` where they are compared.
+    /// The way they are searched; `None` where they are compared.
     search: Option<Search>,
     keywords: Vec<String>,
     /// True when all keywords must be found, else one.

@@ -8,17 +8,16 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, Repetition};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// The states of one product that are walked at most.
-const STATES: usize = 20_000;
-/// The states of all products of an analysis.
-const ALL_STATES: usize = 4_000_000;
+/// The steps of automata that one search takes at most, and those of all searches of an analysis.
+const STEPS: usize = 300_000;
+const ALL_STEPS: usize = 10_000_000;
 /// The memory that the states of one automaton take at most, in bytes.
-const MEMORY: usize = 4 << 20;
+const MEMORY: usize = 16 << 20;
 
 /// A set of texts: those that the whole of the expression fits. Two are the same where they are one in memory.
 #[derive(Clone, Debug)]
@@ -58,7 +57,7 @@ pub(super) struct Texts {
 impl Default for Texts {
     fn default() -> Texts {
         let every = language("(?s:.*)").unwrap_or_else(|| Language(Rc::new(Hir::empty())));
-        Texts { automata: HashMap::new(), left: ALL_STATES, every }
+        Texts { automata: HashMap::new(), left: ALL_STEPS, every }
     }
 }
 
@@ -95,6 +94,25 @@ fn unchanged<C: Iterator<Item = char>>(case: fn(char) -> C) -> Language {
     Language(Rc::new(Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: class })))
 }
 
+/// A text of a language, short, as far as looking at each part alone tells: of alternatives the one of that number.
+pub(super) fn sample(hir: &Hir, alternative: usize) -> String {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => String::new(),
+        HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
+        HirKind::Class(Class::Unicode(class)) => {
+            let nice = ['a', '1', ' ', '-', 'x', 'A'].into_iter();
+            let holds = |c: &char| class.iter().any(|range| range.start() <= *c && *c <= range.end());
+            let found = nice.clone().find(holds).or_else(|| class.iter().next().map(|range| range.start()));
+            found.map_or_else(String::new, String::from)
+        }
+        HirKind::Class(Class::Bytes(_)) => "a".to_owned(),
+        HirKind::Repetition(part) => sample(&part.sub, alternative).repeat(part.min.min(1_000) as usize),
+        HirKind::Capture(part) => sample(&part.sub, alternative),
+        HirKind::Concat(parts) => parts.iter().map(|part| sample(part, alternative)).collect(),
+        HirKind::Alternation(parts) => sample(&parts[alternative % parts.len()], alternative),
+    }
+}
+
 /// The bytes in the order they are tried: what reads well first.
 fn bytes() -> impl Iterator<Item = u8> {
     let nice = (b'a'..=b'z').chain(b'0'..=b'9').chain([b' ', b'-', b'.', b'_']).chain(b'A'..=b'Z');
@@ -115,15 +133,11 @@ impl Texts {
         let wanted: Vec<bool> = languages.iter().map(|(_, wanted)| *wanted).chain([true]).collect();
         let all = languages.iter().chain([&every]).map(|(language, _)| self.automaton(language));
         let Some(automata) = all.collect::<Option<Vec<_>>>() else { return Found::Unknown };
-        let most = STATES.min(self.left);
+        let most = STEPS.min(self.left);
         let mut search = Search::new(&automata, &wanted, most);
         let found = search.run().unwrap_or(Found::Unknown);
-        self.left -= search.steps.len().min(self.left);
-        let exact = search.caches.iter().all(|cache| cache.clear_count() == 0);
-        match found {
-            Found::Nothing if !exact => Found::Unknown,
-            found => found,
-        }
+        self.left -= search.taken.min(self.left);
+        found
     }
 }
 
@@ -139,6 +153,11 @@ fn automaton(hir: &Hir) -> Option<DFA> {
     DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
 }
 
+/// `None` where an automaton took more memory than it may, and has forgotten states that were reached.
+fn kept(cache: &Cache) -> Option<()> {
+    (cache.clear_count() == 0).then_some(())
+}
+
 /// One walk over a product.
 struct Search<'a> {
     automata: &'a [Rc<DFA>],
@@ -148,6 +167,8 @@ struct Search<'a> {
     steps: Vec<(usize, u8)>,
     states: Vec<Product>,
     seen: HashSet<Product>,
+    /// The steps taken, and those that may be.
+    taken: usize,
     most: usize,
     /// True when an automaton stopped at a byte.
     gave_up: bool,
@@ -157,7 +178,7 @@ impl<'a> Search<'a> {
     fn new(automata: &'a [Rc<DFA>], wanted: &'a [bool], most: usize) -> Search<'a> {
         let caches = automata.iter().map(|automaton| automaton.create_cache()).collect();
         let (steps, states, seen) = (Vec::new(), Vec::new(), HashSet::new());
-        Search { automata, wanted, caches, steps, states, seen, most, gave_up: false }
+        Search { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
     }
 
     /// One byte of each group that no automaton tells apart.
@@ -184,7 +205,7 @@ impl<'a> Search<'a> {
                 if let Some(next) = self.next(at, byte)? {
                     self.reach(next, at, byte);
                 }
-                if self.states.len() >= self.most {
+                if self.taken >= self.most {
                     return Some(Found::Unknown);
                 }
             }
@@ -203,9 +224,11 @@ impl<'a> Search<'a> {
     /// The state behind a byte; `None` where nothing can be found behind it.
     fn next(&mut self, at: usize, byte: u8) -> Option<Option<Product>> {
         let mut next = Product::new();
+        self.taken += self.automata.len();
         for (place, automaton) in self.automata.iter().enumerate() {
             let state = self.states[at][place];
             let state = automaton.next_state(&mut self.caches[place], state, byte).ok()?;
+            kept(&self.caches[place])?;
             if state.is_quit() {
                 self.gave_up = true;
                 return Some(None);
@@ -221,6 +244,7 @@ impl<'a> Search<'a> {
     fn accepts(&mut self, at: usize) -> Option<bool> {
         for (place, automaton) in self.automata.iter().enumerate() {
             let end = automaton.next_eoi_state(&mut self.caches[place], self.states[at][place]).ok()?;
+            kept(&self.caches[place])?;
             if end.is_match() != self.wanted[place] {
                 return Some(false);
             }
@@ -244,6 +268,16 @@ impl<'a> Search<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// States that an automaton forgot were once asked for what follows them, which panicked.
+    #[test]
+    fn an_automaton_that_outgrows_its_memory_is_unknown() {
+        let large = language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");
+        let other = language(r"(?s:.*)b(?s:.{14})").expect("it parses");
+        let none = language("[^a]*").expect("it parses");
+        let found = Texts::default().find(&[(large, true), (other, true), (none, true)]);
+        assert!(found != Found::Text(String::new()));
+    }
 
     #[test]
     fn products_are_exact() {

@@ -3,7 +3,7 @@
 
 use super::atoms::{Atoms, FALSE, Literal, TRUE, Term};
 use super::shape::{Elements, OnText};
-use super::texts::{Found, Language, Texts, fixed};
+use super::texts::{Found, Language, Texts, fixed, sample};
 use crate::arena::Arena;
 use crate::builtins::Function;
 use crate::sema::hir::Program;
@@ -80,15 +80,17 @@ impl Values {
         let term = &self.atoms.terms[at];
         let fits =
             |atoms: &Atoms, value: &Json| literals.iter().all(|literal| atoms.holds_for(*literal, value));
-        let mut found = self.candidates(term, literals);
-        found.extend(self.joined(literals));
-        found.retain(|value| !present || !value.is_null());
+        let of_term = |value: &Json, atoms: &Atoms| {
+            (!present || !value.is_null()) && in_range(atoms, at, value) && fits(atoms, value)
+        };
         // A field that need not be there is best left out.
-        let fitting =
-            found.into_iter().find(|value| in_range(&self.atoms, at, value) && fits(&self.atoms, value));
-        if let Some(value) = fitting {
+        let found = self.candidates(term, literals).into_iter().find(|value| of_term(value, &self.atoms));
+        let found =
+            found.or_else(|| self.joined(literals).into_iter().find(|value| of_term(value, &self.atoms)));
+        if let Some(value) = found {
             return Solved::Value(value);
         }
+        let term = &self.atoms.terms[at];
         let kinds = term.kinds;
         if kinds.overlaps(KindSet::VERSION)
             || (kinds.has(Kind::DateTime) && kinds.has(Kind::String) && !term.is_slot)
@@ -301,17 +303,33 @@ impl Values {
         found
     }
 
-    /// Texts with a keyword of each predicate that must hold.
-    fn joined(&self, literals: &[Literal]) -> Vec<Json> {
-        let holding = literals.iter().filter(|literal| literal.allowed == TRUE);
-        let keywords =
-            |literal: &Literal| self.atoms.atoms[literal.atom].shape.as_ref()?.constants.first()?.as_str();
-        let keywords: SmallVec<[&str; 4]> = holding.filter_map(keywords).collect();
-        if keywords.len() < 2 || keywords.len() > 8 {
+    /// Texts with something of each predicate that must hold.
+    fn joined(&mut self, literals: &[Literal]) -> Vec<Json> {
+        let mut parts: SmallVec<[&Language; 4]> = SmallVec::new();
+        for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
+            self.made(literal.atom);
+        }
+        for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
+            parts.extend(self.languages.get(&literal.atom).into_iter().flatten().flatten());
+        }
+        if parts.is_empty() || parts.len() > 12 {
             return Vec::new();
         }
-        let turned: SmallVec<[&str; 4]> = keywords.iter().rev().copied().collect();
-        [keywords.join(" "), turned.join(" "), keywords.concat()].map(Json::from).to_vec()
+        let mut found = Vec::new();
+        for alternative in 0..4 {
+            let samples: Vec<String> = parts.iter().map(|part| sample(&part.0, alternative)).collect();
+            let turned: Vec<String> = samples.iter().rev().cloned().collect();
+            found.extend(
+                [samples.join(" "), turned.join(" "), samples.concat(), turned.concat()].map(Json::from),
+            );
+        }
+        found
+    }
+
+    /// The languages of an atom about texts.
+    fn made(&mut self, atom: usize) -> Option<&[Language]> {
+        let OnText::Texts(texts) = &self.atoms.atoms[atom].shape.as_ref()?.on_text else { return None };
+        self.languages.entry(atom).or_insert_with(|| texts.languages()).as_deref()
     }
 }
 

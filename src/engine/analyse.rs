@@ -1,9 +1,11 @@
 //! The analysis of compiled rules, with an engine to decide by them.
 
-use super::Rules;
+use super::{Rules, Session};
 use crate::analysis::{self, Finding, Subject};
 use crate::sema::hir::{RuleId, TableId};
+use hashbrown::HashMap;
 use serde_json::Value as Json;
+use std::cell::RefCell;
 
 impl Rules {
     /// Analyses the rules: finds conditions that hold always or never, parts that decide nothing, routes that are
@@ -18,12 +20,18 @@ impl Rules {
     /// ```
     pub fn analyse(&self) -> Vec<Finding> {
         let set = self.set();
-        let decide =
-            |table: TableId, message: &Json| self.table(table).session().choose(&self.prepare(message));
+        let rules = &set.program.rules;
+        let ids = rules.iter().zip(0..).map(|(rule, id)| ((rule.table, &*rule.name), RuleId(id)));
+        let ids: HashMap<(TableId, &str), RuleId> = ids.collect();
+        let sessions: RefCell<HashMap<TableId, Session>> = RefCell::default();
+        let decide = |table: TableId, message: &Json| {
+            let mut sessions = sessions.borrow_mut();
+            let session = sessions.entry(table).or_insert_with(|| self.table(table).session());
+            session.choose(&self.prepare(message))
+        };
         let matched = |table: TableId, message: &Json| -> Vec<RuleId> {
             let names = self.table(table).matched(message);
-            let order = set.program.tables[table.index()].order.iter().copied();
-            order.filter(|id| names.contains(&&*set.program.rules[id.index()].name)).collect()
+            names.into_iter().filter_map(|name| ids.get(&(table, name)).copied()).collect()
         };
         let subject = Subject {
             program: &set.program,
