@@ -76,10 +76,8 @@ fn negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
         CondKind::And(parts) | CondKind::Or(parts) => {
             parts.iter().for_each(|part| negated(part, plain, found))
         }
-        CondKind::Test(test) if plain && !is_presence(test) => {
-            if test.negated || test.op == Some(Op::Ne) {
-                found.push(cond);
-            }
+        CondKind::Test(test) if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) => {
+            found.push(cond);
         }
         _ => {}
     }

@@ -87,7 +87,7 @@ fn hiding(
 fn winner(subject: &Subject<'_>, table: TableId, message: &serde_json::Value) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
-    first.or_else(|| match choice.chosen {
+    first.or(match choice.chosen {
         Some(crate::decision::Chosen::Rule(id)) => Some(id),
         _ => None,
     })
