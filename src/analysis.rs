@@ -57,15 +57,16 @@ pub(crate) fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
     let program = subject.program;
     let mut report = Report::new(program, subject.sources);
     let mut solver = Solver::new(program);
-    let told: HashSet<_> = subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
+    let told: HashSet<_> =
+        subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();
     let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
     for (at, table) in program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind)) {
         let mut facts = HashMap::new();
         for id in &table.order {
             let rule = &program.rules[id.index()];
             let known = |code| told.contains(&(code, rule.condition.span));
-            let is_told = known(Code::NeverMatches) || known(Code::AlwaysMissing);
-            let found = conditions::condition(&mut solver, &mut report, rule, is_told);
+            let constant = known(Code::NeverMatches) || known(Code::AlwaysMissing);
+            let found = conditions::condition(&mut solver, &mut report, rule, constant);
             missing::negations(&mut solver, &mut report, rule, &found);
             facts.insert(*id, found);
         }
@@ -73,9 +74,21 @@ pub(crate) fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
     }
     unused::declarations(&mut report);
     let mut findings = report.findings;
-    findings.retain(|finding| {
-        finding.diagnostic.span().is_none_or(|span| !told.contains(&(finding.diagnostic.code, span)))
-    });
+    findings.retain(|finding| !is_told(&finding.diagnostic, subject.warnings));
     findings.sort_by_key(|finding| finding.diagnostic.span().map(|span| (span.file, span.start)));
     findings
+}
+
+/// True for what compiling the rules has said: the same, or the cause of it inside the same place.
+fn is_told(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
+    let causes = [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
+    let vain = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
+    let Some(place) = found.span() else { return false };
+    warnings.iter().any(|warning| {
+        warning.span().is_some_and(|span| {
+            let inside = span.file == place.file && place.start <= span.start && span.end <= place.end;
+            (warning.code == found.code && span == place)
+                || (inside && vain.contains(&found.code) && causes.contains(&warning.code))
+        })
+    })
 }
