@@ -1,6 +1,7 @@
 //! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
 //! any thread; with [`LiveRules`] routes come and go meanwhile.
 
+mod analyse;
 mod artifact;
 mod backend;
 mod batch;

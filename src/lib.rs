@@ -40,6 +40,7 @@
 #[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
 compile_error!("the feature `jit` needs a 64-bit target; build without it");
 
+mod analysis;
 mod arena;
 mod artifact;
 mod builtins;
@@ -79,6 +80,7 @@ mod value;
 mod vm;
 mod walk;
 
+pub use analysis::Finding;
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
     Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,

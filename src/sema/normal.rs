@@ -9,7 +9,7 @@ mod build;
 mod cost;
 mod intern;
 
-pub use build::build;
+pub use build::{Builder, build};
 
 use crate::builtins::Function;
 use crate::ops::{Op, TestMode};

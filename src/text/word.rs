@@ -33,9 +33,9 @@ pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
 }
 
-/// The table, as the `regex` crate would read it: `\w` without the scripts that do not space words, and those without
+/// The table, as the `regex` crate reads a class: `\w` without the scripts that do not space words, and those without
 /// what Latin uses too or what belongs to no script.
-const TABLE: &str = concat!(
+pub const TABLE: &str = concat!(
     r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
     r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
 );

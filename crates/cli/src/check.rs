@@ -71,13 +71,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let (mut errors, mut warnings, mut unreadable) = (0, 0, false);
     let mut first: Option<Code> = None;
     // A shared file's findings come once, however many files import it.
-    let mut seen: HashSet<(Location, Code, &str)> = HashSet::new();
+    let mut seen: HashSet<(Location, Code, String)> = HashSet::new();
     for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
         unreadable |= compiled.is_unreadable();
         let mut quota = Quota::new(compiled);
-        for found in report::found(compiled) {
+        let analysed = compiled.analyse();
+        for found in report::all(compiled, &analysed) {
             let diagnostic = found.diagnostic;
-            if !seen.insert((found.primary(), diagnostic.code, &diagnostic.message)) {
+            if !seen.insert((found.primary(), diagnostic.code, diagnostic.message.clone())) {
                 continue;
             }
             *if diagnostic.is_error() { &mut errors } else { &mut warnings } += 1;

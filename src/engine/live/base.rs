@@ -74,9 +74,9 @@ fn compile_loaded(
     files: Files,
 ) -> Result<(Base, Known), CompileError> {
     let (program, found, known) = check_counting(&loaded);
-    let allows = Allows::of(&loaded);
+    let mut allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.finish(loaded, program, found, &allows)?;
+    let rules = compiler.finish(loaded, program, found, &mut allows)?;
     Ok((Base::new(rules, places, declarations, files), known))
 }

@@ -25,24 +25,7 @@ use std::sync::Arc;
 /// Brings a checked program into normal form. The diagnostics are warnings about what turned out
 /// to be constant.
 pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
-    let mut builder = Builder {
-        program,
-        normal: Normal::default(),
-        exprs: Ids::default(),
-        preds: Ids::default(),
-        conds: Ids::default(),
-        costs: Costs::default(),
-        constants: HashMap::default(),
-        conds_of_lets: HashMap::default(),
-        exprs_of_lets: HashMap::default(),
-        cond_values: HashMap::default(),
-        levels: HashMap::new(),
-        depth: 0,
-        nests: Nests::default(),
-        around: 0,
-        is_value: false,
-        diagnostics: Vec::new(),
-    };
+    let mut builder = Builder::new(program);
     for table in &program.tables {
         let mut routes = Vec::new();
         let mut hiding: Option<Span> = None;
@@ -101,7 +84,8 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
     (builder.normal, builder.diagnostics)
 }
 
-struct Builder<'a> {
+/// A builder of normal forms, one condition after the other: equal parts have one number.
+pub struct Builder<'a> {
     program: &'a Program,
     normal: Normal,
     exprs: Ids,
@@ -125,9 +109,37 @@ struct Builder<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Builder<'_> {
-    /// The condition "`cond` is definitely `want`".
-    fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
+impl<'a> Builder<'a> {
+    /// A builder that has seen no condition.
+    pub fn new(program: &'a Program) -> Builder<'a> {
+        Builder {
+            program,
+            normal: Normal::default(),
+            exprs: Ids::default(),
+            preds: Ids::default(),
+            conds: Ids::default(),
+            costs: Costs::default(),
+            constants: HashMap::default(),
+            conds_of_lets: HashMap::default(),
+            exprs_of_lets: HashMap::default(),
+            cond_values: HashMap::default(),
+            levels: HashMap::new(),
+            depth: 0,
+            nests: Nests::default(),
+            around: 0,
+            is_value: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// The normal form so far; it has no tables.
+    pub fn normal(&self) -> &Normal {
+        &self.normal
+    }
+
+    /// The condition "`cond` is definitely `want`". What it is made of must stay where it is as long as the
+    /// builder lives, which knows it by its address.
+    pub fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
             CondKind::Not(inner) => self.cond(inner, !want),
@@ -441,7 +453,7 @@ impl Builder<'_> {
         ExprId(id)
     }
 
-    fn constant_cond(&mut self, value: bool) -> CondId {
+    pub fn constant_cond(&mut self, value: bool) -> CondId {
         self.add_cond(NCond::Const(value))
     }
 

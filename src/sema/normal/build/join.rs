@@ -31,7 +31,7 @@ impl Builder<'_> {
     }
 
     /// `and` where `conjunction`, else `or`, over parts.
-    pub(super) fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
+    pub fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
         let mut flat: Vec<CondId> = Vec::new();
         for id in parts {
             match self.normal.cond(id) {
@@ -54,7 +54,7 @@ impl Builder<'_> {
     }
 
     /// The condition that holds where another does not.
-    pub(super) fn complement(&mut self, id: CondId) -> CondId {
+    pub fn complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
             NCond::Const(value) => self.constant_cond(!value),
             NCond::Not(inner) => inner,
