@@ -2,6 +2,8 @@
 
 use crate::sema::hir::Program;
 use crate::ty::{Kind, KindSet, Record};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// No node: nothing here or further in is of interest.
@@ -13,6 +15,8 @@ pub(super) const ROOT: u32 = 0;
 const MOST_SLOTS: usize = 512;
 /// Fewer children than this are compared one by one.
 const FEW: usize = 8;
+/// More than this are looked up by their hash.
+const MANY: usize = 32;
 
 /// The paths that matter, as a tree of keys.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct Plan {
 pub(super) struct PlanNode {
     /// The places inside it, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
+    /// The same by key, where they are many.
+    by_key: Option<HashMap<Arc<str>, u32, FixedState>>,
     /// The slots that are read here, each with the kinds it is read at.
     pub slots: Vec<(u32, KindSet)>,
     /// All the kinds that the slots are read at.
@@ -56,6 +62,9 @@ impl Plan {
         }
         if let Some(promised) = program.promised() {
             plan.promise(ROOT, &promised);
+        }
+        for node in plan.nodes.iter_mut().filter(|node| node.children.len() > MANY) {
+            node.by_key = Some(node.children.iter().cloned().collect());
         }
         Some(plan)
     }
@@ -101,6 +110,8 @@ impl Plan {
         let Some(node) = self.node(node) else { return NONE };
         let found = if node.children.len() < FEW {
             node.children.iter().find(|(known, _)| &**known == key)
+        } else if let Some(by_key) = &node.by_key {
+            return by_key.get(key).copied().unwrap_or(NONE);
         } else {
             let at = node.children.binary_search_by(|(known, _)| (**known).cmp(key)).ok();
             at.and_then(|at| node.children.get(at))

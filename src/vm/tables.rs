@@ -4,6 +4,7 @@
 use super::memo::Memo;
 use super::{Message, Vm};
 use crate::bytecode::chunk::{Operand, RuleCode};
+use crate::bytecode::fields::Fields;
 use crate::bytecode::instr::Instr;
 use crate::decision::Choice;
 use crate::index::Index;
@@ -142,6 +143,15 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
     #[inline]
     fn operand(&mut self, operand: Operand) -> Value<'a> {
         Vm::operand(self, operand)
+    }
+
+    fn read_all(&mut self, fields: &Fields) {
+        self.message.read_all(fields);
+    }
+
+    #[inline]
+    fn next_present(&mut self, from: usize) -> Option<usize> {
+        self.message.next_present(from, self.chunk.slots.len())
     }
 
     #[inline]
