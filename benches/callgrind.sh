@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Instructions a decision on three fixed workloads, against the committed figures of benches/guard.txt.
+# Instructions a decision on a few fixed workloads, against the committed figures of benches/guard.txt.
 # It reports and asserts nothing. `benches/callgrind.sh --bless` writes the figures anew.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 figures=benches/guard.txt
 # the workload's name (see benches/guard.rs), and decisions to count over
-workloads=("jit 2000" "index 1000" "lines 1000")
+workloads=("jit 2000" "index 1000" "lines 1000" "verbs 2000" "fields 2000" "all 2000")
 
 bless=no
 case "${1:-}" in

@@ -1,77 +1,132 @@
 //! Decisions to count instructions of, under callgrind: `benches/callgrind.sh` runs this program for
-//! each of three fixed workloads and compares the counts with `guard.txt`.
+//! each of a few fixed workloads and compares the counts with `guard.txt`.
 //!
-//! `guard WORKLOAD DECISIONS` decides so many times, over messages of which half are made for some
-//! route, the others left to chance:
+//! `guard WORKLOAD DECISIONS [ROUTES]` decides so many times:
 //!
 //! - `jit`: ten routes by machine code, a prepared record to a choice;
 //! - `index`: a thousand routes by the index, a prepared record to a choice;
-//! - `lines`: the same routes, the index used where it is worth it, from a JSON line to a JSON line.
+//! - `lines`: the same routes, the index used where it is worth it, from a JSON line to a JSON line;
+//! - `verbs`: ten thousand routes that share their verbs, by the index, a prepared record to a choice;
+//! - `fields`: three thousand rules over 360 fields, as a user gets them but for machine code, likewise;
+//! - `all`: the same rules, from a JSON value to every route that holds.
 //!
-//! All of them through a session that is held.
+//! The first three go over 200 messages of which half are made for some route, the others left to chance. The
+//! others are streams: no message comes twice. All of them through a session that is held.
 
 #[path = "peers/src/workload/mod.rs"]
 mod workload;
 
 use rulec::{Indexing, Record, Rules, Session, Tier};
+use serde_json::Value as Json;
 use std::hint::black_box;
+use workload::detection::Detection;
 use workload::random::Random;
 use workload::{Density, Message, Shape, Variant, Workload};
 
-/// Different messages.
+/// Different messages, where they come again and again.
 const MESSAGES: usize = 200;
+
+/// A workload to count.
+struct Counted {
+    source: String,
+    messages: Vec<Json>,
+    tier: Tier,
+    indexing: Indexing,
+    run: Run,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq)]
+enum Run {
+    First,
+    All,
+    Lines,
+}
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let named = arguments.next().as_deref().and_then(how);
+    let name = arguments.next();
     let decisions = arguments.next().and_then(|decisions| decisions.parse::<usize>().ok());
-    let (Some((routes, tier, indexing)), Some(decisions)) = (named, decisions) else {
+    let routes = arguments.next().and_then(|routes| routes.parse::<usize>().ok());
+    let counted = name
+        .zip(decisions)
+        .and_then(|(name, decisions)| Some((counted(&name, decisions, routes)?, decisions)));
+    let Some((counted, decisions)) = counted else {
         // `cargo bench` runs every benchmark, without these arguments.
         eprintln!("run benches/callgrind.sh; guard WORKLOAD DECISIONS is its part");
         return;
     };
-    let workload =
-        Workload::new(Shape { routes, variant: Variant::Mixed, density: Density::Dense, no_key: 5, seed: 7 });
-    let mut random = Random::new(11);
-    let message = |at: usize| {
-        let route = &workload.routes[random.below(routes)];
-        let made = at.is_multiple_of(2).then(|| Message::satisfying(&workload, route, &mut random));
-        made.unwrap_or_else(|| Message::random(&workload, &mut random)).json()
-    };
-    let messages: Vec<_> = (0..MESSAGES).map(message).collect();
-    let rules = Rules::from_text(&workload.source()).unwrap_or_else(|error| panic!("{error}"));
-    let rules = rules.with_tier(tier).with_index(indexing);
+    let rules = Rules::from_text(&counted.source).unwrap_or_else(|error| panic!("{error}"));
+    let rules = rules.with_tier(counted.tier).with_index(counted.indexing);
     rules.ready().unwrap_or_else(|error| panic!("{error}"));
     let mut session = rules.session();
+    let once = counted.messages.len();
     // All messages are decided once before, so that what is made on first use is not counted.
-    if indexing == Indexing::Auto {
-        let lines: Vec<String> = messages.iter().map(|message| message.to_string()).collect();
+    if counted.run == Run::Lines {
+        let lines: Vec<String> = counted.messages.iter().map(|message| message.to_string()).collect();
         let mut out = Vec::new();
-        write_all(&mut session, &lines, MESSAGES, &mut out);
+        write_all(&mut session, &lines, once, &mut out);
         decide_all_lines(&mut session, &lines, decisions, &mut out);
         println!("{} bytes", out.len());
-    } else {
-        let records: Vec<Record<'_>> = messages.iter().map(|message| rules.prepare(message)).collect();
-        choose_all(&mut session, &records, MESSAGES);
-        println!("{} hits", decide_all_records(&mut session, &records, decisions));
+        return;
     }
+    if counted.run == Run::All {
+        all_that_hold(&mut session, &counted.messages, once);
+        println!("{} held", decide_all_that_hold(&mut session, &counted.messages, decisions));
+        return;
+    }
+    let records: Vec<Record<'_>> = counted.messages.iter().map(|message| rules.prepare(message)).collect();
+    choose_all(&mut session, &records, once);
+    println!("{} hits", decide_all_records(&mut session, &records, decisions));
 }
 
-/// A workload by its name: how many routes, and how they are decided.
-fn how(name: &str) -> Option<(usize, Tier, Indexing)> {
-    Some(match name {
-        "jit" => (10, Tier::Jit, Indexing::Never),
+/// A workload by its name, of so many routes or as many as are usual for it.
+fn counted(name: &str, decisions: usize, routes: Option<usize>) -> Option<Counted> {
+    let (usual, tier, indexing, run) = match name {
+        "jit" => (10, Tier::Jit, Indexing::Never, Run::First),
         // Not by the default tier, which compiles in the background at a moment that nobody knows.
-        "index" => (1_000, Tier::Vm, Indexing::Always),
-        "lines" => (1_000, Tier::Vm, Indexing::Auto),
+        "index" => (1_000, Tier::Vm, Indexing::Always, Run::First),
+        "lines" => (1_000, Tier::Vm, Indexing::Auto, Run::Lines),
+        "verbs" => (10_000, Tier::Vm, Indexing::Always, Run::First),
+        "fields" => (3_000, Tier::Vm, Indexing::Auto, Run::First),
+        "all" => (3_000, Tier::Vm, Indexing::Auto, Run::All),
         _ => return None,
-    })
+    };
+    let routes = routes.unwrap_or(usual);
+    let mut random = Random::new(11);
+    let (source, messages) = match name {
+        "fields" | "all" => {
+            let detection = Detection::new(routes, 7);
+            (detection.source(), (0..decisions).map(|_| detection.event(&mut random).json()).collect())
+        }
+        "verbs" => made(Variant::Verbs, routes, decisions, &mut random),
+        _ => made(Variant::Mixed, routes, MESSAGES, &mut random),
+    };
+    Some(Counted { source, messages, tier, indexing, run })
+}
+
+/// Rules and messages, half of which are made for some route.
+fn made(variant: Variant, routes: usize, messages: usize, random: &mut Random) -> (String, Vec<Json>) {
+    let density = *variant.densities().last().unwrap_or(&Density::Dense);
+    let workload = Workload::new(Shape { routes, variant, density, no_key: 5, seed: 7 });
+    let message = |at: usize| {
+        let route = &workload.routes[random.below(routes)];
+        let made = at.is_multiple_of(2).then(|| Message::satisfying(&workload, route, random));
+        made.unwrap_or_else(|| Message::random(&workload, random)).json()
+    };
+    let messages = (0..messages).map(message).collect();
+    (workload.source(), messages)
 }
 
 /// The function that is counted: callgrind collects while it is inside one called `decide_all…`.
 #[inline(never)]
 fn decide_all_records(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
     choose_all(session, records, decisions)
+}
+
+#[inline(never)]
+fn decide_all_that_hold(session: &mut Session, messages: &[Json], decisions: usize) -> usize {
+    all_that_hold(session, messages, decisions)
 }
 
 #[inline(never)]
@@ -86,6 +141,11 @@ fn choose_all(session: &mut Session, records: &[Record<'_>], decisions: usize) -
         hits += usize::from(matches!(choice.chosen, Some(rulec::internals::decision::Chosen::Rule(_))));
     }
     hits
+}
+
+fn all_that_hold(session: &mut Session, messages: &[Json], decisions: usize) -> usize {
+    let all = messages.iter().cycle().take(decisions);
+    all.map(|message| black_box(session.matched(black_box(message))).len()).sum()
 }
 
 fn write_all(session: &mut Session, lines: &[String], decisions: usize, out: &mut Vec<u8>) {

@@ -92,7 +92,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let rules = Rules::from_text(shipped::DECISIONS)?;
     let host = service()?;
     // Nobody but the service may be called, whatever a plan says.
-    let client = HttpClient::new(AllowedHosts::new([&host])?, Limits::default().retries(0))?;
+    let client = HttpClient::new(AllowedHosts::new([&host])?, Limits { retries: 0, ..Limits::default() })?;
     let told = host.clone();
     let coordinator = Coordinator::builder(Judges::new(&rules))
         .agent(move |again| agent(again, told.clone()))

@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Every call to the outside goes through one client. Hosts that are not listed here cannot be
     // called, whatever a template or a message says.
-    let limits = Limits::default().attempt(Duration::from_secs(5)).retries(1);
+    let limits = Limits { attempt: Duration::from_secs(5), retries: 1, ..Limits::default() };
     let client = HttpClient::new(AllowedHosts::new([&host])?, limits)?;
 
     // The request that executes a flow. `{…}` is filled from the call's arguments (`flow_id` is always

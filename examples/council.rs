@@ -1,5 +1,5 @@
 //! A council as a workflow: three debaters side by side, a judge who scores the debate, another round
-//! until the score is good enough, then a vote. Where each output goes is written in `council.rules`.
+//! until the score is good enough, then a vote. The graph, and where each output goes, is written in `council.rules`.
 //!
 //! ```text
 //! question → debate ┬ optimist ┬→ judge → rounds ─→ ballot ┬ optimist ┬→ vote ┬→ adopt
@@ -12,7 +12,7 @@
 
 use rulec::Rules;
 use rulec_runtime::workflow::processors::{Loop, Vote};
-use rulec_runtime::workflow::{Node, ProcessError, Processor, Report, RulesRouter, Workflow, from_fn};
+use rulec_runtime::workflow::{Node, ProcessError, Processor, Report, Workflow, from_fn};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// this one has its arguments ready, a better one for each round.
 fn debater(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
     let name = node.id.to_string();
-    let arguments: Vec<String> = serde_json::from_value(node.config.clone())?;
+    let arguments: Vec<String> = serde_json::from_value(node.config["says"].clone())?;
     Ok(from_fn(move |input: Json| {
         // The loop counts its rounds in `iteration`; in the first there is none yet.
         let round = input["iteration"].as_u64().unwrap_or(1).max(1) as usize;
@@ -54,51 +54,13 @@ fn voter(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
 }
 
 fn council(rules: &Rules) -> Result<Workflow, Box<dyn std::error::Error>> {
-    let workflow = Workflow::builder("question")
-        .node(Node::new("question", "pass").next(["debate"]))
-        .node(Node::parallel("debate", ["optimist", "sceptic", "engineer"]))
-        .node(
-            Node::new("optimist", "debater")
-                .next(["judge"])
-                .config(json!(["it will be fine", "it will be fine because others have done it",])),
-        )
-        .node(Node::new("sceptic", "debater").next(["judge"]).config(json!([
-            "it will break",
-            "it may break",
-            "it may break because nobody has tested the way back",
-        ])))
-        .node(
-            Node::new("engineer", "debater")
-                .next(["judge"])
-                .config(json!(["it takes a week because two tables must move",])),
-        )
-        .node(Node::new("judge", "judge").next(["rounds"]))
-        // The loop ends at 80 points, and after five rounds in any case.
-        .node(
-            Node::new("rounds", "loop")
-                .next(["debate", "ballot"])
-                .config(json!({ "max_rounds": 5, "exit_on_score": 80.0 })),
-        )
-        .node(Node::parallel("ballot", ["optimist_votes", "sceptic_votes", "engineer_votes"]))
-        .node(Node::new("optimist_votes", "voter").next(["vote"]).config(json!({ "wants": 10 })))
-        .node(Node::new("sceptic_votes", "voter").next(["vote"]).config(json!({ "wants": 100 })))
-        .node(Node::new("engineer_votes", "voter").next(["vote"]).config(json!({ "wants": 60 })))
-        .node(
-            Node::new("vote", "vote")
-                .next(["adopt", "minutes", "shelve"])
-                .config(json!({ "threshold": 0.6 })),
-        )
-        .node(Node::new("adopt", "pass"))
-        .node(Node::new("minutes", "pass"))
-        .node(Node::new("shelve", "pass"))
+    let workflow = Workflow::from_rules(rules, "council")?
         .kind("pass", |_| Ok(from_fn(|input: Json| async move { Ok(input) })))
         .kind("debater", debater)
         .kind("judge", |_| Ok(from_fn(judge)))
         .kind("voter", voter)
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory)
-        .router("rounds", RulesRouter::new(rules, "rounds")?)
-        .router("vote", RulesRouter::new(rules, "verdict")?)
         .build()?;
     Ok(workflow)
 }

@@ -182,11 +182,6 @@ impl Arena {
         self.limits.of(limit) / self.repeats.get().0.max(1)
     }
 
-    /// True when a value of so many bytes would be within the limits.
-    pub fn has_room(&self, bytes: u64) -> bool {
-        bytes <= self.most_bytes()
-    }
-
     /// True when a value of so many bytes may be built here.
     pub fn builds(&self, bytes: u64) -> bool {
         let most = self.most_bytes();
@@ -210,6 +205,20 @@ impl Arena {
         let mut made = BumpString::with_capacity_in(bytes, &self.bump);
         build(&mut made);
         Value::Str(made.into_bump_str())
+    }
+
+    /// Collects characters into a text of about so many bytes; it is missing when it has too many.
+    pub fn collect_text(&self, about: usize, chars: impl Iterator<Item = char>) -> Value<'_> {
+        let most = self.most_bytes();
+        let mut made = BumpString::with_capacity_in(about.min(most as usize), &self.bump);
+        let mut bytes = 0;
+        for c in chars {
+            bytes += c.len_utf8() as u64;
+            if bytes <= most {
+                made.push(c);
+            }
+        }
+        if self.builds(bytes) { Value::Str(made.into_bump_str()) } else { Value::Missing }
     }
 
     /// Builds a list; it is missing when it is too large.

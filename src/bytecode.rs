@@ -7,6 +7,7 @@
 //! | [`chunk`] | the whole as plain data: instructions, blocks, predicates, constants |
 //! | [`pools`] | what is built from it at load: regexes, searchers, automata, sets |
 //! | [`lower`](mod@lower) | from the normal form to a chunk |
+//! | [`fields`] | the slots by the names of their fields |
 //! | [`verify`](mod@verify) | what must hold before a chunk may run |
 //! | [`disasm`] | a chunk as readable text |
 //!
@@ -17,6 +18,7 @@
 
 pub mod chunk;
 pub mod disasm;
+pub mod fields;
 pub mod instr;
 pub mod jump;
 pub mod lower;

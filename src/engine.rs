@@ -1,6 +1,7 @@
 //! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
 //! any thread; with [`LiveRules`] routes come and go meanwhile.
 
+mod analyse;
 mod artifact;
 mod backend;
 mod batch;
@@ -29,7 +30,7 @@ pub use entry::{Entry, UnknownEntry};
 pub use files::{DiskLoader, open_regular, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use input::Record;
-pub use live::{EditError, Guard, LiveRules, UnknownRoute};
+pub use live::{Edit, EditError, Guard, LiveRules, UnknownStatement};
 pub use session::Session;
 pub use strategy::{Indexing, Tier, TierUnavailable};
 pub use test_blocks::TestOutcome;

@@ -376,7 +376,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             {
                 match self.once(Part::Expr(expr), |eval| Known::Value(eval.expr_now(expr))) {
                     Known::Value(value) => value,
-                    Known::Cond(truth) => truth_value(truth),
+                    Known::Cond(truth) => truth.into(),
                 }
             }
             _ => self.expr_now(expr),
@@ -432,7 +432,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 let count = self.over(Part::Expr(expr), list, body, walk);
                 count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
             }
-            ExprKind::Cond(cond) => truth_value(self.cond(cond)),
+            ExprKind::Cond(cond) => self.cond(cond).into(),
             ExprKind::If { cond, then, other } => {
                 let value = if self.cond(cond).holds() { then } else { other };
                 self.expr(value)
@@ -483,17 +483,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     fn let_value(&mut self, id: LetId) -> Value<'a> {
         match self.known(id) {
-            Known::Cond(result) => truth_value(result),
+            Known::Cond(result) => result.into(),
             Known::Value(value) => value,
         }
-    }
-}
-
-/// A condition as a value.
-fn truth_value<'a>(result: Tri) -> Value<'a> {
-    match result {
-        Tri::True => Value::Bool(true),
-        Tri::False => Value::Bool(false),
-        Tri::Unknown => Value::Missing,
     }
 }

@@ -2,7 +2,6 @@
 //! calls of one decision: each distinct call once, failures caught and kept.
 
 use crate::arena::Arena;
-use crate::limits::Limit;
 use crate::sema::hir::ExternId;
 use crate::ty::KindSet;
 use crate::value::{Value, identical, parse_datetime};
@@ -37,14 +36,9 @@ impl Host {
         let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
         arena.analyses(text, work)
     }
-
-    /// True when what was found may be kept.
-    fn may_be_kept(&self, found: &Json, arena: &Arena) -> bool {
-        self.work.is_none() || arena.allows(Limit::ValueBytes, size(found))
-    }
 }
 
-/// The size of a value as [`Limit::ValueBytes`] counts it.
+/// The size of a result as [`Limit::ValueBytes`](crate::limits::Limit::ValueBytes) counts it.
 fn size(json: &Json) -> u64 {
     match json {
         Json::String(text) => text.len() as u64,
@@ -89,41 +83,59 @@ impl<'a> HostCalls<'a> {
     /// Calls a function, or answers from an equal earlier call of this decision.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let hash = hash(id, args);
-        if let Some((_, call)) = self.made.find(hash, |(_, call)| call.is(id, args)) {
-            return call.result;
+        let is_it = |(_, call): &(u64, Call<'a>)| call.is(id, args);
+        if let Some((_, call)) = self.made.find(hash, is_it) {
+            // Fewer bytes may be built in a quantifier than outside, whichever was first to ask.
+            if !arena.builds(call.bytes) {
+                return Value::Missing;
+            }
+            if let Some(result) = call.result {
+                return result;
+            }
         }
-        let result = self.call_now(id, args, arena);
-        let call = Call { id, args: arena.bump().alloc_slice_copy(args), result };
-        self.made.insert_unique(hash, (hash, call), |(hash, _)| *hash);
-        result
+        let (bytes, result) = self.call_now(id, args, arena);
+        match self.made.find_mut(hash, is_it) {
+            Some((_, call)) => call.result = result,
+            None => {
+                let call = Call { id, args: arena.bump().alloc_slice_copy(args), bytes, result };
+                self.made.insert_unique(hash, (hash, call), |(hash, _)| *hash);
+            }
+        }
+        result.unwrap_or(Value::Missing)
     }
 
-    fn call_now(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    /// Calls a function: the bytes of its result, and the result unless they are too many.
+    fn call_now(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> (u64, Option<Value<'a>>) {
+        const NOTHING: (u64, Option<Value<'static>>) = (0, Some(Value::Missing));
         // What is missing stays missing; the function need not know of it.
         if args.iter().any(|arg| arg.is_missing()) {
-            return Value::Missing;
+            return NOTHING;
         }
         let Some(host) = self.hosts.get(id.index()).filter(|host| host.may_be_called(args, arena)) else {
-            return Value::Missing;
+            return NOTHING;
         };
         let start = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| (host.function)(args)));
         self.elapsed += start.elapsed();
         let message = match answer {
-            Ok(Ok(found)) if !host.may_be_kept(&found, arena) => return Value::Missing,
-            Ok(Ok(json)) => return adopt(&json, arena.bump()).read(host.result),
+            Ok(Ok(json)) => {
+                let bytes = size(&json);
+                return (bytes, arena.builds(bytes).then(|| adopt(&json, arena.bump()).read(host.result)));
+            }
             Ok(Err(message)) => message,
             Err(panic) => panic_text(&*panic),
         };
         self.failures.push(HostFailure { function: host.name.clone(), message });
-        Value::Missing
+        NOTHING
     }
 }
 
 struct Call<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
-    result: Value<'a>,
+    bytes: u64,
+    /// The result; `None` when it was larger than could be built where it was asked for.
+    result: Option<Value<'a>>,
 }
 
 impl Call<'_> {

@@ -6,6 +6,7 @@
 //! | [`prefilter`] | which literals must a text hold for a text predicate to be true? |
 //! | [`attribute`] | which values do all tests answer alike? |
 //! | [`atom`] | what can be looked up in a message, and what does a predicate need of it? |
+//! | [`share`] | which share of messages has such a value? |
 //! | [`ranges`] | for which values may a condition hold? |
 //! | [`bitmap`] | which of many routes do single values rule out? |
 //! | [`build`](mod@build) | by which key is each route found? |
@@ -37,14 +38,15 @@ pub mod plan;
 pub mod prefilter;
 pub mod ranges;
 pub mod scan;
+pub mod share;
 pub mod texts;
 pub(crate) mod tombstones;
 
 use crate::bytecode::chunk::Operand;
+use crate::bytecode::fields::Fields;
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
-use atom::Literals;
 use attribute::{Class, Classes};
 use bitmap::Bitmap;
 use hashbrown::HashMap;
@@ -60,10 +62,19 @@ pub struct Index {
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
     pub keys: Vec<Key>,
-    /// For each predicate the literals that tell its answer once its subject has been scanned.
-    pub literals: Vec<Option<Literals>>,
-    /// The number of literals of all subjects.
+    /// Finds the literals of all subjects.
+    pub scanner: Scanner,
+    pub owners: Owners,
+    /// The slots by name, where some table asks for many.
+    pub fields: Option<Fields>,
+    /// The keys of each literal of each subject, by number.
+    pub literal_keys: Lists,
+    /// The number of literals of all subjects: what two look for has two numbers.
     pub literal_count: u32,
+    /// For each predicate the way the literals tell its answer once its subject has been scanned.
+    pub answers: Vec<LiteralAnswer>,
+    /// The literals of these, in groups, see [`Literals`](atom::Literals).
+    pub numbers: Vec<u32>,
     /// The number of texts a decision keeps prepared: those of `Chunk::texts`, then the index's own.
     pub texts: u32,
 }
@@ -88,10 +99,65 @@ pub struct SubjectIndex {
     pub operand: Operand,
     /// The forms in which it is scanned, where they differ.
     pub forms: Vec<TextForm>,
-    pub scanner: Scanner,
-    /// The number of its first literal among those of all subjects.
-    pub first: u32,
-    pub keys: Lists,
+}
+
+/// The numbers of the scanner's literals: one for each subject that looks for it. One scanner serves all
+/// subjects, since its tables are large, however few the literals are, and rules over many fields look for few in each.
+#[derive(Debug, Default)]
+pub struct Owners {
+    /// For each literal of the scanner where its numbers end, unless there is one subject: the numbers are then the
+    /// scanner's own.
+    ends: Vec<u32>,
+    /// A subject, and the literal's number for it.
+    numbers: Vec<(u32, u32)>,
+}
+
+impl Owners {
+    /// The numbers of so many literals, each with its literal.
+    pub fn new(literals: usize, mut numbers: Vec<(u32, (u32, u32))>) -> Owners {
+        numbers.sort_unstable();
+        let mut ends = vec![0; literals];
+        for (end, (literal, _)) in (1..).zip(&numbers) {
+            if let Some(last) = ends.get_mut(*literal as usize) {
+                *last = end;
+            }
+        }
+        Owners { ends, numbers: numbers.into_iter().map(|(_, number)| number).collect() }
+    }
+
+    /// The number of a literal of the scanner for a subject; none when that does not look for it.
+    #[inline(always)]
+    pub fn number(&self, literal: u32, subject: u32) -> Option<u32> {
+        if self.ends.is_empty() { Some(literal) } else { self.shared(literal, subject) }
+    }
+
+    #[inline(never)]
+    fn shared(&self, literal: u32, subject: u32) -> Option<u32> {
+        let literal = literal as usize;
+        let start = if literal == 0 { 0 } else { *self.ends.get(literal - 1)? };
+        let numbers = self.numbers.get(start as usize..*self.ends.get(literal)? as usize)?;
+        numbers.iter().find(|(owner, _)| *owner == subject).map(|(_, number)| *number)
+    }
+}
+
+/// The way the literals found in a text tell the answer of a predicate.
+#[derive(Clone, Copy, Debug)]
+pub struct LiteralAnswer {
+    /// The subject; [`LiteralAnswer::NONE`] has one that there is not.
+    pub subject: u32,
+    /// The literals needed, in [`Index::numbers`].
+    pub start: u32,
+    pub end: u32,
+    /// True when what is needed is also enough.
+    pub exact: bool,
+    /// True when it must be found in the text as it came for that.
+    pub plain: bool,
+}
+
+impl LiteralAnswer {
+    /// The literals tell nothing.
+    pub const NONE: LiteralAnswer =
+        LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
 
 /// A form in which a text is read.
@@ -137,6 +203,8 @@ pub struct TableIndex {
     pub subjects: Vec<u32>,
     /// The attributes through which its keys are looked for.
     pub attributes: Vec<u32>,
+    /// Both by the slot whose value they read, in place of those above, where they are so many that most messages lack most.
+    pub by_slot: Option<(Lists, Lists)>,
     /// The cost of a decision that tries the routes one by one: a guess in nanoseconds.
     pub linear: f64,
     /// The cost of a decision with the index.

@@ -40,6 +40,7 @@
 #[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
 compile_error!("the feature `jit` needs a 64-bit target; build without it");
 
+mod analysis;
 mod arena;
 mod artifact;
 mod builtins;
@@ -51,6 +52,7 @@ mod diag;
 mod engine;
 mod eval;
 mod explain;
+mod graph;
 mod host;
 mod index;
 mod input;
@@ -78,11 +80,12 @@ mod value;
 mod vm;
 mod walk;
 
+pub use analysis::Finding;
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, DiskLoader, EditError, Entry, FlowHit, Guard, HostArgument,
-    HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
-    TierUnavailable, UnknownEntry, UnknownRoute,
+    Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,
+    HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session,
+    TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownStatement,
 };
 pub use explain::{Explanation, RenderOptions};
 pub use host::HostFailure;
@@ -105,9 +108,14 @@ pub mod internals {
     }
 
     inside! {
-        arena artifact builtins bytecode codec decision diag engine eval explain host index input json limits loader meaning
+        arena artifact builtins bytecode codec decision diag engine eval explain graph host index input json limits loader meaning
         modifiers ops request schema sema source span syntax text threads trace ty value vm
     }
     #[cfg(feature = "jit")]
     inside! { jit }
 }
+
+/// The examples of the pages, which are run as well.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/live.md")]
+mod live_page {}

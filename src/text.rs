@@ -20,7 +20,9 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+pub mod automaton;
 pub mod bucket;
+mod expanding;
 pub mod fold;
 pub mod glob;
 pub mod network;
@@ -43,7 +45,7 @@ pub use normalize::{Form, TextMode};
 pub use parsed::{keeping_parsed, parsed};
 pub use pattern::{LazyRegex, regex};
 pub use prepared::PreparedTexts;
-pub use printable::{on_one_line, printable};
+pub use printable::{on_one_line, printable, shortened};
 pub use similarity::{Scratch, Similarity, similarity};
 pub use size::{
     REGEX_MEMORY, REGEX_SIZE_LIMIT, automaton_states, compiled_size, group_names, surely_compiles,

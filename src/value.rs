@@ -84,6 +84,17 @@ pub enum Value<'a> {
     Entries(&'a [(&'a str, Value<'a>)]),
 }
 
+/// A condition as a value: missing when it is unknown.
+impl From<Tri> for Value<'_> {
+    fn from(truth: Tri) -> Self {
+        match truth {
+            Tri::True => Value::Bool(true),
+            Tri::False => Value::Bool(false),
+            Tri::Unknown => Value::Missing,
+        }
+    }
+}
+
 impl<'a> Value<'a> {
     /// A view of a JSON value. Null is missing; an integer beyond 64 signed bits is read as the
     /// nearest float.
@@ -267,7 +278,14 @@ impl<'a> Value<'a> {
             Value::Str(text) | Value::Version(text) => Json::from(text),
             Value::DateTime(at) => Json::from(format_datetime(at)),
             Value::JsonList(items) => Json::Array(items.to_vec()),
-            Value::List(items) => Json::Array(items.iter().map(|item| item.to_json()).collect()),
+            Value::List(items) => {
+                // A message may be one list of millions of numbers.
+                let json = |item: &Value<'_>| match *item {
+                    Value::Int(value) => Json::from(value),
+                    item => item.to_json(),
+                };
+                Json::Array(items.iter().map(json).collect())
+            }
             Value::Dict(map) => Json::Object(map.clone()),
             Value::Entries(entries) => Json::Object(
                 entries.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect(),

@@ -11,6 +11,7 @@
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
+mod begun;
 mod bound;
 #[cfg(feature = "jit")]
 pub(crate) mod compiled;
@@ -39,7 +40,8 @@ use crate::sema::normal::PredId;
 use crate::text::PreparedTexts;
 use crate::value::{Tri, Value, compare, compare_int_float};
 use crate::walk::End;
-use scratch::{Memory, Moment, Parts, grow, recycle};
+use begun::{Basis, Begun};
+use scratch::{Memory, Moment, grow, recycle};
 use serde_json::Value as Json;
 use std::cmp::Ordering;
 
@@ -84,10 +86,8 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
-        let chunk = code.chunk();
-        let Parts { memo, memory, slots, .. } = scratch.begin(chunk);
-        let message = JsonMessage::new(chunk, message, slots, memo.epoch);
-        Vm::new(code, hosts, message, memo, memory)
+        let begun = Begun::json(code, hosts, message, scratch);
+        Vm::new(begun.basis, begun.message, begun.memory)
     }
 }
 
@@ -101,27 +101,16 @@ impl<'a> Vm<'a, Record<'a>> {
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Vm<'a, Record<'a>> {
-        Vm::over(code, hosts, record, scratch)
+        let begun = Begun::over(code, hosts, record, scratch);
+        Vm::new(begun.basis, begun.message, begun.memory)
     }
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Readies a decision over whatever gives the slots their values.
-    #[inline(always)]
-    pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Vm<'a, M> {
-        let Parts { memo, memory, .. } = scratch.begin(code.chunk());
-        Vm::new(code, hosts, message, memo, memory)
-    }
-
     // Moving a machine copies it whole: made where it stays.
     #[inline(always)]
-    fn new(
-        code: &'a Bytecode,
-        hosts: &'a [Host],
-        message: M,
-        memo: Memo<'a>,
-        memory: &'a mut Memory,
-    ) -> Vm<'a, M> {
+    fn new(basis: Basis<'a>, message: M, memory: &'a mut Memory) -> Vm<'a, M> {
+        let Basis { code, hosts, memo } = basis;
         let chunk = code.chunk();
         let Memory { arena, texts, cached, similarity, values: home, workspace } = memory;
         arena.begin(&chunk.limits);

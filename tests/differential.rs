@@ -6,6 +6,7 @@ mod support;
 use rulec::internals::limits::{Limit, TABLE};
 use rulec::{Compiler, Decision, Rules, Session};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
 use support::generate::{Generator, message};
 use support::random::Random;
@@ -133,6 +134,119 @@ fn every_engine_answers_like_the_reference() {
     assert!(pairs >= 100_000, "only {pairs} pairs");
     assert!(hits * 10 >= pairs * 3, "only {hits} of {pairs} pairs hold");
     assert!(chose > 5_000 && found * 100 >= chose * 21, "of {chose} choices the index found {found}");
+}
+
+/// Pieces of the language that predicates of random programs are made of, as they are told in a text.
+const PIECES: &[&str] = &[
+    " < \"",
+    " in_network \"",
+    " in_network any ",
+    "version(",
+    "bucket(",
+    "\"unleash\"",
+    "\"growthbook_1\"",
+    ", \"Asia/Kolkata\"",
+    "zone: \"America",
+    "number(",
+    "substring(",
+    "replace(",
+    "index_of(",
+    "first(",
+    "last(",
+    "sum(",
+    "strip_prefix(",
+    "nonblank(",
+    "url_host(",
+    "without(",
+    "keys(",
+    "values(",
+    "pluck(",
+    "placeholders(",
+    "json_size(",
+    "ctx.tags in [",
+    "ctx.nums in [",
+    " like any [",
+    "similarity(",
+    " ?? ",
+    "2w)",
+    "3d)",
+    "(if ",
+    "request.intent",
+    "request.heat",
+    "is_long(",
+];
+/// Statements and settings, which have no truth of their own.
+const STATEMENTS: &[&str] = &[
+    "flow tool ",
+    "\" intent [",
+    "keyword regex ",
+    "zone: \"Asia/S",
+    "loopback",
+    "goto ",
+    "to_user",
+    " disabled ",
+];
+
+/// Counts the forms that hold in an explanation: predicates by the pieces in them, and what is made of conditions.
+fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
+    let (text, holds) = (node["text"].as_str().unwrap_or_default(), node["result"] == "true");
+    let mut count = |form| *counts.entry(form).or_default() += usize::from(holds);
+    let of_kind = |node: &Json, kind| node["kind"] == kind;
+    match node["kind"].as_str() {
+        Some("test") => {
+            PIECES.iter().filter(|piece| text.contains(**piece)).for_each(|piece| count(piece));
+            if text.trim_start_matches('(').starts_with("if ") {
+                count("if");
+            }
+        }
+        Some("and")
+            if node["children"]
+                .as_array()
+                .is_some_and(|parts| parts.iter().any(|part| of_kind(part, "unless"))) =>
+        {
+            count("unless");
+        }
+        Some("let") if node["name"].as_str().is_some_and(|name| name.starts_with('w')) => count("where"),
+        _ => {}
+    }
+    match node {
+        Json::Array(items) => items.iter().for_each(|item| count_holding(item, counts)),
+        Json::Object(fields) => fields.values().for_each(|field| count_holding(field, counts)),
+        _ => {}
+    }
+}
+
+/// A piece that no program has, or that never makes anything true, is compared in vain.
+#[test]
+fn every_piece_of_the_language_is_written_and_holds_somewhere() {
+    let mut counts: BTreeMap<&str, usize> = PIECES.iter().map(|piece| (*piece, 0)).collect();
+    let others = STATEMENTS.iter().chain(&["unless", "where", "if", "choice", "ask", "flows", "router"]);
+    counts.extend(others.map(|form| (*form, 0)));
+    for seed in 0..PROGRAMS / 2 {
+        let mut random = Random::new(seed);
+        let program = Generator::program(&mut random);
+        let Ok(rules) = compile(&program.source) else { continue };
+        for form in STATEMENTS.iter().filter(|form| program.source.contains(**form)) {
+            *counts.entry(form).or_default() += 1;
+        }
+        for at in 0..2 * program.entries.len() {
+            let name = &program.entries[at % program.entries.len()];
+            let entry = rules.entry(name).expect("the generator names the entries");
+            let explanation = entry.explain(&message(&mut random), true);
+            let form = match &**name {
+                "c0" => "choice",
+                "c1" => "ask",
+                "flows" => "flows",
+                "n0" => "router",
+                _ => "routes",
+            };
+            *counts.entry(form).or_default() += usize::from(explanation.chosen.is_some());
+            count_holding(&serde_json::to_value(&explanation).expect("an explanation is JSON"), &mut counts);
+        }
+    }
+    println!("{counts:?}");
+    let rare: Vec<_> = counts.iter().filter(|(_, count)| **count < 3).collect();
+    assert!(rare.is_empty(), "hardly ever: {rare:?}");
 }
 
 /// The answer to a condition that stands alone, and the limits exceeded: the same by every engine, unless one need not

@@ -104,13 +104,20 @@ fn without_places(rules: &Rules) -> String {
     for rule in &mut program.rules {
         rule.condition = Condition::from((*rule.condition).clone());
     }
-    let shown = format!("{program:?}");
-    let mut parts = shown.split("Span {");
+    let shown = without(&format!("{program:?}"), "Span {", "}");
+    // Nor has the index of a record by names; a hint names a line.
+    let shown = without(&without(&shown, "by_name: OnceLock(", ")"), "this one.rules:", " ");
+    format!("{patterns:?} {warnings:?} {shown}")
+}
+
+/// A text without what stands between two marks.
+fn without(text: &str, from: &str, to: &str) -> String {
+    let mut parts = text.split(from);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        out.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
+        out.push_str(part.split_once(to).map_or("", |(_, rest)| rest));
     }
-    format!("{patterns:?} {warnings:?} {out}")
+    out
 }
 
 #[track_caller]

@@ -8,6 +8,7 @@ mod workload;
 use engines::{Findable, INDEX, REFERENCE, VM};
 use rulec::Backend;
 use rulec::Rules;
+use rulec::internals::index::atom::LAST;
 use workload::messages::messages;
 use workload::rules::{self, Kind};
 
@@ -98,4 +99,43 @@ route ways when if ctx.n > 3 then text contains "letter" else text contains "pac
         assert!(found.starts_with(expected), "{found}\n{expected}");
     }
     assert_eq!(found.len(), expected.len());
+}
+
+/// The longest literal of an expression used to be its key, however many rules shared it; and whether the others stand
+/// in the text was not asked before the expression was run.
+#[test]
+fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
+    let route = |n: usize| format!("route r{n} when text matches \"^schedule [a-z]+ thing{n}x\" -> h\n");
+    let source: String = (0..60).map(route).collect();
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    for (n, route) in rules.plan()[0].routes.iter().enumerate() {
+        let found = serde_json::to_string(&route.found).expect("plain data");
+        let expected = format!(r#"{{"by":"key","keys":["text holds \" thing{n}x\""],"posting":1"#);
+        assert!(found.starts_with(&expected), "{found}\n{expected}");
+    }
+    let index = rules.index();
+    for answer in &index.answers {
+        let numbers = &index.numbers[answer.start as usize..answer.end as usize];
+        assert_eq!(numbers.len(), 2, "the verb and the thing: {answer:?} {numbers:?}");
+        assert!(!answer.exact && numbers.iter().all(|number| number & LAST != 0), "each is needed");
+    }
+    assert_eq!(index.literal_count, 61);
+}
+
+/// A third of all rules behind one value: it was taken to be as rare as any other, and made the key of rules
+/// that name a far rarer literal as well.
+#[test]
+fn a_value_that_many_rules_name_is_no_rare_key() {
+    let mut source = String::new();
+    for n in 0..90 {
+        let (category, level) = (if n % 3 == 0 { 0 } else { n }, n % 5);
+        source += &format!(
+            "route r{n} when ctx.category == \"c{category}\" and ctx.level == \"l{level}\" and ctx.q contains \"=={n}.\" -> h\n"
+        );
+    }
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    for (n, route) in rules.plan()[0].routes.iter().enumerate().filter(|(n, _)| n % 3 == 0) {
+        let found = serde_json::to_string(&route.found).expect("plain data");
+        assert!(found.contains("ctx.q holds"), "{n}: {found}");
+    }
 }

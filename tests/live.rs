@@ -161,7 +161,7 @@ fn edit(
         }
         _ => {
             let result = live.remove_from(of, "nobody");
-            assert!(matches!(result, Err(EditError::UnknownRoute(_))), "{result:?}");
+            assert!(matches!(result, Err(EditError::UnknownStatement(_))), "{result:?}");
             return;
         }
     };

@@ -4,8 +4,8 @@
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
-use rulec::Rules;
 use rulec::internals::json;
+use rulec::{Compiler, LiveRules, Rules};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
@@ -145,4 +145,42 @@ fn conditions_as_values_take_work_in_proportion_to_their_depth() {
     let (few, many) = (held(3), held(8));
     assert!(few > 8_000_000, "{few} bytes: nothing was built");
     assert!(many < 2 * few, "{many} bytes eight deep, {few} three deep");
+}
+
+/// Every route that was inserted or replaced built an automaton of the patterns of flows, of which there were none: half of
+/// what an edit took.
+#[test]
+fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
+    let rules = LiveRules::from_text(Compiler::new(), "input { n: int }\ndefault -> h").expect("it compiles");
+    rules.insert("route warm when n == 0 -> h").expect("it fits");
+    let held = most_held(|| rules.insert("route a when n == 1 -> h").expect("it fits"));
+    println!("{held} bytes");
+    assert!(held < 40_000, "{held} bytes");
+}
+
+/// `any` and `all` as values were walked once for whether they hold and once for whether they fail, and so were those in
+/// each walk: every level doubled the work.
+#[test]
+fn quantifiers_as_values_take_work_in_proportion_to_their_depth() {
+    /// The thread keeps no memory of so many for the next decision.
+    const LETTERS: usize = 1 << 20;
+    let held = |depth: usize, open: &str, close: &str| {
+        let inner = (1..=depth).rev().fold("lower(x0 as string) == \"b\"".to_owned(), |inner, at| {
+            let quantifier = if at % 2 == 0 { "any" } else { "all" };
+            // The innermost is the text itself.
+            let inner = inner.replace("x0", &format!("x{at}"));
+            format!("{open}{quantifier} x{at} in (x{} as list<any>): {inner}{close}", at - 1)
+        });
+        let condition = inner.replace("(x0 as list<any>)", "ctx.l");
+        let rules = Rules::from_text(&format!("route r when {condition} -> h")).expect("it compiles");
+        let list = (0..depth).fold(format!("\"{}\"", "A".repeat(LETTERS)), |list, _| format!("[{list}]"));
+        rules.decide_line(b"{}").expect("it is JSON");
+        let line = format!("{{\"ctx\":{{\"l\":{list}}}}}");
+        most_held(|| assert_eq!(rules.decide_line(line.as_bytes()).expect("it is JSON").exceeded(), []))
+    };
+    for (open, close) in [("[", "][0]"), ("[not (", ")][0]"), ("(if [", "][0] then 1 else 2) == 1")] {
+        let (few, many) = (held(3, open, close), held(10, open, close));
+        assert!(few >= LETTERS, "{few} bytes: nothing was built");
+        assert!(many < few + 8 * LETTERS, "{open}: {many} bytes ten deep, {few} three deep");
+    }
 }

@@ -61,7 +61,8 @@ fn every_engine_judges_like_the_reference() {
                 assert!(machine.judge(mended).is_valid(), "{}", context());
             }
             if at % 8 == 0 {
-                let why: Vec<_> = machine.why(&payload).into_iter().map(|why| why.violation).collect();
+                let why = machine.why(&payload).into_iter().filter(|why| !why.warning);
+                let why: Vec<_> = why.map(|why| why.violation).collect();
                 assert_eq!(why, judgement.violations(), "{}", context());
             }
             violations += judgement.violations().len();

@@ -83,7 +83,13 @@ impl Module {
     /// Puts down what `pub use` names, wherever the name leads.
     fn follow(&self, path: &str, used: &[String], found: &mut BTreeSet<String>) {
         let (name, way) = used.split_last().unwrap();
-        let mut module = Module { file: self.file.clone(), children: self.children.clone() };
+        let (mut module, way) = match way {
+            // A member shows an item of the library, whose hidden module leads to all others.
+            [library, hidden, way @ ..] if library == "rulec" && hidden == "internals" => {
+                (Module::root(&root().join("src")), way)
+            }
+            way => (Module { file: self.file.clone(), children: self.children.clone() }, way),
+        };
         for step in way {
             module = module.child(step).unwrap_or_else(|| panic!("{path}: no module `{step}`"));
         }

@@ -1,8 +1,11 @@
 //! Bugs of single systems and functions that were found once, each as a named test with a line on its cause.
 
+#[path = "support/engines.rs"]
+mod engines;
 #[path = "support/findings.rs"]
 mod findings;
 
+use engines::COLUMNS;
 use findings::codes;
 use rulec::{Code, Compiler, Indexing, LiveRules, Rules, Tier};
 use serde_json::json;
@@ -139,5 +142,48 @@ fn a_replacement_beyond_the_limit_is_missing() {
         let decision = rules.with_tier(tier).decide(&message);
         let limits: Vec<&str> = decision.exceeded().iter().map(|one| one.limit()).collect();
         assert_eq!((decision.chosen(), &*limits), (Some("a"), &["value_bytes"][..]), "{tier:?}");
+    }
+}
+
+/// The result of a host function had no bound.
+#[test]
+fn a_result_of_a_host_function_has_so_many_bytes() {
+    let compiler = Compiler::new()
+        .function("letters", |count: i64| "a".repeat(count as usize))
+        .function("words", |count: i64| vec!["ab".to_owned(); count as usize]);
+    let check = |settings: &str, condition: &str, count: i64, expected: Result<(), &str>| {
+        let head = "extern fn letters(n: int) -> string\nextern fn words(n: int) -> list<string>";
+        let text = format!("settings {{ {settings} }}\n{head}\nroute r when {condition} -> h");
+        let rules = compiler.compile_text(&text).unwrap_or_else(|error| panic!("{}", error.render()));
+        for column in COLUMNS {
+            let decision = column.of(&rules).decide(&json!({ "n": count, "l": vec![count; 100] }));
+            let exceeded: Vec<&str> = decision.exceeded().iter().map(|one| one.limit()).collect();
+            let wanted = (expected.is_ok().then_some("r"), expected.err().into_iter().collect());
+            assert_eq!((decision.chosen(), exceeded), wanted, "{condition}, {count}: {column:?}");
+        }
+    };
+    for (condition, count, bytes) in [
+        ("len(letters(n)) == n", 20, 20),
+        ("len(words(n)) == n", 2, 20),
+        ("len(letters(n)) == n and trim(letters(n)) != \"b\"", 20, 20),
+    ] {
+        check(&format!("value_bytes: {bytes}"), condition, count, Ok(()));
+        check(&format!("value_bytes: {}", bytes - 1), condition, count, Err("value_bytes"));
+    }
+    check("", "len(letters(n)) == n", 1 << 20, Ok(()));
+    check("", "len(letters(n)) == n", (1 << 20) + 1, Err("value_bytes"));
+    // In quantifiers it may be so many in all, wherever the same call stands as well: engines ask in another order.
+    let each = "all x in l: len(letters(x)) == x";
+    check("value_bytes: 100", each, 64, Ok(()));
+    check("value_bytes: 100", each, 65, Err("value_bytes"));
+    check("value_bytes: 100", &format!("len(letters(n)) == n and ({each})"), 65, Err("value_bytes"));
+    // Too many in the quantifier are not too many behind it.
+    let text = format!(
+        "settings {{ value_bytes: 100 }}\nextern fn letters(n: int) -> string\nroute r when ({each}) or len(letters(n)) == n -> h"
+    );
+    let rules = compiler.compile_text(&text).unwrap_or_else(|error| panic!("{}", error.render()));
+    for column in COLUMNS {
+        let decision = column.of(&rules).decide(&json!({ "n": 65, "l": vec![65; 100] }));
+        assert_eq!(decision.chosen(), Some("r"), "{column:?}");
     }
 }

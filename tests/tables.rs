@@ -121,9 +121,9 @@ fn page() -> String {
     }
     page.push_str("\n## Functions\n\n| function | gives | what it computes | example |\n|---|---|---|---|\n");
     for row in builtins::TABLE {
-        let partial = if row.is_partial() { ", or missing" } else { "" };
+        let partial = if row.missing().is_some() { ", or missing" } else { "" };
         let result = match row.result {
-            FnResult::Maybe(result) => *result,
+            FnResult::Maybe(result, _) => *result,
             result => result,
         };
         let result = match result {
@@ -136,7 +136,7 @@ fn page() -> String {
             FnResult::ElementOfFirst => "an element".to_owned(),
             FnResult::SumOfFirst => "number, like the elements".to_owned(),
             FnResult::Bucket => "int; with a hash number".to_owned(),
-            FnResult::Maybe(_) => unreachable!("it is taken off above"),
+            FnResult::Maybe(..) => unreachable!("it is taken off above"),
         };
         let _ = writeln!(
             page,

@@ -214,6 +214,10 @@ fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
 /// The findings about a text as a person reads them.
 fn wording(text: &str) -> String {
     let (diagnostics, sources) = compile(&MemoryLoader::new().with("main.rules", text), "main.rules");
+    worded(text, diagnostics, &sources)
+}
+
+fn worded(text: &str, diagnostics: Vec<Diagnostic>, sources: &SourceMap) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let _ = writeln!(out, "| {line}");
@@ -246,6 +250,10 @@ fn wording_of_errors_in_the_shape() {
         &[
             "rule refunds when text contains \"refund\" -> h",
             "route refunds when text contains -> h",
+            "route refunds when text == \"refund\" and -> h",
+            "route refunds when unless text == \"refund\" -> h",
+            "flow tool { }",
+            "flow tool run \"runs flows\"",
             "route refunds text contains \"refund\" -> h",
             "route refunds when text contains \"refund\" h",
             "route refunds when text = \"refund\" -> h",
@@ -257,6 +265,7 @@ fn wording_of_errors_in_the_shape() {
             "route order when text matches \"\\d{8}\" -> h",
             "route order when 1 < ctx.n < 10 -> h",
             "route wide when ctx.n ＞ 3 -> h",
+            "if text == \"refund\" then h else g",
         ],
     );
 }
@@ -366,4 +375,23 @@ fn wording_of_warnings() {
             "route one when ctx.n > 1 / 0 -> h",
         ],
     );
+}
+
+#[test]
+fn wording_of_an_analysis() {
+    let texts = [
+        "route one when n > 5 and n < 3 -> h\nroute two when n > 3 and n > 4 -> h\ndefault -> d",
+        "route one when n in 5..1 -> h\nroute two when hour(at as datetime) == 24 -> h\ndefault -> d",
+        "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute odd when n == 3 or n == 7 -> c",
+        "route a priority 10 when n > 5 -> a\nroute b priority 10 when n > 3 -> b\ndefault -> d",
+        "input { text: string, staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
+    ];
+    let wording = texts.map(|text| {
+        let rules = Compiler::new().compile_text(text).expect("the rules are right");
+        let found = rules.analyse().into_iter().map(|finding| finding.diagnostic).collect();
+        worded(text, found, rules.sources())
+    });
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("analysis", wording.join("\n"));
+    });
 }

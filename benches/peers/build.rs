@@ -5,7 +5,7 @@
 mod workload;
 
 use std::fmt::Write;
-use workload::{Comparison, Density, Shape, Term, Variant, Words, Workload};
+use workload::{Comparison, Shape, Term, Variant, Words, Workload};
 
 /// The shapes for which code is written: the defaults of the command line, up to 100 routes.
 const SIZES: [usize; 3] = [1, 10, 100];
@@ -20,8 +20,8 @@ fn main() {
         println!("cargo::rustc-link-lib=hs");
     }
     let mut code = Code::default();
-    for density in Density::ALL {
-        for variant in Variant::ALL {
+    for variant in Variant::ALL {
+        for &density in variant.densities() {
             for routes in SIZES {
                 for seed in SEED..SEED + Shape::draws(routes) {
                     code.rule_set(&Workload::new(Shape { routes, variant, density, no_key: NO_KEY, seed }));
@@ -88,6 +88,7 @@ impl Code {
                 "view.text().get(..{}).is_some_and(|start| start.eq_ignore_ascii_case({word:?}.as_bytes()))",
                 word.len()
             ),
+            Term::TextIs(wanted) => format!("view.message.text == {wanted:?}"),
             Term::Matches { pattern, .. } => {
                 self.patterns.push(pattern.clone());
                 format!("regexes[{}].is_match(&view.message.text)", self.patterns.len() - 1)

@@ -50,8 +50,9 @@ struct Graph {
 impl Graph {
     fn of(args: &[Value<'_>]) -> Option<Graph> {
         let [nodes, key, edges, from, to] = args else { return None };
-        let mut ids: HashMap<&str, usize> = HashMap::new();
-        let nodes: Vec<Option<usize>> = names(*nodes, *key)?
+        let names = names(*nodes, *key)?;
+        let mut ids: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+        let nodes: Vec<Option<usize>> = names
             .into_iter()
             .map(|name| {
                 let next = ids.len();
@@ -63,6 +64,37 @@ impl Graph {
             |edge: Value<'_>, key: &str| edge.field(key).as_str().and_then(|name| ids.get(name).copied());
         let edges = edges.elements()?.filter_map(|edge| end(edge, from).zip(end(edge, to))).collect();
         Some(Graph { nodes, count: ids.len(), edges })
+    }
+}
+
+/// The nodes beside each node of a graph, one list after the other: a list of its own for each would cost more than
+/// all else.
+struct Beside {
+    nodes: Vec<usize>,
+    /// The place where the list of each node begins, and one more, where the last ends.
+    starts: Vec<usize>,
+}
+
+impl Beside {
+    /// The second of each pair, beside the first.
+    fn of(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Beside {
+        let mut starts = vec![0; count + 1];
+        pairs.clone().for_each(|(at, _)| starts[at] += 1);
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        let mut nodes = vec![0; end];
+        for (at, node) in pairs {
+            starts[at] -= 1;
+            nodes[starts[at]] = node;
+        }
+        Beside { nodes, starts }
+    }
+
+    fn get(&self, node: usize) -> &[usize] {
+        &self.nodes[self.starts[node]..self.starts[node + 1]]
     }
 }
 
@@ -79,17 +111,14 @@ pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let Some(graph) = Graph::of(args) else { return Value::Missing };
     let mut entering = vec![0_usize; graph.count];
-    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); graph.count];
-    for &(from, to) in &graph.edges {
-        entering[to] += 1;
-        leaving[from].push(to);
-    }
+    graph.edges.iter().for_each(|&(_, to)| entering[to] += 1);
+    let leaving = Beside::of(graph.count, graph.edges.iter().copied());
     // Nodes that nothing leads to are taken away until none is left, or only circles.
     let mut free: Vec<usize> = (0..graph.count).filter(|node| entering[*node] == 0).collect();
     let mut taken = 0;
     while let Some(node) = free.pop() {
         taken += 1;
-        for &to in &leaving[node] {
+        for &to in leaving.get(node) {
             entering[to] -= 1;
             if entering[to] == 0 {
                 free.push(to);
@@ -103,14 +132,11 @@ pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [lists @ .., Value::Str(of)] = args else { return Value::Missing };
     let (Some(graph), [list, key, ..]) = (Graph::of(lists), lists) else { return Value::Missing };
     let Some(names) = names(*list, *key) else { return Value::Missing };
-    let mut entering: Vec<Vec<usize>> = vec![Vec::new(); graph.count];
-    for &(from, to) in &graph.edges {
-        entering[to].push(from);
-    }
+    let entering = Beside::of(graph.count, graph.edges.iter().map(|&(from, to)| (to, from)));
     let start = names.iter().position(|name| *name == Some(*of)).and_then(|at| graph.nodes[at]);
     let (mut waiting, mut found) = (Vec::from_iter(start), vec![false; graph.count]);
     while let Some(node) = waiting.pop() {
-        for &from in &entering[node] {
+        for &from in entering.get(node) {
             if !std::mem::replace(&mut found[from], true) {
                 waiting.push(from);
             }

@@ -180,6 +180,9 @@ impl Listing<'_> {
                 write!(out, "r{dst} = extern {function}({})", window(args))
             }
             Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.each(each)),
+            Instr::Quantifier { dst, each, fails } => {
+                write!(out, "r{dst} = {}, else not condition {fails}", self.each(each))
+            }
             Instr::Cond { dst, holds, fails } => {
                 write!(out, "r{dst} = condition {holds}, else not condition {fails}")
             }

@@ -2,7 +2,7 @@
 //! *tables* do that and choose, *values* compute into registers.
 //!
 //! Jumps go forward only, to a place in the same block, so a block ends after at most as many steps
-//! as it has instructions; the one loop, [`Instr::Each`] and [`Instr::Count`], runs another block
+//! as it has instructions; the one loop, [`Instr::Each`], [`Instr::Count`] and [`Instr::Quantifier`], runs other blocks
 //! once for each element of a list. The table of instructions says all that must be known of each to check it:
 //! a new one needs a row here, an arm in the dispatch loop of its vocabulary and one in the disassembler.
 
@@ -163,6 +163,8 @@ instructions! {
     Extern in VALUE { dst: Reg => Register, args: Registers => Registers, function: u32 => Extern };
     /// The number of elements of a list for which a condition holds.
     Count in VALUE { dst: Reg => Register, each: u32 => Loop };
+    /// A condition over the elements of a list as a value: the loop's body says which satisfy it, `fails` which fail it.
+    Quantifier in VALUE { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
     /// A condition as a value: `true`, `false`, or missing when neither block holds.
     Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
     /// Goes on elsewhere when a register holds a value.

@@ -4,9 +4,10 @@
 
 use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
 use crate::bytecode::lower::LowerError;
+use crate::text::automaton::Automaton;
 use crate::text::{self, Glob, LazyRegex, Similarity, TextMode, WordSearcher};
 use crate::value::Value;
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::MatchKind;
 use hashbrown::HashSet;
 use memchr::memmem::Finder;
 use std::borrow::Cow;
@@ -64,7 +65,7 @@ enum Compiled {
     /// `contains`.
     Texts(Box<[Finder<'static>]>),
     /// `contains any` of many.
-    Many(Box<AhoCorasick>),
+    Many(Box<Automaton>),
     /// `contains word`: a searcher for each, or one for any of many.
     Words(Box<[WordSearcher<'static>]>),
     /// `starts_with`.
@@ -106,10 +107,8 @@ impl Matcher {
                 Compiled::Words(prepared().map(|word| WordSearcher::one(&word).into_owned()).collect())
             }
             (Search::Literal(Anchor::Anywhere), false) if many => {
-                let automaton = AhoCorasick::builder()
-                    .match_kind(MatchKind::LeftmostFirst)
-                    .build(prepared().map(Cow::into_owned))
-                    .map_err(too_large)?;
+                let words = prepared().map(Cow::into_owned);
+                let automaton = Automaton::new(MatchKind::LeftmostFirst, words).map_err(too_large)?;
                 Compiled::Many(Box::new(automaton))
             }
             (Search::Literal(Anchor::Anywhere), false) => {

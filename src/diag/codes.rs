@@ -131,6 +131,8 @@ codes! {
     BadDestination = "E0522", "a router leads to no next node";
     BranchForm = "E0523", "a branch says too much or too little";
     FlowTool = "E0524", "a flow tool says too much or too little";
+    WorkflowNode = "E0530", "a workflow leads where there is nothing";
+    WorkflowStalls = "E0531", "a workflow cannot run as it is written";
     MessageSyntax = "E0601", "a message is not JSON";
     MessageNotObject = "E0602", "a message is not an object";
     MessageTooDeep = "E0603", "a message is nested too deep";
@@ -166,6 +168,8 @@ codes! {
     UnusedAllow = "W0003", "an `allow` that silences nothing";
     LooksLikeName = "W0101", "a message field is spelled almost like a definition";
     Unused = "W0102", "a definition is not used";
+    UnusedDeclaration = "W0103", "a handler or table is not used";
+    SameTestName = "W0104", "two tests have the same name";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "nothing is in an empty list";
@@ -174,6 +178,14 @@ codes! {
     NullInList = "W0206", "null in a list is never found";
     NumberInQuotes = "W0207", "a number in quotes is ordered as a text";
     TemplateText = "W0208", "a text with a place to be filled in, which nobody fills";
+    PartDecidesNothing = "W0209", "a part of a condition decides nothing";
+    Contradiction = "W0210", "parts of a condition contradict each other";
+    EmptyRange = "W0211", "a range holds nothing";
+    OutOfRange = "W0212", "a value that a function never has";
+    RouteHidden = "W0213", "a route that can never be chosen";
+    EqualPriority = "W0214", "two routes of equal priority, of which one takes all inputs of the other";
+    NegationFallsThrough = "W0215", "a negation does not hold where a field is missing";
+    NoDefault = "W0216", "inputs that no route takes";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     DefaultHides = "W0401", "a default branch hides branches";
@@ -181,6 +193,7 @@ codes! {
     BranchNeverChosen = "W0403", "a branch that is never chosen";
     PatternHidden = "W0404", "a keyword pattern is hidden by an earlier one";
     CatchesExample = "W0405", "a keyword flow catches an example of an intent flow";
+    WorkflowDoubt = "W0410", "a workflow's graph is suspicious";
     UnknownIntent = "W0601", "a comparison with an intent that is not declared";
     EntityAlwaysFound = "W0602", "an entity that is found in every text";
 }
@@ -189,6 +202,25 @@ impl Code {
     /// Warnings start with `W`, all others stop the compilation.
     pub fn severity(self) -> Severity {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
+    }
+
+    /// True for what only an analysis of the rules finds (`rulec check`), or finds more of than compiling them does.
+    pub(crate) fn is_analysed(self) -> bool {
+        matches!(
+            self,
+            Code::UnusedDeclaration
+                | Code::SameTestName
+                | Code::NeverMatches
+                | Code::AlwaysMatches
+                | Code::PartDecidesNothing
+                | Code::Contradiction
+                | Code::EmptyRange
+                | Code::OutOfRange
+                | Code::RouteHidden
+                | Code::EqualPriority
+                | Code::NegationFallsThrough
+                | Code::NoDefault
+        )
     }
 
     /// Looks a code up as users write it; case does not count.

@@ -15,6 +15,7 @@ use crate::sema::normal;
 use crate::source::SourceMap;
 use crate::text;
 use crate::threads::Threads;
+use crate::trace::Source;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -141,10 +142,10 @@ impl Compiler {
         let threads = Threads::All;
         let mut loaded = loader::load(threads, loader, path);
         let (program, found) = check::check(&loaded);
-        let allows = check::Allows::of(&loaded);
+        let mut allows = check::Allows::of(&loaded);
         // The trees are large and no longer needed.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
-        let finish = || self.finish(loaded, program, found, &allows);
+        let finish = || self.finish(loaded, program, found, &mut allows);
         threads.both(statements, || drop(trees), finish).1
     }
 
@@ -159,18 +160,21 @@ impl Compiler {
         loaded: Loaded,
         program: Program,
         found: Vec<Diagnostic>,
-        allows: &check::Allows,
+        allows: &mut check::Allows,
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);
         let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
         let compiled = lower(program, &mut diagnostics, link);
         allows.silence(&mut diagnostics);
+        diagnostics.extend(allows.unused(false));
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
         diagnostics.dedup();
         let sources = loaded.sources;
         match compiled {
-            Some(set) => Ok(self.compiled(set, sources, diagnostics)),
+            Some(set) => {
+                Ok(self.compiled(RuleSet { allows: std::mem::take(allows), ..set }, sources, diagnostics))
+            }
             None => Err(CompileError { diagnostics, sources }),
         }
     }
@@ -313,10 +317,8 @@ impl fmt::Display for CompileError {
             if at > 0 {
                 writeln!(f)?;
             }
-            if let Some(span) = diagnostic.span() {
-                let position = self.sources.position(span);
-                let name = &self.sources.file(span.file).name;
-                write!(f, "{name}:{}:{}: ", position.line, position.column)?;
+            if let Some(place) = diagnostic.span().and_then(|span| self.sources.place(span)) {
+                write!(f, "{place}: ")?;
             }
             write!(f, "{}: {}", diagnostic.code, diagnostic.message)?;
             if let Some(help) = &diagnostic.help {

@@ -1,50 +1,55 @@
-//! Rules that change while they serve: routes are inserted, replaced and removed while other threads
+//! Rules that change while they serve: statements are inserted, replaced and removed while other threads
 //! decide, and the next decision sees it. See [`LiveRules`].
 
 mod background;
 mod base;
 mod decide;
 mod declarations;
+mod edit;
 mod error;
+mod head;
 mod jumps;
+mod recompile;
 mod route;
 mod segment;
 mod snapshot;
+mod statements;
 #[cfg(test)]
 mod tests;
 mod texts;
 mod writer;
 
-pub use error::{EditError, UnknownRoute};
+pub use edit::Edit;
+pub use error::{EditError, UnknownStatement};
 
+use super::entry::targets;
 use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use crate::explain::Explanation;
 use crate::json::JsonError;
 use crate::loader::{Loader, MemoryLoader};
 use crate::sema::check::Known;
 use crate::sema::hir::{ROUTES, TableId, TableKind};
-use crate::source::SourceMap;
-use crate::syntax::ast::Target;
+use crate::syntax::ast::{Route, Statement, StatementKind, Target};
 use crate::threads::Threads;
 use arc_swap::ArcSwap;
 use base::Base;
-use route::draft;
+use edit::Reading;
 use serde_json::Value as Json;
 use snapshot::Snapshot;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use texts::{Changes, Files};
-use writer::{Edit, Writer};
+use texts::Files;
+use writer::Writer;
 
-/// Rules whose routes come and go while they serve. Cheap to clone; clones are the same rules.
+/// Rules that change while they serve. Cheap to clone; clones are the same rules.
 ///
 /// A decision sees every edit that returned before it began, and of one that runs at the same time all
-/// or nothing. What an edit costs hardly depends on how many routes there are: the route is compiled
+/// or nothing. What an edit of a route costs hardly depends on how many there are: the route is compiled
 /// alone and looked up beside the others. A thread in the background compiles routes that came later
-/// together, and now and then everything anew, which changes no answer; decisions and edits go on
-/// meanwhile.
+/// together, and now and then everything anew, which changes no answer. An edit of any other statement compiles
+/// everything anew. Decisions and edits of routes go on meanwhile.
 ///
 /// The settings of the compiler count for what has been merged; with edits the VM decides.
 ///
@@ -69,9 +74,10 @@ pub struct LiveRules {
 
 struct Shared {
     compiler: Compiler,
-    files: Files,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
+    /// Held while statements other than routes are edited.
+    recompiling: Mutex<()>,
     /// True for rules of which nothing is kept for edits.
     fixed: bool,
     /// Those that are asked before an edit, as long as they are there.
@@ -82,7 +88,7 @@ struct Shared {
     merge_after: AtomicUsize,
 }
 
-/// Refuses edits: called with the name of a handler that a route is about to lead to, it says why that cannot be.
+/// Refuses edits: called with the name of a handler that a statement is about to lead to, it says why that cannot be.
 pub type Guard = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 
 /// Compiled rules as live rules, which answer as they do. They cannot be edited, since the texts alone do not
@@ -90,7 +96,7 @@ pub type Guard = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
         let writer = Writer::new(Base::fixed(rules), Known::Uses(Arc::default()));
-        LiveRules::serving(Compiler::new(), Files::default(), writer, true)
+        LiveRules::serving(Compiler::new(), writer, true)
     }
 }
 
@@ -108,19 +114,21 @@ impl LiveRules {
     /// # Errors
     /// Every error and warning found, when one is an error.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
-        let recorder = texts::Recorder::new(loader);
-        let (base, known) = base::compile(&compiler, &recorder, path, true, Threads::All)?;
-        let files = recorder.finish(path, base.rules.sources());
-        Ok(LiveRules::serving(compiler, files, Writer::new(base, known), false))
+        LiveRules::load(compiler, loader, Files::new(path, None))
     }
 
-    fn serving(compiler: Compiler, files: Files, writer: Writer, fixed: bool) -> LiveRules {
+    fn load(compiler: Compiler, loader: &dyn Loader, files: Files) -> Result<LiveRules, CompileError> {
+        let (base, known) = base::compile(&compiler, loader, &files, |_| true, Threads::All)?;
+        Ok(LiveRules::serving(compiler, Writer::new(base, known), false))
+    }
+
+    fn serving(compiler: Compiler, writer: Writer, fixed: bool) -> LiveRules {
         LiveRules {
             shared: Arc::new(Shared {
                 compiler,
-                files,
                 snapshot: ArcSwap::new(writer.snapshot()),
                 writer: Mutex::new(writer),
+                recompiling: Mutex::default(),
                 fixed,
                 guards: Mutex::default(),
                 idle: Condvar::new(),
@@ -129,13 +137,13 @@ impl LiveRules {
         }
     }
 
-    /// Compiles a file and what it imports.
+    /// Compiles a file and what it imports. A file that an edit names for the first time is read then.
     ///
     /// # Errors
     /// Every error and warning found, when one is an error.
     pub fn from_path(compiler: Compiler, path: impl AsRef<Path>) -> Result<LiveRules, CompileError> {
         let (disk, name) = compiler.on_disk(path.as_ref())?;
-        LiveRules::new(compiler, &disk, &name)
+        LiveRules::load(compiler, &disk, Files::new(&name, Some(disk.clone())))
     }
 
     /// Compiles a text that imports nothing.
@@ -229,8 +237,8 @@ impl LiveRules {
         self.shared.snapshot.load().generation
     }
 
-    /// Has `guard` asked, as long as it is kept alive, before a route is inserted or replaced: for each handler that
-    /// the route may lead to, also by a jump. What serves the rules refuses what it could not carry out.
+    /// Has `guard` asked, as long as it is kept alive, before a statement is inserted or replaced: for each handler that
+    /// it may lead to, also by a jump. What serves the rules refuses what it could not carry out.
     pub fn guard(&self, guard: &Arc<Guard>) {
         let mut guards = self.shared.guards();
         guards.retain(|guard| guard.strong_count() > 0);
@@ -242,42 +250,83 @@ impl LiveRules {
         self.shared.snapshot.load().base.rules.clone()
     }
 
-    /// Inserts a route outside any table: one `route` statement. It stands behind all others of its
-    /// priority.
-    pub fn insert(&self, route: &str) -> Result<(), EditError> {
-        self.insert_into(ROUTES, route)
+    /// Makes edits of any statements, as one: a decision sees all of them or none. One after the other they are made in
+    /// the texts, so that an edit sees what those before it did, and what comes of it must compile as a whole. An edit
+    /// of one route takes microseconds; any other compiles everything anew, which takes as long as a merge. Decisions
+    /// and edits of routes go on meanwhile; routes that come meanwhile stand behind those that `edits` bring.
+    ///
+    /// # Errors
+    /// When one of them cannot be made, or the rules would not compile with them. The rules are then as they were.
+    pub fn edit(&self, edits: &[Edit]) -> Result<(), EditError> {
+        let shared = &self.shared;
+        if shared.fixed {
+            return Err(EditError::Fixed);
+        }
+        loop {
+            let base = Arc::clone(&shared.snapshot.load().base);
+            let reading: Result<Vec<Reading<'_>>, EditError> =
+                edits.iter().map(|edit| edit.read(base.rules.sources())).collect();
+            let mut reading = reading?;
+            if reading.is_empty() {
+                return Ok(());
+            }
+            let Some(edit) = reading.pop_if(|edit| edits.len() == 1 && edit.is_of_route()) else {
+                return shared.recompile(&reading);
+            };
+            // Unless everything has been compiled anew meanwhile.
+            if shared.edit_route(&base, edit, &edits[0])? {
+                return Ok(());
+            }
+        }
     }
 
-    /// Inserts a route into the table of that name.
-    pub fn insert_into(&self, table: &str, route: &str) -> Result<(), EditError> {
-        self.edit(table, |sources| draft(route, sources).map(Edit::Insert))
+    /// Inserts a statement outside any table: a route stands behind all others of its priority.
+    ///
+    /// # Errors
+    /// See [`LiveRules::edit`].
+    pub fn insert(&self, statement: &str) -> Result<(), EditError> {
+        self.edit(&[Edit::insert(statement)])
     }
 
-    /// Puts a route in the place of the one of its name outside any table. Among routes of equal
+    /// Inserts a route, or the default, into the table of that name.
+    ///
+    /// # Errors
+    /// See [`LiveRules::edit`].
+    pub fn insert_into(&self, table: &str, statement: &str) -> Result<(), EditError> {
+        self.edit(&[Edit::insert(statement).in_table(table)])
+    }
+
+    /// Puts a statement in the place of the one of its kind and name outside any table. Among routes of equal
     /// priority it stands where that one stood.
-    pub fn replace(&self, route: &str) -> Result<(), EditError> {
-        self.replace_in(ROUTES, route)
-    }
-
-    /// Puts a route in the place of the one of its name in a table.
-    pub fn replace_in(&self, table: &str, route: &str) -> Result<(), EditError> {
-        self.edit(table, |sources| draft(route, sources).map(Edit::Replace))
-    }
-
-    /// Removes the route of that name outside any table.
     ///
     /// # Errors
-    /// When there is none.
+    /// See [`LiveRules::edit`].
+    pub fn replace(&self, statement: &str) -> Result<(), EditError> {
+        self.edit(&[Edit::replace(statement)])
+    }
+
+    /// Puts a route, or the default, in the place of the one of its name in a table.
+    ///
+    /// # Errors
+    /// See [`LiveRules::edit`].
+    pub fn replace_in(&self, table: &str, statement: &str) -> Result<(), EditError> {
+        self.edit(&[Edit::replace(statement).in_table(table)])
+    }
+
+    /// Removes a statement outside any table, called as [`Edit::remove`] tells; a name alone is a route's.
+    ///
+    /// # Errors
+    /// See [`LiveRules::edit`].
     pub fn remove(&self, name: &str) -> Result<(), EditError> {
-        self.remove_from(ROUTES, name)
+        self.edit(&[Edit::remove(name)])
     }
 
-    /// Removes the route of that name from a table.
+    /// Removes the route of that name, or the default, from a table.
     ///
     /// # Errors
-    /// When there is no such table, or no such route in it.
+    /// See [`LiveRules::edit`].
     pub fn remove_from(&self, table: &str, name: &str) -> Result<(), EditError> {
-        self.edit(table, |_| Ok(Edit::Remove(name)))
+        self.edit(&[Edit::remove(name).in_table(table)])
     }
 
     /// True when a table has a route of that name.
@@ -286,7 +335,7 @@ impl LiveRules {
     /// When there is no such table.
     pub fn contains(&self, table: &str, name: &str) -> Result<bool, EditError> {
         let writer = self.shared.lock();
-        let table = self.table(&writer.base.rules, table)?;
+        let table = table_of(&writer.base.rules, table)?;
         Ok(writer.find(table, name).is_some())
     }
 
@@ -327,37 +376,23 @@ impl LiveRules {
     pub fn pending(&self) -> usize {
         self.shared.lock().edits
     }
+}
 
-    /// The table of routes of that name.
-    fn table(&self, rules: &Rules, name: &str) -> Result<TableId, EditError> {
-        let entry = rules.entry(name)?;
-        match entry.kind() {
-            TableKind::Routes => Ok(entry.id()),
-            _ => Err(EditError::NoRoutes(name.to_owned())),
-        }
+/// The table of routes of that name.
+fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
+    let entry = rules.entry(name)?;
+    match entry.kind() {
+        TableKind::Routes => Ok(entry.id()),
+        _ => Err(EditError::NoRoutes(name.to_owned())),
     }
+}
 
-    fn edit<'t>(
-        &self,
-        table: &str,
-        parse: impl FnOnce(&SourceMap) -> Result<Edit<'t>, EditError>,
-    ) -> Result<(), EditError> {
-        let shared = &self.shared;
-        if shared.fixed {
-            return Err(EditError::Fixed);
-        }
-        let rules = self.rules();
-        let table = self.table(&rules, table)?;
-        let edit = parse(rules.sources())?;
-        shared.ask_guards(&rules, &edit)?;
-        let mut writer = shared.lock();
-        match writer.apply(&shared.compiler, table, edit)? {
-            None => shared.snapshot.store(writer.snapshot()),
-            // Without a route that fixed a field's type others are read otherwise.
-            Some(changes) => shared.rebuild(&mut writer, &changes)?,
-        }
-        shared.start_what_is_due(&mut writer);
-        Ok(())
+/// The ends that a statement leads to; of a table those of its routes.
+fn targets_of(statement: &Statement) -> Vec<&Target> {
+    match &statement.kind {
+        StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => vec![target],
+        StatementKind::Table { statements, .. } => statements.iter().flat_map(targets_of).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -366,19 +401,45 @@ impl Shared {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the guards about the handlers that an edit may lead to.
-    fn ask_guards(&self, rules: &Rules, edit: &Edit<'_>) -> Result<(), EditError> {
+    /// Makes an edit of one route that was read for a base; `false` when another is there.
+    fn edit_route(
+        self: &Arc<Self>,
+        base: &Arc<Base>,
+        edit: Reading<'_>,
+        written: &Edit,
+    ) -> Result<bool, EditError> {
+        let table = table_of(&base.rules, edit.table.unwrap_or(ROUTES))?;
+        self.ask_guards(&base.rules, std::slice::from_ref(&edit))?;
+        let mut writer = self.lock();
+        if !Arc::ptr_eq(base, &writer.base) {
+            return Ok(false);
+        }
+        writer.make(&self.compiler, table, edit.action)?;
+        if let Some(log) = &mut writer.log {
+            log.push(written.clone());
+        }
+        self.snapshot.store(writer.snapshot());
+        self.start_what_is_due(&mut writer);
+        Ok(true)
+    }
+
+    /// Asks the guards about the handlers that edits may lead to.
+    fn ask_guards(&self, rules: &Rules, edits: &[Reading<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.guards().iter().filter_map(Weak::upgrade).collect();
-        let (Edit::Insert(draft) | Edit::Replace(draft)) = edit else { return Ok(()) };
-        let Some(route) = draft.route().filter(|_| !guards.is_empty()) else { return Ok(()) };
-        let targets = match &route.target {
-            Target::Handler { name, .. } => BTreeSet::from([name.node.as_str()]),
-            // What was inserted there since the last merge has been asked about.
-            Target::Goto { table, .. } => {
-                rules.entry(&table.node).map(|entry| entry.targets()).unwrap_or_default()
+        if guards.is_empty() {
+            return Ok(());
+        }
+        let statements = edits.iter().filter_map(|edit| Some(&edit.draft()?.statement));
+        let (mut handlers, mut tables) = (BTreeSet::new(), Vec::new());
+        for target in statements.flat_map(targets_of) {
+            match target {
+                Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
+                // What was inserted there since the last merge has been asked about.
+                Target::Goto { table, .. } => tables.extend(rules.program().table_named(&table.node)),
             }
-        };
-        let asked = targets.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
+        }
+        handlers.extend(targets(rules.program(), tables));
+        let asked = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
         asked.collect::<Result<(), String>>().map_err(EditError::Refused)
     }
 
@@ -391,17 +452,5 @@ impl Shared {
         self.idle
             .wait_while(writer, |writer| writer.merging || writer.compacting)
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Compiles a new base with these changes while no other edit is made.
-    fn rebuild(&self, writer: &mut Writer, changes: &Changes) -> Result<(), CompileError> {
-        let texts = self.files.with(changes.apply(&writer.base.rules, &writer.base.places));
-        let (base, known) = base::compile(&self.compiler, &texts, &self.files.main, false, Threads::All)?;
-        // A merge that still runs finds that it comes too late, and so does compacting.
-        let mut fresh = Writer::new(base, known);
-        (fresh.merging, fresh.compacting) = (writer.merging, writer.compacting);
-        *writer = fresh;
-        self.snapshot.store(writer.snapshot());
-        Ok(())
     }
 }

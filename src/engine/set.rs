@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::index::{self, Index};
 use crate::input::Plan;
 use crate::schema::{Breach, Promises};
+use crate::sema::check::Allows;
 use crate::sema::hir::Program;
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
@@ -32,6 +33,8 @@ pub(crate) struct RuleSet {
     pub hosts: Vec<Host>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
+    /// The comments that silence findings, for an analysis.
+    pub allows: Allows,
     pub generation: u64,
 }
 
@@ -57,6 +60,7 @@ impl RuleSet {
             hosts,
             sources: SourceMap::new(),
             warnings: Vec::new(),
+            allows: Allows::default(),
             generation: next_generation(),
         }
     }

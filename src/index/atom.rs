@@ -4,9 +4,11 @@
 
 use super::attribute::{Class, Classes, Number, Simple};
 use super::prefilter::{Prefilter, prefilters};
+use super::share::{Shares, uses};
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
 use crate::ops::{Cost, Quantity};
+use crate::sema::normal::Normal;
 use crate::text::{self, Form, TextMode};
 use crate::ty::KindSet;
 use crate::value::Value;
@@ -56,6 +58,7 @@ pub struct Attribute {
     /// The form in which its texts are prepared.
     pub mode: TextMode,
     pub classes: Classes,
+    pub shares: Shares,
 }
 
 /// The literals that tell a predicate's answer.
@@ -63,15 +66,16 @@ pub struct Attribute {
 pub struct Literals {
     /// The subject they are looked for in.
     pub subject: u32,
-    /// Their numbers there.
+    /// Their numbers there, in groups: of each group one is needed. The last of a group is marked by [`LAST`].
     pub numbers: Vec<u32>,
-    /// True when all are needed, not one.
-    pub all: bool,
     /// True when what is needed is also enough, in a text of the predicate's own mode.
     pub exact: bool,
     /// True when that mode leaves texts as they are.
     pub plain: bool,
 }
+
+/// Marks the number of a literal that is the last of its group.
+pub const LAST: u32 = 1 << 31;
 
 /// The atoms that an index over a rule set looks up.
 #[derive(Debug)]
@@ -86,7 +90,7 @@ pub struct Atoms<'c> {
     sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
     /// For each set how likely a message holds one of its atoms, from 0 to 1: a guess.
     pub likelihood: Vec<f64>,
-    /// For each predicate the sets that are necessary for it to be true.
+    /// For each predicate the sets that are all necessary for it to be true.
     sets_of: Vec<Option<Box<[SetId]>>>,
     /// For each predicate the literals that answer it.
     pub literals: Vec<Option<Literals>>,
@@ -125,7 +129,7 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
 
 impl<'c> Atoms<'c> {
     /// Reads the predicates of a rule set.
-    pub fn of(chunk: &'c Chunk) -> Atoms<'c> {
+    pub fn of(normal: &Normal, chunk: &'c Chunk) -> Atoms<'c> {
         let mut atoms = Atoms {
             chunk,
             subjects: Vec::new(),
@@ -138,7 +142,7 @@ impl<'c> Atoms<'c> {
             sets_of: Vec::new(),
             literals: vec![None; chunk.preds.len()],
         };
-        atoms.find_attributes();
+        atoms.find_attributes(&uses(normal));
         let prefilters: Vec<Vec<Prefilter>> =
             (0..chunk.preds.len()).map(|pred| atoms.prefilters(pred)).collect();
         atoms.find_subjects(&prefilters);
@@ -164,9 +168,7 @@ impl<'c> Atoms<'c> {
             Atom::Literal(subject, number) => {
                 literal_likelihood(literals[*subject as usize][*number as usize])
             }
-            Atom::Class(attribute, _) => {
-                1.0 / (self.attributes[*attribute as usize].classes.named() + 1) as f64
-            }
+            Atom::Class(attribute, class) => self.attributes[*attribute as usize].shares.of_named(*class),
             // A list has one or two elements of those that rules ask for.
             Atom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
         };
@@ -177,7 +179,7 @@ impl<'c> Atoms<'c> {
         likelihoods
     }
 
-    /// The sets that are necessary for a predicate to be true, any one of which will do as a key.
+    /// The sets that are all necessary for a predicate to be true: any one of them will do as a key.
     pub fn sets(&self, pred: u32) -> &[SetId] {
         self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
@@ -233,12 +235,13 @@ impl<'c> Atoms<'c> {
     fn attribute(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
         let attributes = &mut self.attributes;
         *self.attribute_of.entry((operand, mode)).or_insert_with(|| {
-            attributes.push(Attribute { operand, pred, mode, classes: Classes::default() });
+            let (classes, shares) = (Classes::default(), Shares::default());
+            attributes.push(Attribute { operand, pred, mode, classes, shares });
             attributes.len() as u32 - 1
         })
     }
 
-    fn find_attributes(&mut self) {
+    fn find_attributes(&mut self, uses: &[u32]) {
         for pred in 0..self.chunk.preds.len() as u32 {
             let operand = self.chunk.preds[pred as usize].left;
             let simple = Simple::of(self.chunk, pred).filter(|_| can_be_looked_at(self.chunk, operand));
@@ -253,7 +256,16 @@ impl<'c> Atoms<'c> {
         }
         let named: Vec<Classes> =
             texts.into_iter().zip(numbers).map(|(texts, numbers)| Classes::new(texts, numbers)).collect();
-        for (attribute, classes) in self.attributes.iter_mut().zip(named) {
+        let mut counted: Vec<HashMap<Class, u32>> = vec![HashMap::new(); self.attributes.len()];
+        for (simple, uses) in self.simples.iter().zip(uses) {
+            let Some((simple, attribute)) = simple else { continue };
+            let (classes, counted) = (&named[*attribute as usize], &mut counted[*attribute as usize]);
+            for class in simple.texts().filter_map(|text| classes.of_text(text)) {
+                *counted.entry(class).or_default() += uses;
+            }
+        }
+        for ((attribute, classes), counted) in self.attributes.iter_mut().zip(named).zip(counted) {
+            attribute.shares = Shares::new(&classes, &counted.into_iter().collect::<Vec<_>>());
             attribute.classes = classes;
         }
     }
@@ -381,16 +393,20 @@ impl<'c> Atoms<'c> {
             if let Some(at) = subject {
                 let subject = &mut self.subjects[at as usize];
                 let fold = subject.fold && literal_mode.form == Form::None;
+                let mut group = Vec::with_capacity(prefilter.literals.len());
                 for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
                     let next = subject.literals.len() as u32;
                     let number = *subject.literals.entry(literal.into()).or_insert(next);
-                    // Of several that are all needed, one with alternatives tells nothing by itself.
-                    if !all || prefilter.literals.len() == 1 {
-                        found.push(number);
-                    }
+                    group.push(number);
                     atoms.push(Atom::Literal(at, number));
                 }
+                group.sort_unstable();
+                group.dedup();
+                if let Some(last) = group.last_mut() {
+                    *last |= LAST;
+                }
+                found.extend(group);
             }
             if let Some(attribute) = attribute {
                 let all_words = mode.quantity == Some(Quantity::All) && words.len() > 1;
@@ -411,9 +427,7 @@ impl<'c> Atoms<'c> {
                 false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
             let exact = told && enough && keywords.holding_is_enough();
-            found.sort_unstable();
-            found.dedup();
-            let told = Literals { subject: at, numbers: found, all, exact, plain: literal_mode.is_plain() };
+            let told = Literals { subject: at, numbers: found, exact, plain: literal_mode.is_plain() };
             self.literals[pred] = (!told.numbers.is_empty()).then_some(told);
         }
         sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.set(atoms)).collect()

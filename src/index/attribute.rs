@@ -190,11 +190,6 @@ impl Classes {
         self.texts.len() + self.numbers.len()
     }
 
-    /// The share of messages whose value has a class from `from` to below `to`: a guess.
-    pub fn share(&self, from: Class, to: Class) -> f64 {
-        if self.named() == 0 { 0.5 } else { f64::from(to - from) / f64::from(self.end()) }
-    }
-
     /// The class of a value; of a text when it has been prepared.
     #[inline(always)]
     pub fn of(&self, value: Value<'_>) -> Class {

@@ -12,10 +12,12 @@ use super::cost;
 use super::ranges::{RangeAnalysis, ValueRanges};
 use super::scan::Scanner;
 use super::{
-    AttributeIndex, Guard, Index, Key, Lists, Posting, PostingList, SubjectIndex, TableIndex, TextForm,
+    AttributeIndex, Guard, Index, Key, Lists, LiteralAnswer, Owners, Posting, PostingList, SubjectIndex,
+    TableIndex, TextForm,
 };
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
+use crate::bytecode::fields::Fields;
 use crate::sema::hir::SlotId;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
 use crate::text::TextMode;
@@ -24,10 +26,12 @@ use hashbrown::HashMap;
 
 /// From how many routes on a posting list becomes a block with bits of its own.
 const BLOCK_FROM: usize = 48;
-/// A key that more than one in so many messages holds is not used where bits can tell as well.
-const COMMON: f64 = 0.04;
+/// A key that fewer messages hold is taken, whatever bits can tell.
+const RARE: f64 = 0.01;
 /// A key that this share of messages holds tells nothing.
 const USELESS: f64 = 0.5;
+/// A table that looks up more values than this goes over those that a message has.
+const FEW_VALUES: usize = 24;
 /// Conditions with more ways than this to be found are not searched to the end.
 const MAX_WAYS: usize = 64;
 
@@ -47,7 +51,7 @@ pub(super) enum Access {
 
 /// Builds the index of a program.
 pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
-    let atoms = Atoms::of(chunk);
+    let atoms = Atoms::of(normal, chunk);
     let builder = Builder::new(normal, &atoms);
     let mut keys = Keys::default();
     let tables = normal.tables.iter().enumerate();
@@ -130,15 +134,34 @@ impl<'n> Builder<'n> {
         self.ways(route.cond, &mut ways);
         let best = ways.into_iter().min_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
         let likelihood = best.as_ref().map_or(1.0, |best| self.likelihood(best));
-        let alternatives = match likelihood <= COMMON {
+        let alternatives = match likelihood <= RARE {
             true => Vec::new(),
             false => self.ranges().alternatives(route.cond),
         };
-        match best {
+        match best.filter(|_| likelihood < USELESS) {
+            Some(best) if alternatives.is_empty() || self.is_cheaper(likelihood, &alternatives, route) => {
+                Access::Keys(best)
+            }
             _ if !alternatives.is_empty() => Access::Bits(alternatives),
-            Some(best) if likelihood < USELESS => Access::Keys(best),
             _ => Access::Always,
         }
+    }
+
+    /// True when a key of that likelihood leads to a route at less cost than the bits of its values do. Those that are
+    /// not in its key narrow it down either way.
+    fn is_cheaper(&self, likelihood: f64, alternatives: &[ValueRanges], route: &NRoute) -> bool {
+        let tried = self.share(alternatives) * cost::condition(self.normal, route.cond);
+        likelihood * (cost::GUARD + tried) < cost::BITS + tried
+    }
+
+    /// The share of messages that the values of a route's alternatives leave over.
+    fn share(&self, alternatives: &[ValueRanges]) -> f64 {
+        let of = |(attribute, ranges): &(u32, Vec<(Class, Class)>)| -> f64 {
+            let shares = &self.atoms.attributes[*attribute as usize].shares;
+            ranges.iter().map(|(from, to)| shares.of(*from, *to)).sum()
+        };
+        let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
+        all.sum::<f64>().min(1.0)
     }
 
     fn ranges(&self) -> RangeAnalysis<'n> {
@@ -235,8 +258,8 @@ impl<'n> Builder<'n> {
                 // It never holds.
                 return [Guard { attribute, from: 0, to: 0 }, Guard::NONE];
             };
-            let classes = &self.atoms.attributes[attribute as usize].classes;
-            let mut next = (classes.share(*from, *to), Guard { attribute, from: *from, to: *to });
+            let shares = &self.atoms.attributes[attribute as usize].shares;
+            let mut next = (shares.of(*from, *to), Guard { attribute, from: *from, to: *to });
             for kept in &mut best {
                 if next.0 < kept.0 {
                     std::mem::swap(kept, &mut next);
@@ -279,25 +302,21 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
             list.dedup();
         }
         let values = table.attributes.len() + table.residual.columns.len();
-        table.indexed +=
-            cost::LOOKUP + table.subjects.len() as f64 * cost::SCAN + values as f64 * cost::VALUE;
+        table.indexed += cost::LOOKUP
+            + cost::present(table.subjects.len()) * cost::SCAN
+            + cost::present(values) * cost::VALUE;
     }
     let mut texts = Texts { chunk: &atoms.chunk.texts, own: Vec::new() };
-    let mut first = 0;
-    let subjects = atoms.subjects.iter().zip(literal_keys).map(|(subject, keys)| {
-        let mut literals: Vec<(&Box<str>, &u32)> = subject.literals.iter().collect();
-        literals.sort_unstable_by_key(|(_, number)| **number);
-        let built = SubjectIndex {
-            operand: subject.operand,
-            forms: subject.forms().map(|mode| texts.form(subject.operand, mode)).collect(),
-            scanner: Scanner::from_literals(literals.iter().map(|(literal, _)| literal.as_bytes())),
-            first,
-            keys: Lists::new(literals.len(), keys),
-        };
-        first += literals.len() as u32;
-        built
+    let subjects = atoms.subjects.iter().map(|subject| SubjectIndex {
+        operand: subject.operand,
+        forms: subject.forms().map(|mode| texts.form(subject.operand, mode)).collect(),
     });
     let subjects: Vec<SubjectIndex> = subjects.collect();
+    let literals = AllLiterals::new(atoms, literal_keys);
+    for table in &mut tables {
+        split_by_slot(table, atoms);
+    }
+    let wide = tables.iter().any(|table| table.by_slot.is_some());
     let mut attributes = Vec::new();
     for ((attribute, keys), elements) in atoms.attributes.iter().zip(class_keys).zip(element_keys) {
         attributes.push(AttributeIndex {
@@ -313,10 +332,104 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         attributes,
         tables,
         keys: keys.keys,
-        literals: atoms.literals.clone(),
-        literal_count: first,
+        scanner: literals.scanner,
+        owners: literals.owners,
+        fields: wide.then(|| Fields::of(atoms.chunk)),
+        literal_keys: literals.keys,
+        literal_count: literals.count,
+        answers: literals.answers,
+        numbers: literals.numbers,
         texts: (texts.chunk.len() + texts.own.len()) as u32,
     }
+}
+
+/// Has a table that asks for many values look up those that a message has.
+fn split_by_slot(table: &mut TableIndex, atoms: &Atoms<'_>) {
+    if table.subjects.len() + table.attributes.len() <= FEW_VALUES {
+        return;
+    }
+    let slots = atoms.chunk.slots.len();
+    let split = |all: &mut Vec<u32>, operand: &dyn Fn(u32) -> Operand| {
+        let mut by_slot = Vec::new();
+        all.retain(|number| match operand(*number) {
+            Operand::Slot(slot) => {
+                by_slot.push((slot.0, *number));
+                false
+            }
+            _ => true,
+        });
+        Lists::new(slots, by_slot)
+    };
+    let subjects = split(&mut table.subjects, &|number| atoms.subjects[number as usize].operand);
+    let attributes = split(&mut table.attributes, &|number| atoms.attributes[number as usize].operand);
+    table.by_slot = Some((subjects, attributes));
+}
+
+/// The literals of all subjects under numbers of their own.
+struct AllLiterals {
+    scanner: Scanner,
+    owners: Owners,
+    keys: Lists,
+    count: u32,
+    answers: Vec<LiteralAnswer>,
+    numbers: Vec<u32>,
+}
+
+impl AllLiterals {
+    /// `keys` are each subject's literals with the keys that they are.
+    fn new(atoms: &Atoms<'_>, keys: Vec<Vec<(u32, u32)>>) -> AllLiterals {
+        let by_number = atoms.literals_by_number();
+        let (mut firsts, mut count) = (Vec::new(), 0);
+        for literals in &by_number {
+            firsts.push(count);
+            count += literals.len() as u32;
+        }
+        let (scanner, owners) = match &by_number[..] {
+            [literals] => (Scanner::from_literals(literals.iter().map(|l| l.as_bytes())), Owners::default()),
+            _ => shared(&by_number, &firsts),
+        };
+        let first = |subject: u32| firsts.get(subject as usize).copied().unwrap_or(0);
+        let keys = keys.into_iter().zip(&firsts);
+        let keys = keys.flat_map(|(keys, first)| keys.into_iter().map(move |(at, key)| (first + at, key)));
+        let mut numbers: Vec<u32> = Vec::new();
+        let answers = atoms.literals.iter().map(|literals| {
+            let Some(literals) = literals else { return LiteralAnswer::NONE };
+            let start = numbers.len() as u32;
+            numbers.extend(literals.numbers.iter().map(|number| number + first(literals.subject)));
+            let end = numbers.len() as u32;
+            let (exact, plain) = (literals.exact, literals.plain);
+            LiteralAnswer { subject: literals.subject, start, end, exact, plain }
+        });
+        let answers = answers.collect();
+        AllLiterals {
+            scanner,
+            owners,
+            keys: Lists::new(count as usize, keys.collect()),
+            count,
+            answers,
+            numbers,
+        }
+    }
+}
+
+/// One scanner of what several subjects look for, and the numbers of its literals for each.
+fn shared(by_number: &[Vec<&str>], firsts: &[u32]) -> (Scanner, Owners) {
+    let mut known: HashMap<&str, u32, foldhash::fast::FixedState> = HashMap::default();
+    let mut literals: Vec<&str> = Vec::new();
+    let mut numbers: Vec<(u32, (u32, u32))> = Vec::new();
+    for (subject, (own, first)) in by_number.iter().zip(firsts).enumerate() {
+        for (at, literal) in own.iter().enumerate() {
+            let literal = *known.entry(*literal).or_insert_with(|| {
+                literals.push(*literal);
+                literals.len() as u32 - 1
+            });
+            numbers.push((literal, (subject as u32, first + at as u32)));
+        }
+    }
+    (
+        Scanner::from_literals(literals.iter().map(|literal| literal.as_bytes())),
+        Owners::new(literals.len(), numbers),
+    )
 }
 
 /// The texts that a decision keeps prepared: those of the bytecode, which the index shares, and more.

@@ -14,12 +14,27 @@ pub const SCAN: f64 = 60.0;
 pub const VALUE: f64 = 12.0;
 /// Trying a route that was found.
 pub const TRY: f64 = 14.0;
+/// Holding the guards of a posting against the message.
+pub const GUARD: f64 = 1.25;
+/// The part of one route in the bits of many.
+pub const BITS: f64 = 0.05;
+/// Finding that the message lacks a value.
+const ABSENT: f64 = 2.0;
+/// A message has a score of fields, however many those are that rules ask for.
+const FIELDS: f64 = 20.0;
 /// Joining a word of bits.
 pub const WORD: f64 = 0.4;
 /// The share of a table that a message passes before a route holds.
 const PASSED: f64 = 0.6;
 /// The share of a condition's parts that leave the next to be asked.
 const GOES_ON: f64 = 0.4;
+
+/// The number of values looked up that a message is taken to have; finding that it lacks the others counts as a part
+/// of one.
+pub fn present(values: usize) -> f64 {
+    let values = values as f64;
+    values.min(FIELDS) + (values - FIELDS).max(0.0) * ABSENT / VALUE
+}
 
 /// Trying all routes one by one.
 pub fn linear(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {

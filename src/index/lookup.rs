@@ -6,9 +6,12 @@
 
 mod keys;
 
+use super::atom::LAST;
 use super::bitmap::{Bitmap, CHUNK, MAX_COLUMNS};
-use super::{Guard, Index, Posting, PostingList, TableIndex};
+use super::scan::Buffers;
+use super::{Guard, Index, LiteralAnswer, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
+use crate::bytecode::fields::Fields;
 use crate::sema::hir::{RuleId, TableId};
 use crate::text::PreparedTexts;
 use crate::value::{Tri, Value, grow};
@@ -19,6 +22,12 @@ use std::ops::Range;
 /// Whoever decides with the help of a lookup.
 pub trait Verifier<'a> {
     fn operand(&mut self, operand: Operand) -> Value<'a>;
+
+    /// Reads all slots of the message, whose fields these are.
+    fn read_all(&mut self, fields: &Fields);
+
+    /// The first slot from one on that the message has a value for.
+    fn next_present(&mut self, from: usize) -> Option<usize>;
 
     fn texts(&mut self) -> &mut PreparedTexts;
 
@@ -53,6 +62,7 @@ pub struct Workspace {
     /// For each attribute when its keys were last looked up.
     attributes: Vec<Cell<u32>>,
     hits: RefCell<Vec<u32>>,
+    scan: RefCell<Buffers>,
     /// The decision that they belong to.
     epoch: Cell<u32>,
     /// The count of recent choices of one of a table's first routes: beyond [`HOT`] they are verified
@@ -315,26 +325,21 @@ impl<'a> Lookup<'a> {
     /// does not tell.
     #[inline(always)]
     pub fn answer(&self, pred: usize) -> Option<Tri> {
-        let literals = self.index.literals.get(pred)?.as_ref()?;
-        let state = self.work.subjects.get(literals.subject as usize)?.get();
+        let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
+        let state = self.work.subjects.get(subject as usize)?.get();
         if state & !3 != self.epoch {
             return None;
         }
-        let first = self.index.subjects.get(literals.subject as usize)?.first;
-        let is_there = |literal: &u32| {
-            self.work.literals.get((first + literal) as usize).is_some_and(|stamp| stamp.get() == self.epoch)
-        };
-        let holds = if literals.all {
-            literals.numbers.iter().all(is_there)
-        } else {
-            literals.numbers.iter().any(is_there)
-        };
-        let told = state & ONE_FORM != 0 && (!literals.plain || state & OWN_TEXT != 0);
-        match holds {
-            false => Some(Tri::False),
-            true if literals.exact && told => Some(Tri::True),
-            true => None,
+        let mut found = false;
+        for number in self.index.numbers.get(start as usize..end as usize)? {
+            let literal = (number & !LAST) as usize;
+            found |= self.work.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
+            if number & LAST != 0 && !std::mem::take(&mut found) {
+                return Some(Tri::False);
+            }
         }
+        let told = state & ONE_FORM != 0 && (!plain || state & OWN_TEXT != 0);
+        (exact && told).then_some(Tri::True)
     }
 }
 

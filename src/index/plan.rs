@@ -59,7 +59,7 @@ pub enum Found {
 const MAX_SHOWN: usize = 4;
 
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
-    let atoms = Atoms::of(chunk);
+    let atoms = Atoms::of(normal, chunk);
     let index = super::build(normal, chunk);
     let builder = Builder::new(normal, &atoms);
     let writer = Writer {
@@ -229,6 +229,7 @@ impl Display for Shown<'_> {
             NExpr::Var(_)
             | NExpr::Extern(..)
             | NExpr::Count { .. }
+            | NExpr::Quantifier { .. }
             | NExpr::Cond { .. }
             | NExpr::If { .. } => f.write_char('…'),
         }

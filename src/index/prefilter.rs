@@ -2,7 +2,11 @@
 //! look for instead of every predicate looking for itself.
 //!
 //! The contract: whenever the predicate is true of a text, the text (folded, where the answer says
-//! so) holds at least one of the alternatives. Saying "nothing is required" is always right.
+//! so) holds of each prefilter at least one of the alternatives. Saying "nothing is required" is always right.
+//!
+//! All that an expression requires is told, not what looks rarest by itself: which of it is rare only the
+//! whole rule set can say (ten thousand expressions may begin with the same word), and what does not serve as a
+//! key still tells that the expression need not be run.
 
 use crate::bytecode::chunk::{Keywords, Search};
 use crate::text::{self, Glob};
@@ -25,9 +29,14 @@ const MAX_ALTERNATIVES: usize = 64;
 const MAX_EXACT: usize = 24;
 /// A class of more characters than this stands for any character.
 const MAX_CLASS: usize = 6;
+/// Of one pattern no more prefilters are looked for.
+const MAX_PREFILTERS: usize = 6;
+/// Besides the best prefilter of a pattern, one with a shorter literal (in bytes) is found in too many texts to be
+/// worth looking for.
+const MIN_FURTHER: usize = 3;
 
-/// The ways to require literals of a predicate's texts, any one of which will do: several for
-/// `contains all`, none where nothing is required.
+/// The literals required of a predicate's texts: of each prefilter one. Several for `contains all` and for
+/// patterns, none where nothing is required.
 pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepared = |word: &str| mode.prepare(word).into_owned();
@@ -35,11 +44,13 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
         let literals = minimal(literals)?;
         Some(Prefilter { literals, folded: false, exact })
     };
-    let each = |one: &dyn Fn(&str) -> Option<Prefilter>| -> Vec<Prefilter> {
-        if *all {
-            return words.iter().filter_map(|word| one(word)).collect();
+    let each = |one: &dyn Fn(&str) -> Vec<Prefilter>| -> Vec<Prefilter> {
+        if *all || words.len() == 1 {
+            return words.iter().flat_map(|word| one(word)).collect();
         }
-        let parts: Option<Vec<Prefilter>> = words.iter().map(|word| one(word)).collect();
+        let best =
+            |word: &std::sync::Arc<str>| one(word).into_iter().max_by_key(|part| score(&part.literals));
+        let parts: Option<Vec<Prefilter>> = words.iter().map(best).collect();
         parts.and_then(union).into_iter().collect()
     };
     match search {
@@ -55,8 +66,8 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
         }
         Search::Glob => each(&|pattern| {
             let glob = Glob::with_mode(pattern, *mode);
-            let longest = glob.literals().max_by_key(|literal| literal.len())?;
-            alternatives(vec![longest.to_owned()], false)
+            let pieces = worthwhile(glob.literals().map(|literal| vec![literal.to_owned()]).collect());
+            pieces.into_iter().filter_map(|piece| alternatives(piece, false)).collect()
         }),
         Search::Regex => each(&|pattern| of_regex(pattern, mode.fold)),
     }
@@ -92,24 +103,25 @@ fn minimal(mut literals: Vec<String>) -> Option<Vec<String>> {
 }
 
 /// The requirement of an expression. Expressions that ignore case are read in folded texts.
-fn of_regex(pattern: &str, ignore_case: bool) -> Option<Prefilter> {
-    let hir = text::parsed(pattern, ignore_case).ok()?;
-    let find = |folded: bool| {
-        let literals = minimal(Reader { folded }.read(&hir).required()?)?;
-        Some(Prefilter { literals, folded, exact: false })
+fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
+    let Ok(hir) = text::parsed(pattern, ignore_case) else { return Vec::new() };
+    let find = |folded: bool| -> Vec<Prefilter> {
+        let sets = worthwhile(Reader { folded }.read(&hir).required());
+        let sets = sets.into_iter().filter_map(minimal);
+        sets.map(|literals| Prefilter { literals, folded, exact: false }).collect()
     };
     let plain = find(false);
     if !ignore_case && !pattern.contains("(?") {
         return plain;
     }
     let folded = find(true);
-    match (&plain, &folded) {
+    let best = |found: &[Prefilter]| {
+        let best = found.iter().max_by_key(|prefilter| score(&prefilter.literals))?;
+        Some((shortest(&best.literals), best.literals.len()))
+    };
+    match (best(&plain), best(&folded)) {
         // Texts are folded at some cost, which only more telling literals are worth.
-        (Some(a), Some(b))
-            if shortest(&a.literals) >= shortest(&b.literals) && a.literals.len() <= b.literals.len() =>
-        {
-            plain
-        }
+        (Some((length, count)), Some((other, others))) if length >= other && count <= others => plain,
         (_, Some(_)) => folded,
         _ => plain,
     }
@@ -120,39 +132,46 @@ fn shortest(literals: &[String]) -> usize {
 }
 
 /// The facts known of the texts that a part of an expression matches.
-struct Known {
-    /// All of them, when they are few.
-    exact: Option<Vec<String>>,
-    /// Strings of which each holds one.
-    required: Option<Vec<String>>,
+enum Known {
+    /// All of them: they are few.
+    Exact(Vec<String>),
+    /// Sets of strings: of each, every text holds one.
+    Required(Vec<Vec<String>>),
 }
 
 impl Known {
-    const NOTHING: Known = Known { exact: None, required: None };
+    const NOTHING: Known = Known::Required(Vec::new());
 
-    fn exactly(texts: Vec<String>) -> Known {
-        Known { exact: Some(texts), required: None }
-    }
-
-    fn required(self) -> Option<Vec<String>> {
-        match (self.exact, self.required) {
-            (Some(texts), Some(others)) => better(Some(texts), Some(others)),
-            (Some(texts), None) => Some(texts),
-            (None, required) => required,
+    fn required(self) -> Vec<Vec<String>> {
+        match self {
+            Known::Exact(texts) => telling(texts).into_iter().collect(),
+            Known::Required(sets) => sets,
         }
     }
 }
 
-/// The selectivity of a set of alternatives: by its shortest, then by their number. An empty one tells
-/// nothing.
-fn better(a: Option<Vec<String>>, b: Option<Vec<String>>) -> Option<Vec<String>> {
-    let score = |set: &[String]| (shortest(set).min(8), std::cmp::Reverse(set.len()));
-    let telling =
-        |set: Option<Vec<String>>| set.filter(|set| shortest(set) > 0 && set.len() <= MAX_ALTERNATIVES);
-    match (telling(a), telling(b)) {
-        (Some(a), Some(b)) => Some(if score(&b) > score(&a) { b } else { a }),
-        (a, b) => a.or(b),
-    }
+/// A set that tells texts apart: not one of the empty string, nor of very many.
+fn telling(set: Vec<String>) -> Option<Vec<String>> {
+    (shortest(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
+}
+
+/// The selectivity of a set of alternatives by itself: by its shortest, then by their number.
+fn score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
+    (shortest(set).min(8), std::cmp::Reverse(set.len()))
+}
+
+/// The first of the best sets, and those of the others that are worth looking for.
+fn worthwhile(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let best = (0..sets.len()).rev().max_by_key(|at| score(&sets[*at]));
+    let mut at = 0;
+    let mut left = MAX_PREFILTERS;
+    sets.retain(|set| {
+        let kept = Some(at) == best || left > 1 && shortest(set) >= MIN_FURTHER;
+        at += 1;
+        left -= usize::from(kept && left > 1);
+        kept
+    });
+    sets
 }
 
 struct Reader {
@@ -162,10 +181,10 @@ struct Reader {
 impl Reader {
     fn read(&self, hir: &Hir) -> Known {
         match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => Known::exactly(vec![String::new()]),
+            HirKind::Empty | HirKind::Look(_) => Known::Exact(vec![String::new()]),
             HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
-                Ok(literal) if self.folded => Known::exactly(vec![text::fold(literal)]),
-                Ok(literal) => Known::exactly(vec![literal.to_owned()]),
+                Ok(literal) if self.folded => Known::Exact(vec![text::fold(literal)]),
+                Ok(literal) => Known::Exact(vec![literal.to_owned()]),
                 Err(_) => Known::NOTHING,
             },
             HirKind::Class(Class::Unicode(class)) => self.class(class),
@@ -188,46 +207,44 @@ impl Reader {
             chars.map(|c| if self.folded { text::fold_char(c) } else { c }.to_string()).collect();
         texts.sort_unstable();
         texts.dedup();
-        if texts.len() <= MAX_CLASS { Known::exactly(texts) } else { Known::NOTHING }
+        if texts.len() <= MAX_CLASS { Known::Exact(texts) } else { Known::NOTHING }
     }
 
     fn repetition(&self, repetition: &Repetition) -> Known {
         let sub = self.read(&repetition.sub);
         match (repetition.min, repetition.max) {
             (1, Some(1)) => sub,
-            (0, Some(1)) => match sub.exact {
-                Some(mut texts) if texts.len() < MAX_EXACT => {
+            (0, Some(1)) => match sub {
+                Known::Exact(mut texts) if texts.len() < MAX_EXACT => {
                     texts.push(String::new());
-                    Known::exactly(texts)
+                    Known::Exact(texts)
                 }
                 _ => Known::NOTHING,
             },
             (0, _) => Known::NOTHING,
-            _ => Known { exact: None, required: sub.required() },
+            _ => Known::Required(sub.required()),
         }
     }
 
     fn concat(&self, parts: &[Hir]) -> Known {
         let (mut run, mut whole) = (vec![String::new()], true);
-        let mut required = None;
+        let mut required = Vec::new();
         for part in parts {
-            let part = self.read(part);
-            let joined = part.exact.as_ref().filter(|texts| texts.len() * run.len() <= MAX_EXACT);
-            match joined {
-                Some(texts) => {
+            match self.read(part) {
+                Known::Exact(texts) if texts.len() * run.len() <= MAX_EXACT => {
                     run = run
                         .iter()
                         .flat_map(|start| texts.iter().map(move |end| format!("{start}{end}")))
                         .collect();
                 }
-                None => {
+                part => {
                     whole = false;
-                    required = better(required, Some(std::mem::take(&mut run)));
+                    required.extend(telling(std::mem::take(&mut run)));
                     // What follows may begin with this part's texts.
-                    match part.exact {
-                        Some(texts) => run = texts,
-                        None => {
-                            required = better(required, part.required);
+                    match part {
+                        Known::Exact(texts) => run = texts,
+                        Known::Required(sets) => {
+                            required.extend(sets);
                             run = vec![String::new()];
                         }
                     }
@@ -235,29 +252,34 @@ impl Reader {
             }
         }
         if whole {
-            return Known::exactly(run);
+            return Known::Exact(run);
         }
-        Known { exact: None, required: better(required, Some(run)) }
+        required.extend(telling(run));
+        Known::Required(required)
     }
 
     fn alternation(&self, parts: &[Hir]) -> Known {
         let (mut exact, mut required) = (Some(Vec::new()), Some(Vec::new()));
         for part in parts {
             let part = self.read(part);
-            exact = exact.zip(part.exact.clone()).map(|(mut all, texts)| {
-                all.extend(texts);
-                all
-            });
+            exact = match (exact, &part) {
+                (Some(mut all), Known::Exact(texts)) => {
+                    all.extend(texts.iter().cloned());
+                    Some(all)
+                }
+                _ => None,
+            };
             exact = exact.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
-            required = required.zip(part.required()).map(|(mut all, texts)| {
+            let best = part.required().into_iter().max_by_key(|set| score(set));
+            required = required.zip(best).map(|(mut all, texts)| {
                 all.extend(texts);
                 all
             });
             required = required.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
         }
         match exact {
-            Some(texts) => Known::exactly(texts),
-            None => Known { exact: None, required },
+            Some(texts) => Known::Exact(texts),
+            None => Known::Required(required.into_iter().collect()),
         }
     }
 }
@@ -301,7 +323,7 @@ mod tests {
         );
         check(Search::Literal(Anchor::Start), false, false, &["x", ""], &[]);
         check(Search::Glob, false, false, &["*.rs"], &[(&[".rs"], false)]);
-        check(Search::Glob, false, true, &["Re?port*Final"], &[(&["final"], false)]);
+        check(Search::Glob, false, true, &["Re?port*Final"], &[(&["port"], false), (&["final"], false)]);
         check(Search::Glob, false, false, &["*?*"], &[]);
     }
 
@@ -322,7 +344,6 @@ mod tests {
             ("colou?r", Some((&["color", "colour"], false))),
             ("(a|.)b", Some((&["b"], false))),
             ("foo|", None),
-            ("^查.*订单$", Some((&["订单"], false))),
             ("[ab]cd", Some((&["acd", "bcd"], false))),
             ("(?i)straße", Some((&["straße"], true))),
             ("(", None),
@@ -330,6 +351,36 @@ mod tests {
             let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
             check(Search::Regex, false, false, &[pattern], &expected);
         }
+        // All that is required, not what looks rarest: only the whole rule set can say that.
+        check(
+            Search::Regex,
+            false,
+            false,
+            &["^schedule [a-z]+ gaigagebx"],
+            &[(&["schedule "], false), (&[" gaigagebx"], false)],
+        );
+        check(
+            Search::Regex,
+            false,
+            false,
+            &["(find|compress) +fupouplols?"],
+            &[(&["compress", "find"], false), (&["fupouplol"], false)],
+        );
+        check(
+            Search::Regex,
+            false,
+            false,
+            &["部署[0-9]+号?ponaim"],
+            &[(&["部署"], false), (&["ponaim"], false)],
+        );
+        check(
+            Search::Glob,
+            false,
+            false,
+            &["/srv/*/report?final"],
+            &[(&["/srv/"], false), (&["/report"], false), (&["final"], false)],
+        );
+        check(Search::Regex, false, false, &["^查.*订单$"], &[(&["查"], false), (&["订单"], false)]);
         check(Search::Regex, false, true, &["Refund"], &[(&["refund"], true)]);
         check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }
@@ -349,18 +400,20 @@ mod tests {
             let pattern: String =
                 (0..1 + below(5)).map(|_| parts[below(parts.len() as u64) as usize]).collect();
             let ignore_case = below(2) == 0;
-            let Some(required) = of_regex(&pattern, ignore_case) else { continue };
+            let required = of_regex(&pattern, ignore_case);
             let regex = text::regex(&pattern, ignore_case).expect("it compiles");
             for _ in 0..20 {
                 let text: String =
                     (0..below(9)).map(|_| ['a', 'b', 'A', 'B', 'c', ' '][below(6) as usize]).collect();
                 if regex.is_match(&text) {
-                    let read = if required.folded { text::fold(&text) } else { text.clone() };
-                    held += 1;
-                    assert!(
-                        required.literals.iter().any(|literal| read.contains(&**literal)),
-                        "{pattern} {ignore_case} matches {text:?}, {required:?}"
-                    );
+                    for required in &required {
+                        let read = if required.folded { text::fold(&text) } else { text.clone() };
+                        held += 1;
+                        assert!(
+                            required.literals.iter().any(|literal| read.contains(&**literal)),
+                            "{pattern} {ignore_case} matches {text:?}, {required:?}"
+                        );
+                    }
                 }
             }
         }

@@ -47,6 +47,25 @@ pub struct Scanner {
     aligned: bool,
 }
 
+/// The memory that a scan works in, kept from one to the next since clearing it would take as long as reading a short
+/// text: nothing is read that the same scan has not written.
+#[derive(Clone, Debug)]
+pub struct Buffers {
+    /// The end of a text, with zeros behind it.
+    end: [u8; WINDOW + BEYOND],
+    positions: Positions,
+    grams: [Gram; GRAMS],
+}
+
+impl Default for Buffers {
+    fn default() -> Buffers {
+        Buffers { end: [0; WINDOW + BEYOND], positions: [0; 256], grams: [Gram(0); GRAMS] }
+    }
+}
+
+/// The bytes beyond a text's end that are looked at, of a gram at its last position.
+const BEYOND: usize = 32;
+
 /// Room for the grams that a block's positions may have, [`BASES`] at most a position.
 const GRAMS: usize = 128;
 /// The number of bits of the filter for each slot of the table.
@@ -98,26 +117,26 @@ impl Scanner {
 
     /// Reports every place of the text where a literal is: its number, and where it starts. They come in
     /// no order, and some twice.
-    pub fn scan(&self, text: &[u8], mut hit: impl FnMut(u32, usize)) {
-        let (mut at, mut positions): (usize, Positions) = (0, [0; 256]);
+    pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
+        let Buffers { end, positions, grams } = buffers;
+        let mut at = 0;
         while at < text.len() {
             let rest = &text[at..];
-            let mut copy;
             let window: &[u8; WINDOW] = match rest.first_chunk() {
                 Some(window) => window,
                 None => {
-                    copy = [0; WINDOW];
-                    copy[..rest.len()].copy_from_slice(rest);
-                    &copy
+                    end[..rest.len()].copy_from_slice(rest);
+                    end[rest.len()..rest.len() + BEYOND].fill(0);
+                    end.first_chunk().unwrap_or(&[0; WINDOW])
                 }
             };
             let length = rest.len().min(BLOCK);
             let (count, next) = match self.sparse {
-                true => self.pairs.look::<true>(window, length, self.aligned, &mut positions),
-                false => self.pairs.look::<false>(window, length, self.aligned, &mut positions),
+                true => self.pairs.look::<true>(window, length, self.aligned, positions),
+                false => self.pairs.look::<false>(window, length, self.aligned, positions),
             };
             if count > 0 {
-                self.find(&positions[..count.min(256)], Block { window, text, at }, &mut hit);
+                self.find(&positions[..count.min(256)], Block { window, text, at }, grams, &mut hit);
             }
             at += next;
         }
@@ -125,8 +144,13 @@ impl Scanner {
 
     /// Collects the grams that the positions of a block may have, and has them verified.
     #[inline(always)]
-    fn find(&self, positions: &[u8], block: Block<'_>, hit: &mut impl FnMut(u32, usize)) {
-        let mut grams = [Gram(0); GRAMS];
+    fn find(
+        &self,
+        positions: &[u8],
+        block: Block<'_>,
+        grams: &mut [Gram; GRAMS],
+        hit: &mut impl FnMut(u32, usize),
+    ) {
         let mut count = 0;
         for &position in positions {
             let four = block.window[position.into()..].first_chunk();
@@ -144,11 +168,11 @@ impl Scanner {
                 others = after;
             }
             if count > GRAMS - BASES {
-                self.verify(&mut grams, count, block, hit);
+                self.verify(grams, count, block, hit);
                 count = 0;
             }
         }
-        self.verify(&mut grams, count, block, hit);
+        self.verify(grams, count, block, hit);
     }
 
     /// Filters the grams, and compares the literals of those that are left.
@@ -185,7 +209,7 @@ struct Block<'t> {
 }
 
 /// A gram to look for: the level above the position in the block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Gram(u16);
 
 impl Gram {

@@ -11,6 +11,8 @@ pub struct Texts {
     /// The short texts in it.
     short: usize,
     long: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
+    /// A bit for each length, modulo 64, that a long text has: hashing a message's text takes as long as reading it.
+    lengths: u64,
 }
 
 /// A short text, as [`words`] gives it, and its number.
@@ -54,7 +56,7 @@ impl Texts {
     /// The number of a text.
     #[inline(always)]
     pub fn get(&self, text: &str) -> Option<u32> {
-        let Some(key) = words(text.as_bytes()) else { return self.long.get(text).copied() };
+        let Some(key) = words(text.as_bytes()) else { return self.get_long(text) };
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = hash(key, text.len());
         loop {
@@ -69,9 +71,14 @@ impl Texts {
         }
     }
 
+    fn get_long(&self, text: &str) -> Option<u32> {
+        if self.lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long.get(text).copied() }
+    }
+
     /// Gives a text a number; one that has one keeps it.
     pub fn insert(&mut self, text: &str, number: u32) {
         let Some(key) = words(text.as_bytes()) else {
+            self.lengths |= 1 << (text.len() % 64);
             self.long.entry(text.into()).or_insert(number);
             return;
         };

@@ -2,6 +2,7 @@
 //! before still finds them.
 
 use crate::sema::hir::TableId;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,6 +42,14 @@ impl Tombstones {
         self.since(table, rank).is_some_and(|since| since <= version)
     }
 
+    /// The first rank of a range whose route is gone as of a version.
+    pub(crate) fn first(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
+        let versions = self.tables.get(table.index())?.versions.get()?;
+        let cells = versions.get(ranks.start as usize..ranks.end as usize)?;
+        let is_gone = |cell: &AtomicU64| (1..=version).contains(&cell.load(Ordering::Relaxed));
+        Some(ranks.start + cells.iter().position(is_gone)? as u32)
+    }
+
     /// The version from which on the route of that rank is gone.
     #[inline]
     pub(crate) fn since(&self, table: TableId, rank: u32) -> Option<u64> {
@@ -61,6 +70,8 @@ mod tests {
         tombstones.remove(TableId(7), 0, 1);
         let gone: Vec<bool> = (1..=4).map(|version| tombstones.covers(TableId(0), 1, version)).collect();
         assert_eq!(gone, [false, false, true, true]);
+        let first = |ranks: Range<u32>, version: u64| tombstones.first(TableId(0), ranks, version);
+        assert_eq!((first(0..2, 2), first(0..2, 3), first(0..1, 3)), (None, Some(1), None));
         assert!(!tombstones.covers(TableId(0), 0, 9) && !tombstones.covers(TableId(1), 0, 9));
     }
 }

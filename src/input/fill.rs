@@ -1,7 +1,7 @@
 //! The values of one message's slots, and whether it keeps the promises of the declared input.
 
 use super::Filled;
-use super::plan::{Node, Plan};
+use super::plan::{Plan, PlanNode};
 use crate::ty::{Kind, KindSet};
 use crate::value::Value;
 use bumpalo::Bump;
@@ -51,7 +51,7 @@ impl<'a> Fill<'a> {
     }
 
     #[inline]
-    fn promised(&mut self, node: &Node, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
+    fn promised(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.promise {
             Some(promise) if !missing => {
                 self.kept &= fits(promise.kinds);

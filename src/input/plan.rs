@@ -2,6 +2,8 @@
 
 use crate::sema::hir::Program;
 use crate::ty::{Kind, KindSet, Record};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// No node: nothing here or further in is of interest.
@@ -13,18 +15,22 @@ pub(super) const ROOT: u32 = 0;
 const MOST_SLOTS: usize = 512;
 /// Fewer children than this are compared one by one.
 const FEW: usize = 8;
+/// More than this are looked up by their hash.
+const MANY: usize = 32;
 
 /// The paths that matter, as a tree of keys.
 #[derive(Debug)]
 pub struct Plan {
-    nodes: Vec<Node>,
+    nodes: Vec<PlanNode>,
     slots: usize,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Node {
+pub(super) struct PlanNode {
     /// The places inside it, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
+    /// The same by key, where they are many.
+    by_key: Option<HashMap<Arc<str>, u32, FixedState>>,
     /// The slots that are read here, each with the kinds it is read at.
     pub slots: Vec<(u32, KindSet)>,
     /// All the kinds that the slots are read at.
@@ -47,7 +53,7 @@ impl Plan {
         if program.slots.len() > MOST_SLOTS {
             return None;
         }
-        let mut plan = Plan { nodes: vec![Node::default()], slots: program.slots.len() };
+        let mut plan = Plan { nodes: vec![PlanNode::default()], slots: program.slots.len() };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
             let node = &mut plan.nodes[node as usize];
@@ -56,6 +62,9 @@ impl Plan {
         }
         if let Some(promised) = program.promised() {
             plan.promise(ROOT, &promised);
+        }
+        for node in plan.nodes.iter_mut().filter(|node| node.children.len() > MANY) {
+            node.by_key = Some(node.children.iter().cloned().collect());
         }
         Some(plan)
     }
@@ -79,7 +88,7 @@ impl Plan {
             Ok(at) => children[at].1,
             Err(at) => {
                 children.insert(at, (key.clone(), new));
-                self.nodes.push(Node::default());
+                self.nodes.push(PlanNode::default());
                 new
             }
         }
@@ -91,7 +100,7 @@ impl Plan {
 
     /// A place; `None` for [`NONE`].
     #[inline]
-    pub(super) fn node(&self, node: u32) -> Option<&Node> {
+    pub(super) fn node(&self, node: u32) -> Option<&PlanNode> {
         self.nodes.get(node as usize)
     }
 
@@ -101,6 +110,8 @@ impl Plan {
         let Some(node) = self.node(node) else { return NONE };
         let found = if node.children.len() < FEW {
             node.children.iter().find(|(known, _)| &**known == key)
+        } else if let Some(by_key) = &node.by_key {
+            return by_key.get(key).copied().unwrap_or(NONE);
         } else {
             let at = node.children.binary_search_by(|(known, _)| (**known).cmp(key)).ok();
             at.and_then(|at| node.children.get(at))

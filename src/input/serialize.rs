@@ -14,7 +14,7 @@ use std::fmt;
 
 /// Takes a value apart that serializes to an object.
 pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> {
-    let done = message.serialize(Place { fill, node: ROOT, build: false }).ok()?;
+    let done = message.serialize(ValueSerializer { fill, node: ROOT, build: false }).ok()?;
     done.object.then_some(())
 }
 
@@ -23,23 +23,23 @@ const KEY: u32 = NONE - 1;
 
 /// Only a tree will do, or a mistake that the tree's serializer will name.
 #[derive(Debug)]
-struct Stop;
+struct NeedsTree;
 
-impl fmt::Display for Stop {
+impl fmt::Display for NeedsTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not taken apart")
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for NeedsTree {}
 
-impl Error for Stop {
-    fn custom<T: fmt::Display>(_: T) -> Stop {
-        Stop
+impl Error for NeedsTree {
+    fn custom<T: fmt::Display>(_: T) -> NeedsTree {
+        NeedsTree
     }
 }
 
-struct Place<'f, 'a> {
+struct ValueSerializer<'f, 'a> {
     fill: &'f mut Fill<'a>,
     node: u32,
     /// It is part of a list or dict that is built as a whole.
@@ -55,32 +55,32 @@ struct Done<'a> {
     object: bool,
 }
 
-impl<'f, 'a> Place<'f, 'a> {
-    fn scalar(self, value: Value<'a>) -> Result<Done<'a>, Stop> {
+impl<'f, 'a> ValueSerializer<'f, 'a> {
+    fn scalar(self, value: Value<'a>) -> Result<Done<'a>, NeedsTree> {
         let given = if self.build { 0 } else { self.fill.put(self.node, value) };
         Ok(Done { value, given, object: false })
     }
 
-    fn float(self, float: f64) -> Result<Done<'a>, Stop> {
+    fn float(self, float: f64) -> Result<Done<'a>, NeedsTree> {
         let value = if float.is_finite() { Value::from_float(float) } else { Value::Missing };
         if self.build && matches!(value, Value::Int(_)) {
             // A tree tells `-0` from 0, and an argument may show the list it stands in.
-            return Err(Stop);
+            return Err(NeedsTree);
         }
         self.scalar(value)
     }
 
-    fn whole(self, int: impl TryInto<i64> + Into<i128>) -> Result<Done<'a>, Stop> {
+    fn whole(self, int: impl TryInto<i64> + Into<i128>) -> Result<Done<'a>, NeedsTree> {
         let wide: i128 = int.into();
         match i64::try_from(wide) {
             Ok(int) => self.scalar(Value::Int(int)),
-            Err(_) if self.build => Err(Stop),
+            Err(_) if self.build => Err(NeedsTree),
             Err(_) => self.scalar(Value::Float(wide as f64)),
         }
     }
 
     /// The end of a list or dict, with its value if it was built as a whole.
-    fn end(self, kind: Kind, value: Option<Value<'a>>) -> Result<Done<'a>, Stop> {
+    fn end(self, kind: Kind, value: Option<Value<'a>>) -> Result<Done<'a>, NeedsTree> {
         let given = match value {
             None => self.fill.pass(self.node, kind),
             Some(_) if self.build => 0,
@@ -105,28 +105,28 @@ impl<'f, 'a> Place<'f, 'a> {
 
 /// A list in the making.
 struct List<'f, 'a> {
-    place: Place<'f, 'a>,
+    place: ValueSerializer<'f, 'a>,
     items: Option<BumpVec<'a, Value<'a>>>,
 }
 
 impl<'a> List<'_, 'a> {
-    fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Stop> {
+    fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
         let build = self.items.is_some();
-        let done = item.serialize(Place { fill: self.place.fill, node: NONE, build })?;
+        let done = item.serialize(ValueSerializer { fill: self.place.fill, node: NONE, build })?;
         if let Some(items) = &mut self.items {
             items.push(done.value);
         }
         Ok(())
     }
 
-    fn done(self) -> Result<Done<'a>, Stop> {
+    fn done(self) -> Result<Done<'a>, NeedsTree> {
         self.place.end(Kind::List, self.items.map(|items| Value::List(items.into_bump_slice())))
     }
 }
 
 /// An object in the making.
 struct Dict<'f, 'a> {
-    place: Place<'f, 'a>,
+    place: ValueSerializer<'f, 'a>,
     entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
     keys: Keys<'a>,
     key: Option<&'a str>,
@@ -135,12 +135,12 @@ struct Dict<'f, 'a> {
 
 impl<'a> Dict<'_, 'a> {
     /// The place behind a key. A key that comes twice is a matter for the tree, which keeps the last.
-    fn inside(&mut self, key: &'a str) -> Result<Place<'_, 'a>, Stop> {
-        let Place { fill, node, .. } = &mut self.place;
-        self.keys.add(fill, key).ok_or(Stop)?;
+    fn inside(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
+        let ValueSerializer { fill, node, .. } = &mut self.place;
+        self.keys.add(fill, key).ok_or(NeedsTree)?;
         let build = self.entries.is_some();
         let node = if build { NONE } else { fill.plan.child(*node, key) };
-        Ok(Place { fill, node, build })
+        Ok(ValueSerializer { fill, node, build })
     }
 
     fn keep(&mut self, key: &'a str, done: &Done<'a>) {
@@ -150,13 +150,13 @@ impl<'a> Dict<'_, 'a> {
         }
     }
 
-    fn entry<T: Serialize + ?Sized>(&mut self, key: &'a str, value: &T) -> Result<(), Stop> {
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &'a str, value: &T) -> Result<(), NeedsTree> {
         let done = value.serialize(self.inside(key)?)?;
         self.keep(key, &done);
         Ok(())
     }
 
-    fn done(self) -> Result<Done<'a>, Stop> {
+    fn done(self) -> Result<Done<'a>, NeedsTree> {
         let Dict { place, entries, keys, given, .. } = self;
         keys.end(place.fill);
         if entries.is_none() {
@@ -173,23 +173,23 @@ impl<'a> Dict<'_, 'a> {
 /// Methods of one value that is read by another method.
 macro_rules! scalars {
     ($($name:ident($value:ident: $ty:ty) $read:ident $as:expr;)*) => {$(
-        fn $name(self, $value: $ty) -> Result<Self::Ok, Stop> {
+        fn $name(self, $value: $ty) -> Result<Self::Ok, NeedsTree> {
             self.$read($as)
         }
     )*};
 }
 
-impl<'f, 'a> Serializer for Place<'f, 'a> {
+impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     type Ok = Done<'a>;
-    type Error = Stop;
+    type Error = NeedsTree;
     type SerializeSeq = List<'f, 'a>;
     type SerializeTuple = List<'f, 'a>;
     type SerializeTupleStruct = List<'f, 'a>;
     // Rare enough to be left to the tree.
-    type SerializeTupleVariant = Impossible<Done<'a>, Stop>;
+    type SerializeTupleVariant = Impossible<Done<'a>, NeedsTree>;
     type SerializeMap = Dict<'f, 'a>;
     type SerializeStruct = Dict<'f, 'a>;
-    type SerializeStructVariant = Impossible<Done<'a>, Stop>;
+    type SerializeStructVariant = Impossible<Done<'a>, NeedsTree>;
 
     scalars! {
         serialize_i8(value: i8) whole value;
@@ -207,7 +207,7 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
         serialize_unit_struct(_name: &'static str) scalar Value::Missing;
     }
 
-    fn serialize_str(self, value: &str) -> Result<Done<'a>, Stop> {
+    fn serialize_str(self, value: &str) -> Result<Done<'a>, NeedsTree> {
         if self.node == NONE && !self.build {
             return self.scalar(Value::Missing);
         }
@@ -215,19 +215,19 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
         self.scalar(Value::Str(text))
     }
 
-    fn serialize_bytes(self, _: &[u8]) -> Result<Done<'a>, Stop> {
-        Err(Stop)
+    fn serialize_bytes(self, _: &[u8]) -> Result<Done<'a>, NeedsTree> {
+        Err(NeedsTree)
     }
 
-    fn serialize_none(self) -> Result<Done<'a>, Stop> {
+    fn serialize_none(self) -> Result<Done<'a>, NeedsTree> {
         self.scalar(Value::Missing)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Done<'a>, Stop> {
-        if self.node == KEY { Err(Stop) } else { value.serialize(self) }
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Done<'a>, NeedsTree> {
+        if self.node == KEY { Err(NeedsTree) } else { value.serialize(self) }
     }
 
-    fn serialize_unit(self) -> Result<Done<'a>, Stop> {
+    fn serialize_unit(self) -> Result<Done<'a>, NeedsTree> {
         self.scalar(Value::Missing)
     }
 
@@ -236,7 +236,7 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<Done<'a>, Stop> {
+    ) -> Result<Done<'a>, NeedsTree> {
         self.scalar(Value::Str(variant))
     }
 
@@ -244,7 +244,7 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Done<'a>, Stop> {
+    ) -> Result<Done<'a>, NeedsTree> {
         value.serialize(self)
     }
 
@@ -254,21 +254,21 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<Done<'a>, Stop> {
+    ) -> Result<Done<'a>, NeedsTree> {
         let mut dict = self.dict();
         dict.entry(variant, value)?;
         dict.done()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<List<'f, 'a>, Stop> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'f, 'a>, NeedsTree> {
         Ok(self.list())
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<List<'f, 'a>, Stop> {
+    fn serialize_tuple(self, _: usize) -> Result<List<'f, 'a>, NeedsTree> {
         Ok(self.list())
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'f, 'a>, Stop> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'f, 'a>, NeedsTree> {
         Ok(self.list())
     }
 
@@ -278,17 +278,17 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Impossible<Done<'a>, Stop>, Stop> {
-        Err(Stop)
+    ) -> Result<Impossible<Done<'a>, NeedsTree>, NeedsTree> {
+        Err(NeedsTree)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Dict<'f, 'a>, Stop> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Dict<'f, 'a>, NeedsTree> {
         Ok(self.dict())
     }
 
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Dict<'f, 'a>, Stop> {
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Dict<'f, 'a>, NeedsTree> {
         // What only serde_json itself can read, such as raw JSON text.
-        if name.starts_with("$serde_json::") { Err(Stop) } else { Ok(self.dict()) }
+        if name.starts_with("$serde_json::") { Err(NeedsTree) } else { Ok(self.dict()) }
     }
 
     fn serialize_struct_variant(
@@ -297,8 +297,8 @@ impl<'f, 'a> Serializer for Place<'f, 'a> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Impossible<Done<'a>, Stop>, Stop> {
-        Err(Stop)
+    ) -> Result<Impossible<Done<'a>, NeedsTree>, NeedsTree> {
+        Err(NeedsTree)
     }
 }
 
@@ -306,13 +306,13 @@ macro_rules! lists {
     ($($name:ident $method:ident,)*) => {$(
         impl<'a> $name for List<'_, 'a> {
             type Ok = Done<'a>;
-            type Error = Stop;
+            type Error = NeedsTree;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Stop> {
+            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
                 self.item(item)
             }
 
-            fn end(self) -> Result<Done<'a>, Stop> {
+            fn end(self) -> Result<Done<'a>, NeedsTree> {
                 self.done()
             }
         }
@@ -327,38 +327,42 @@ lists! {
 
 impl<'a> SerializeMap for Dict<'_, 'a> {
     type Ok = Done<'a>;
-    type Error = Stop;
+    type Error = NeedsTree;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
         // A text is copied as it is; whatever else may be a key is left to the tree.
         let fill = &mut *self.place.fill;
-        let done = key.serialize(Place { fill, node: KEY, build: true })?;
+        let done = key.serialize(ValueSerializer { fill, node: KEY, build: true })?;
         match done.value {
             Value::Str(key) => self.key = Some(key),
-            _ => return Err(Stop),
+            _ => return Err(NeedsTree),
         }
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        let key = self.key.take().ok_or(Stop)?;
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NeedsTree> {
+        let key = self.key.take().ok_or(NeedsTree)?;
         self.entry(key, value)
     }
 
-    fn end(self) -> Result<Done<'a>, Stop> {
+    fn end(self) -> Result<Done<'a>, NeedsTree> {
         self.done()
     }
 }
 
 impl<'a> SerializeStruct for Dict<'_, 'a> {
     type Ok = Done<'a>;
-    type Error = Stop;
+    type Error = NeedsTree;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Stop> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), NeedsTree> {
         self.entry(key, value)
     }
 
-    fn end(self) -> Result<Done<'a>, Stop> {
+    fn end(self) -> Result<Done<'a>, NeedsTree> {
         self.done()
     }
 }

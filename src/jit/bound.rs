@@ -35,7 +35,7 @@ impl JitCode {
         slots: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> BoundMachine<'a> {
-        let (begun, epochs) = Begun::bound(self.bytecode(), hosts, slots, scratch);
+        let (begun, epochs) = Begun::with_epochs(self.bytecode(), hosts, slots, scratch);
         BoundMachine { machine: Machine::over_cells(self, begun), epochs }
     }
 }

@@ -144,9 +144,9 @@ impl JsonError {
             ),
             None => {
                 let offset = offset_of(text, error);
-                let said = error.to_string();
-                let said = said.rsplit_once(" at line ").map_or(&*said, |(message, _)| message);
-                if said == "number out of range" {
+                let whole = error.to_string();
+                let message = whole.rsplit_once(" at line ").map_or(&*whole, |(message, _)| message);
+                if message == "number out of range" {
                     (
                         JsonErrorKind::NumberRange,
                         format!("number{} is out of range", place("at")),
@@ -154,7 +154,7 @@ impl JsonError {
                         number_start(text, offset),
                     )
                 } else {
-                    let (message, help) = in_words(text, offset, said);
+                    let (message, help) = in_words(text, offset, message);
                     (JsonErrorKind::Syntax, message, help, offset)
                 }
             }

@@ -25,6 +25,7 @@ mod statement;
 mod test;
 mod types;
 mod uses;
+mod workflow;
 
 pub use allow::Allows;
 pub(crate) use pattern::regex_too_large;
@@ -112,6 +113,7 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     checker.patterns_fit();
     checker.unused();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
+    checker.graphs();
     checker.program.nest_blocks();
     (checker.program, checker.diagnostics, checker.fields)
 }
@@ -343,6 +345,7 @@ impl<'a> Checker<'a> {
         self.fill_analysis();
         self.tables();
         self.choices_and_routers();
+        self.workflows();
         self.flows();
         self.flow_tool();
         self.payloads();
@@ -423,7 +426,7 @@ impl<'a> Checker<'a> {
             matches!(statement.kind, Kind::Route(_) | Kind::Default { .. } | Kind::Table { .. })
                 || matches!(
                     statement.kind,
-                    Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Payload(_)
+                    Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Workflow(_) | Kind::Payload(_)
                 )
         };
         let mut found = self.loaded.diagnostics.iter().chain(&self.diagnostics);

@@ -11,6 +11,7 @@ mod payload;
 mod promised;
 mod tree;
 mod verify;
+mod workflow;
 
 pub use condition::Condition;
 pub use measure::{MAX_DEPTH, MAX_NODES, Measure};
@@ -22,6 +23,7 @@ pub use payload::{
 };
 pub use promised::Inferred;
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
+pub use workflow::{MAX_GRAPH, Node, PARALLEL, Workflow};
 
 use crate::ops::Op;
 use crate::sema::request::{Analysis, Feature};
@@ -94,6 +96,7 @@ pub struct Program {
     /// The undeclared fields that one statement reads at fewer kinds than another one could.
     pub inferred: Vec<Inferred>,
     pub tests: Vec<Test>,
+    pub workflows: Vec<Workflow>,
     /// The payload kinds, in source order.
     pub payloads: Vec<Payload>,
     /// Their requirements, in the order of their rules.
@@ -368,7 +371,24 @@ pub struct Test {
     /// The table the decision is made by.
     pub entry: TableId,
     pub expect: Expect,
+    /// What else is expected of the decision.
+    pub then: Then,
     pub span: Span,
+}
+
+/// What a decision comes to, as far as a test says: the parts that it leaves open are `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Then {
+    /// The handler.
+    pub handler: Option<Arc<str>>,
+    /// Some of its arguments; one that is left out is null.
+    pub args: Map<String, Json>,
+    /// Some of its metadata; a key that is not there is null.
+    pub metadata: Map<String, Json>,
+    /// The next nodes, and true where the way leads back.
+    pub next: Option<(Vec<Arc<str>>, bool)>,
+    /// The bound of an intent flow's score: `>=`, `>`, `<=` or `<`, and a number.
+    pub score: Option<(Arc<str>, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -377,14 +397,16 @@ pub enum Expect {
     Default(TableId),
     /// No route and no default.
     Nothing,
+    /// Whatever the entry chooses.
+    Any,
     /// An intent flow, by the built-in classifier.
     Flow(FlowId),
     Judgement {
         kind: Arc<str>,
         /// `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
-        /// All rules it breaks, sorted; not compared when none is named.
-        breaks: Vec<Arc<str>>,
+        /// All rules it breaks, sorted, and the places where that counts; not compared when none is named.
+        breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }
 

@@ -9,7 +9,7 @@ mod build;
 mod cost;
 mod intern;
 
-pub use build::build;
+pub use build::{Builder, build};
 
 use crate::builtins::Function;
 use crate::ops::{Op, TestMode};
@@ -125,6 +125,18 @@ pub enum NExpr {
         list: ExprId,
         kinds: KindSet,
         body: CondId,
+        level: u32,
+        nest: Nest,
+    },
+    /// `any` or `all` over a list's elements as a value, in one walk: asking whether it holds and whether it fails
+    /// would take two, and those in each of them two more. Missing without a list.
+    Quantifier {
+        all: bool,
+        list: ExprId,
+        kinds: KindSet,
+        /// The conditions that the element satisfies the body, and that it fails it.
+        holds: CondId,
+        fails: CondId,
         level: u32,
         nest: Nest,
     },

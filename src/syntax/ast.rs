@@ -78,6 +78,8 @@ pub enum StatementKind {
     FlowTool(FlowTool),
     /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
     Router(Router),
+    /// `workflow council { node draft echo -> review  node review vote { threshold: 0.6 } -> draft, done by verdict }`
+    Workflow(Workflow),
     /// `intent refund { keywords ["refund"] examples ["I want my money back"] }`
     Intent(Intent),
     /// `entity order matches r"order (?<id>[0-9]+)"`
@@ -88,6 +90,38 @@ pub enum StatementKind {
     Payload(Payload),
     /// `group node(kind: string) { … }`: rules that payloads include.
     Group(Group),
+}
+
+impl StatementKind {
+    /// The words a statement begins with, and its name: what edits call it by. An import is called by its path, and of
+    /// the kinds without a name, for which it is empty, a file or table has one.
+    pub fn head(&self) -> (&'static str, &str) {
+        match self {
+            StatementKind::Import { path } => ("import", &path.node),
+            StatementKind::Input { .. } => ("input", ""),
+            StatementKind::Handler { name, .. } => ("handler", &name.node),
+            StatementKind::List { name, .. } => ("list", &name.node),
+            StatementKind::Let { name, .. } => ("let", &name.node),
+            StatementKind::Def { name, .. } => ("def", &name.node),
+            StatementKind::Extern { name, .. } => ("extern fn", &name.node),
+            StatementKind::Settings { .. } => ("settings", ""),
+            StatementKind::Type { name, .. } => ("type", &name.node),
+            StatementKind::Route(route) => ("route", &route.name.node),
+            StatementKind::Default { .. } => ("default", ""),
+            StatementKind::Table { name, .. } => ("table", &name.node),
+            StatementKind::Test(test) => ("test", &test.name.node),
+            StatementKind::Choice(choice) => ("choice", &choice.name.node),
+            StatementKind::Flow(flow) => ("flow", &flow.name.node),
+            StatementKind::FlowTool(tool) => ("flow tool", &tool.name.node),
+            StatementKind::Router(router) => ("router", &router.name.node),
+            StatementKind::Workflow(workflow) => ("workflow", &workflow.name.node),
+            StatementKind::Intent(intent) => ("intent", &intent.name.node),
+            StatementKind::Entity(entity) => ("entity", &entity.name.node),
+            StatementKind::Lexicon(lexicon) => ("lexicon", &lexicon.name.node),
+            StatementKind::Payload(payload) => ("payload", &payload.name.node),
+            StatementKind::Group(group) => ("group", &group.name.node),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -168,6 +202,29 @@ pub struct RouterCase {
     pub span: Span,
 }
 
+/// A graph of nodes; it begins at the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workflow {
+    pub name: Ident,
+    /// `passthrough session, user_id`: fields that every node hands on.
+    pub passthrough: Vec<Ident>,
+    pub nodes: Vec<Node>,
+}
+
+/// `node NAME KIND { config } within 2s -> next, next by ROUTER`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub id: Ident,
+    /// The name under which its processor is registered, or `parallel`.
+    pub kind: Ident,
+    pub config: Vec<(Ident, Expr)>,
+    /// The longest it may take, in seconds.
+    pub within: Option<Spanned<Literal>>,
+    pub next: Vec<Ident>,
+    pub router: Option<Ident>,
+    pub span: Span,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListSource {
     /// Written in place.
@@ -213,10 +270,37 @@ pub struct Test {
     pub name: Spanned<String>,
     /// `given ctx.count = 3`: a path and a constant.
     pub given: Vec<(Vec<Ident>, Expr)>,
-    /// `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`; `expect KIND.reject`.
-    pub expect: Vec<Ident>,
-    /// The rules a payload breaks: `expect KIND.reject "KIND.field.type"`.
-    pub breaks: Vec<Spanned<String>>,
+    /// `given text, ctx.count`: the fields that each case gives a value.
+    pub columns: Vec<Vec<Ident>>,
+    /// One, or one for each case.
+    pub expects: Vec<Expectation>,
+}
+
+/// `expect refunds -> refund_handler(amount: 5) for "refund please", 5`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`; empty where only what follows is expected.
+    pub path: Vec<Ident>,
+    /// The rules a payload breaks: `expect KIND.reject "KIND.field.type" at "field"`.
+    pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
+    /// Behind the arrow: a handler, or next nodes.
+    pub then: Option<ExpectedThen>,
+    /// `score >= 0.6`
+    pub score: Option<(Spanned<String>, Spanned<Literal>)>,
+    /// The values of the columns, behind `for`.
+    pub values: Vec<Expr>,
+    pub span: Span,
+}
+
+/// `-> refund_handler(amount: 5) { queue: "fast" }`, `-> debate, ballot loopback`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedThen {
+    /// A handler, or the next nodes.
+    pub names: Vec<Ident>,
+    pub args: Vec<(Ident, Expr)>,
+    pub metadata: Vec<(Ident, Expr)>,
+    /// The word, where the way leads back.
+    pub loopback: Option<Span>,
 }
 
 /// A field of an `input` or record type, or a parameter.

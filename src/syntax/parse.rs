@@ -61,6 +61,11 @@ pub fn is_reserved(word: &str) -> bool {
     terminals::is_reserved(word) || ops::is_reserved_word(word)
 }
 
+/// True for a word that statements begin with.
+pub fn starts_statement(word: &str) -> bool {
+    terminals::word(word).is_some_and(terminals::Terminal::starts_statement)
+}
+
 /// The content of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {

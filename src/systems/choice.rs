@@ -39,7 +39,7 @@ pub use tool::tool;
 
 use super::prompt::{PickTool, branch_prompt};
 use crate::diag::nearest;
-use crate::engine::Rules;
+use crate::engine::{Entry, Rules};
 use crate::sema::hir::{self, ANSWERS, TableKind};
 use serde_json::Value as Json;
 
@@ -103,7 +103,10 @@ impl Question {
         let found = rules.program().questions.iter().find(|question| &*question.name == name);
         match found {
             Some(question) => Ok(Question { rules: rules.clone(), question: question.clone() }),
-            None => Err(unknown(rules, name, " that a model makes", hint)),
+            None => {
+                let (name, what, hint) = (name.to_owned(), " that a model makes", hint(rules, name));
+                Err(UnknownChoice { name, what, hint })
+            }
         }
     }
 
@@ -188,12 +191,19 @@ impl Question {
     }
 }
 
-fn unknown(rules: &Rules, name: &str, what: &'static str, hint: fn(&Rules, &str) -> String) -> UnknownChoice {
-    UnknownChoice { name: name.to_owned(), what, hint: hint(rules, name) }
+/// The entry of a choice of any kind.
+fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
+    rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
+        let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
+        let names: Vec<&str> = choices.map(|table| &*table.name).collect();
+        let hint = suggested(name, &names, "`choice NAME { default branch ID … }` is one");
+        UnknownChoice { name: name.to_owned(), what: "", hint }
+    })
 }
 
+/// Says what may have been meant by a name that no choice has which a model makes.
 fn hint(rules: &Rules, name: &str) -> String {
-    if rules.entry_of_kind(name, TableKind::Choice).is_ok() {
+    if choice(rules, name).is_ok() {
         return format!("`{name}` decides by its conditions: ask `Rules::entry` for it");
     }
     let names: Vec<&str> = rules.program().questions.iter().map(|question| &*question.name).collect();

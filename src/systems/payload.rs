@@ -231,13 +231,10 @@ impl Judge {
         let kind = self.payload();
         let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
         let Pass { found, mut warned, mut unchecked, mut exceeded } = self.pass(payload, false);
-        let (mut corrections, mut remaining, mut corrected) = (Vec::new(), Vec::new(), Json::Null);
-        if !found.is_empty() {
-            corrected = payload.clone();
-            corrections = correct::apply(&mut corrected, &found);
-        }
-        if !corrections.is_empty() {
-            let again = self.pass(&corrected, false);
+        let (corrections, corrected) = mended(payload, &found);
+        let mut remaining = Vec::new();
+        if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
+            let again = self.pass(corrected, false);
             (remaining, warned, unchecked) = (again.found, again.warned, again.unchecked);
             limits::add(&mut exceeded, again.exceeded);
         }
@@ -272,10 +269,17 @@ impl Judge {
         self.blind.get_or_init(|| Arc::new(Blind::of(self.rules.program(), self.payload(), &self.input)))
     }
 
-    /// Why each rule that the payload breaks is broken: its condition with the values it was asked of.
+    /// Why each rule that the payload breaks is broken: its condition with the values it was asked of. At last, as in
+    /// the judgement, what the payload is warned of once it is corrected.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
-        let found = self.pass(payload, true).found;
-        found.into_iter().map(|found| Why { violation: found.violation, when: found.trace }).collect()
+        let Pass { found, mut warned, .. } = self.pass(payload, true);
+        let (corrections, corrected) = mended(payload, &found);
+        if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
+            warned = self.pass(&corrected, true).warned;
+        }
+        let why =
+            |warning| move |found: Found| Why { violation: found.violation, when: found.trace, warning };
+        found.into_iter().map(why(false)).chain(warned.into_iter().map(why(true))).collect()
     }
 
     /// Judges the text of a payload.
@@ -295,6 +299,15 @@ impl Judge {
 /// The payload kinds of a rule set, in the order they are declared.
 pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
+}
+
+/// The corrections of what is wrong, and the payload that they leave where anything is wrong.
+fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
+    if found.is_empty() {
+        return (Vec::new(), None);
+    }
+    let mut corrected = payload.clone();
+    (correct::apply(&mut corrected, found), Some(corrected))
 }
 
 /// By rule, then place, each once.

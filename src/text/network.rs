@@ -11,6 +11,11 @@ pub fn network(text: &str) -> Option<IpNet> {
     }
 }
 
+/// True for an address of either version.
+pub fn is_address(text: &str) -> bool {
+    text.parse::<IpAddr>().is_ok()
+}
+
 /// Tells whether an address lies in a network; `None` when either text is none. An address of version 4 that is
 /// written as one of version 6 (`::ffff:10.0.0.1`, as servers that listen to both see it) lies where it would
 /// without.

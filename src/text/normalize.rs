@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 
+use super::expanding::{Expanding, expanding};
 use super::fold::{fold_char, fold_into, is_folded};
 
 /// A Unicode normalisation form (Unicode Standard Annex 15).
@@ -64,13 +65,36 @@ impl TextMode {
                     self.form.extend(text.chars().map(fold_char), out);
                 }
             }
+            (_, false) if self.form == Form::Nfkc => self.prepare_expanding(text, out),
             (false, false) => self.form.extend(text.chars(), out),
             (true, false) => match self.form {
-                Form::None => fold_into(text, out),
                 Form::Nfc => out.extend(text.nfc().map(fold_char).nfc()),
-                Form::Nfkc => out.extend(text.nfkc().map(fold_char).nfkc()),
+                _ => fold_into(text, out),
             },
         }
+    }
+
+    /// Appends `text`, prepared, to `out` under NFKC: what expanding characters begin with is known, and the rest is
+    /// normalised with what stands behind it.
+    fn prepare_expanding(self, text: &str, out: &mut String) {
+        let (mut before, mut behind) = (None, 0);
+        let expanding = text.char_indices().filter_map(|(at, c)| Some((at, c, expanding(c)?)));
+        for (at, c, row) in expanding {
+            self.prepare_nfkc(before, &text[behind..at], out);
+            out.push_str(&row.head[usize::from(self.fold)]);
+            (before, behind) = (Some(row), at + c.len_utf8());
+        }
+        self.prepare_nfkc(before, &text[behind..], out);
+    }
+
+    /// Appends the end of an expanding character and a text that holds none.
+    fn prepare_nfkc(self, before: Option<&Expanding>, text: &str, out: &mut String) {
+        if text.is_empty() {
+            out.push_str(before.map_or("", |row| &row.plain_end[usize::from(self.fold)]));
+            return;
+        }
+        let both = before.map_or("", |row| &row.end).chars().chain(text.chars()).nfkc();
+        if self.fold { out.extend(both.map(fold_char).nfkc()) } else { out.extend(both) }
     }
 
     /// True only when preparing is known to change nothing.
@@ -175,6 +199,22 @@ mod tests {
                 for mode in ALL {
                     check(mode, &text);
                 }
+            }
+        }
+    }
+
+    /// Expanding characters compose with what stands around them as if they were written out.
+    #[test]
+    fn expanding_characters_compose_with_their_neighbours() {
+        let marks =
+            ["", "a", "\u{301}", "\u{345}", "\u{3099}", "\u{653}", "\u{670}\u{64e}", "J\u{30c}", "\u{1161}"];
+        for c in ('\u{2000}'..='\u{1f2ff}').filter(|c| expanding(*c).is_some()) {
+            for (before, after) in marks.iter().flat_map(|before| marks.map(|after| (before, after))) {
+                let text = format!("{before}{c}{after}{c}{c}{after}");
+                let plain: String = text.nfkc().collect();
+                assert_eq!(check(NFKC, &text), plain);
+                let folded: String = plain.chars().map(fold_char).nfkc().collect();
+                assert_eq!(check(FOLD_NFKC, &text), folded);
             }
         }
     }

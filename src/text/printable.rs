@@ -48,6 +48,14 @@ pub fn on_one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A text, cut behind so many characters, which `…` then says.
+pub fn shortened(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Writes a character as a string of the rules has it.
 pub fn escape(c: char, out: &mut String) {
     match c {

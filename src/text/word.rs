@@ -21,9 +21,11 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, BuildError};
+use aho_corasick::{BuildError, MatchKind};
 use memchr::memmem::Finder;
 use regex_syntax::hir::{Class, HirKind};
+
+use super::automaton::Automaton;
 
 /// True when `c` is a word character, by the table in the module's documentation.
 #[inline]
@@ -31,9 +33,9 @@ pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
 }
 
-/// The table, as the `regex` crate would read it: `\w` without the scripts that do not space words, and those without
+/// The table, as the `regex` crate reads a class: `\w` without the scripts that do not space words, and those without
 /// what Latin uses too or what belongs to no script.
-const TABLE: &str = concat!(
+pub const TABLE: &str = concat!(
     r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
     r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
 );
@@ -64,7 +66,7 @@ pub struct WordSearcher<'k>(Finds<'k>);
 enum Finds<'k> {
     /// One keyword, whose next occurrence may begin so far behind the start of one: a character.
     One(Finder<'k>, usize),
-    Many(AhoCorasick),
+    Many(Automaton),
 }
 
 impl<'k> WordSearcher<'k> {
@@ -77,7 +79,7 @@ impl<'k> WordSearcher<'k> {
     pub fn many<K: AsRef<[u8]>>(
         keywords: impl IntoIterator<Item = K>,
     ) -> Result<WordSearcher<'static>, BuildError> {
-        Ok(WordSearcher(Finds::Many(AhoCorasick::new(keywords)?)))
+        Ok(WordSearcher(Finds::Many(Automaton::new(MatchKind::Standard, keywords)?)))
     }
 
     pub fn into_owned(self) -> WordSearcher<'static> {
@@ -109,10 +111,9 @@ impl<'k> WordSearcher<'k> {
                 }
                 false
             }
-            Finds::Many(automaton) => automaton.find_overlapping_iter(text).any(|found| {
-                word_edges_ok(text, found.start(), found.end())
-                    && accepts(found.pattern().as_usize(), found.range())
-            }),
+            Finds::Many(automaton) => automaton
+                .overlapping(text)
+                .any(|(keyword, at)| word_edges_ok(text, at.start, at.end) && accepts(keyword, at)),
         }
     }
 

@@ -158,7 +158,7 @@ fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<Str
     let matched = |pattern: &str| match is_regex {
         true => {
             let found = text::regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
-            Some(private::cut_text(found.as_str()))
+            Some(text::shortened(found.as_str(), private::TEXT_LIMIT))
         }
         false => Some(pattern.to_owned()),
     };

@@ -2,6 +2,7 @@
 
 use super::record::Traced;
 use super::{Elements, Operand};
+use crate::builtins::Function;
 use crate::limits::Exceeded;
 use crate::ops::{Meaning, Op, Right};
 use crate::predicate::{self, How};
@@ -9,6 +10,7 @@ use crate::sema::hir::{
     CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
 };
 use crate::span::Span;
+use crate::text::{Hash, network, zone};
 use crate::ty::{Kind, KindSet, Ty};
 use crate::value::{Tri, Value};
 
@@ -96,8 +98,13 @@ impl<'a> Traced<'a, '_> {
             None => KindSet::BOOL,
         };
         let left_fits = left.kind().is_some_and(|kind| wanted.has(kind));
+        let no_address = left_fits
+            && predicate.op == Some(Op::InNetwork)
+            && left.as_str().is_some_and(|text| !network::is_address(text));
         if !left_fits {
             because.push(self.not_of(&predicate.left, left, wanted));
+        } else if no_address {
+            because.push(self.not_a(&predicate.left, left, "an address"));
         }
         for (operand, &value) in predicate.operands().zip(values).skip(1) {
             let sentence = match &predicate.right {
@@ -106,7 +113,7 @@ impl<'a> Traced<'a, '_> {
                     (value.is_missing() || !compares).then(|| self.not_of(operand, value, family(left)))
                 }
                 _ if value.is_missing() => Some(self.why_missing(operand)),
-                _ => self.why_right_is_unfit(predicate, left, left_fits, operand, value),
+                _ => self.why_right_is_unfit(predicate, left, left_fits && !no_address, operand, value),
             };
             because.extend(sentence.filter(|sentence| !because.contains(sentence)));
         }
@@ -138,6 +145,7 @@ impl<'a> Traced<'a, '_> {
         right: Value<'a>,
     ) -> Option<String> {
         let op = predicate.op?;
+        let noun = if op == Op::InNetwork { "network" } else { "text" };
         if predicate.mode.quantity.is_some() {
             let Some(mut elements) = right.elements() else {
                 return Some(self.not_of(operand, right, KindSet::LIST));
@@ -145,7 +153,10 @@ impl<'a> Traced<'a, '_> {
             let Meaning::Predicate(holds) = op.info().meaning else { return None };
             let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
-            return Some(format!("element {at} of {} is no text", self.text(operand.span)));
+            return Some(format!("element {at} of {} is no {noun}", self.text(operand.span)));
+        }
+        if op == Op::InNetwork && right.as_str().is_some_and(|text| network::network(text).is_none()) {
+            return Some(self.not_a(operand, right, "a network"));
         }
         let forms = op.info().forms;
         let form = forms.iter().find(|form| left.kind().is_some_and(|kind| form.left.has(kind)))?;
@@ -171,8 +182,12 @@ impl<'a> Traced<'a, '_> {
         if value.is_missing() {
             return self.why_missing(expr);
         }
+        self.not_a(expr, value, &with_article(wanted))
+    }
+
+    fn not_a(&mut self, expr: &'a Expr, value: Value<'a>, wanted: &str) -> String {
         let what = self.describe(expr, value);
-        format!("{} is {what}, where {} is wanted", self.name(expr), with_article(wanted))
+        format!("{} is {what}, where {wanted} is wanted", self.name(expr))
     }
 
     /// Says why the expression has no value.
@@ -296,7 +311,28 @@ impl<'a> Traced<'a, '_> {
                 return self.not_of(part, value, wanted);
             }
         }
-        format!("{} has no result for these values", self.text(whole.span))
+        let text = self.text(whole.span);
+        match &whole.kind {
+            ExprKind::Call(function, args) => self.why_no_result(*function, args, text),
+            _ => format!("{text} has no result for these values"),
+        }
+    }
+
+    /// Says why a function of values that are there and of the right kinds is missing.
+    fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> String {
+        for (arg, (param, _)) in args.iter().zip(function.info().params) {
+            let value = self.value_of(arg);
+            let unknown = match (*param, value) {
+                ("zone", Value::Str(name)) if !zone::is_zone(name) => "a time zone",
+                ("hash", Value::Str(name)) if Hash::named(name).is_none() => "a hash",
+                _ => continue,
+            };
+            return self.not_a(arg, value, unknown);
+        }
+        match function.info().missing() {
+            Some(why) => format!("{text} is missing: {why}"),
+            None => format!("{text} has no result for these values"),
+        }
     }
 
     fn why_slot_missing(&mut self, id: SlotId) -> String {

@@ -4,6 +4,7 @@
 
 use super::Operand;
 use crate::sema::hir::{Expr, ExprKind, LetId, Outcome, Part, Program, Slot, Term, VarId};
+use crate::text::shortened;
 use crate::ty::{Inner, Kind, Record, Ty};
 use crate::value::Value;
 use serde_json::{Map, Value as Json};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub const MASK: &str = "•••";
 
 /// The longest text kept of a value, in characters.
-const TEXT_LIMIT: usize = 1000;
+pub(super) const TEXT_LIMIT: usize = 1000;
 /// The most elements or keys kept of a value.
 const ITEM_LIMIT: usize = 20;
 /// The greatest depth to which a value is kept.
@@ -264,7 +265,7 @@ fn cut_value(value: Value<'_>, depth: usize) -> Json {
         return Json::from("…");
     }
     match value {
-        Value::Str(text) => Json::from(cut_text(text)),
+        Value::Str(text) => Json::from(shortened(text, TEXT_LIMIT)),
         other => match (other.elements(), other.entries()) {
             (Some(elements), _) => {
                 Json::Array(elements.take(ITEM_LIMIT).map(|element| cut_value(element, depth - 1)).collect())
@@ -272,17 +273,10 @@ fn cut_value(value: Value<'_>, depth: usize) -> Json {
             (None, Some(entries)) => Json::Object(
                 entries
                     .take(ITEM_LIMIT)
-                    .map(|(key, value)| (cut_text(key), cut_value(value, depth - 1)))
+                    .map(|(key, value)| (shortened(key, TEXT_LIMIT), cut_value(value, depth - 1)))
                     .collect::<Map<String, Json>>(),
             ),
             (None, None) => other.to_json(),
         },
-    }
-}
-
-pub(super) fn cut_text(text: &str) -> String {
-    match text.char_indices().nth(TEXT_LIMIT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// A location in a rules file, as people count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Location {
     /// The file's name.
     pub file: String,
@@ -40,10 +40,7 @@ impl Source for SourceMap {
         let file = self.get(span.file);
         match file {
             // The text was left out of what was loaded: where it stood is the next best.
-            Some(file) if file.is_stripped() => {
-                let position = file.position(span.start);
-                format!("{}:{}:{}", file.name, position.line, position.column)
-            }
+            Some(file) if file.is_stripped() => self.place(span).unwrap_or_default().to_string(),
             file => file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned(),
         }
     }

@@ -63,6 +63,48 @@ fn what_is_missing_is_said_in_a_sentence() {
 }
 
 #[test]
+fn what_no_function_or_network_knows_is_named() {
+    let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
+        assert_eq!(one(build, message).because, [expected]);
+    };
+    check(
+        |f| {
+            let (text, one) = (f.slot("text", KindSet::STRING), f.lit(json!("1")));
+            let version = f.call(Function::Version, vec![text]);
+            let other = f.call(Function::Version, vec![one]);
+            f.test(Op::Ge, version, other)
+        },
+        json!({ "text": "newest" }),
+        "version(text) is missing: the text writes no version",
+    );
+    check(
+        |f| {
+            let (at, zone) = (f.slot("at", KindSet::DATETIME), f.slot("zone", KindSet::STRING));
+            let (hour, three) = (f.call(Function::Hour, vec![at, zone]), f.lit(json!(3)));
+            f.test(Op::Eq, hour, three)
+        },
+        json!({ "at": "2026-01-05T02:00:00Z", "zone": "Mars" }),
+        "zone is \"Mars\", a string, where a time zone is wanted",
+    );
+    // It was said of a good network that it is no text.
+    let network = |ip: &str, network: Json, quantity, expected: &str| {
+        let because = one(
+            |f| {
+                let (ip, networks) = (f.slot("ip", KindSet::STRING), f.slot("n", KindSet::ALL));
+                f.test_with(Op::InNetwork, quantity, false, ip, Some(networks))
+            },
+            json!({ "ip": ip, "n": network }),
+        );
+        assert_eq!(because.because, [expected]);
+    };
+    let any = Some(Quantity::Any);
+    network("x", json!("10.0.0.0/8"), None, "ip is \"x\", a string, where an address is wanted");
+    network("x", json!(["10.0.0.0/8"]), any, "ip is \"x\", a string, where an address is wanted");
+    network("::1", json!("10/8"), None, "n is \"10/8\", a string, where a network is wanted");
+    network("10.0.0.1", json!(["::/8", "10/8"]), any, "element 1 of n is no network");
+}
+
+#[test]
 fn values_that_do_not_compare_are_told_apart() {
     let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
         assert_eq!(one(build, message).because, [expected]);

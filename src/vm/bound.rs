@@ -2,8 +2,9 @@
 //! Each new value begins an epoch, as a decision does, so that nothing that was kept of the last one
 //! counts any more; what was made in the arena and what host functions answered stays.
 
+use super::begun::{Begun, Epochs};
 use super::rooted::Rooted;
-use super::scratch::{Parts, SlotCells, forget};
+use super::scratch::forget;
 use super::{Scratch, Vm};
 use crate::bytecode::Bytecode;
 use crate::host::Host;
@@ -15,12 +16,6 @@ pub struct BoundVm<'a> {
     epochs: Epochs<'a>,
 }
 
-/// The numbers of epochs, for a machine that begins more than one.
-pub(crate) struct Epochs<'a> {
-    pub(super) last: &'a mut u32,
-    pub(super) slots: &'a mut SlotCells,
-}
-
 impl<'a> BoundVm<'a> {
     /// Readies a machine over the message and bindings of `slots`.
     pub fn new(
@@ -29,8 +24,8 @@ impl<'a> BoundVm<'a> {
         slots: Rooted<'a>,
         scratch: &'a mut Scratch,
     ) -> BoundVm<'a> {
-        let Parts { last, memo, memory, slots: cells, .. } = scratch.begin(code.chunk());
-        BoundVm { vm: Vm::new(code, hosts, slots, memo, memory), epochs: Epochs { last, slots: cells } }
+        let (begun, epochs) = Begun::with_epochs(code, hosts, slots, scratch);
+        BoundVm { vm: Vm::new(begun.basis, begun.message, begun.memory), epochs }
     }
 
     /// Gives a binding its value.

@@ -3,6 +3,7 @@
 use super::scratch::{SlotCells, Stamp, grow, recycle};
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::NONE;
+use crate::bytecode::fields::{ByName, Fields};
 use crate::value::Value;
 use serde_json::Value as Json;
 
@@ -10,6 +11,14 @@ use serde_json::Value as Json;
 pub trait Message<'a> {
     /// The value of the slot of that number, read at the slot's kinds.
     fn slot(&mut self, slot: usize) -> &Value<'a>;
+
+    /// Reads all slots, whose fields these are.
+    fn read_all(&mut self, _fields: &Fields) {}
+
+    /// The first slot that the message has a value for, from one on and of so many.
+    fn next_present(&mut self, from: usize, slots: usize) -> Option<usize> {
+        (from..slots).find(|slot| !self.slot(*slot).is_missing())
+    }
 }
 
 /// A message whose slots have been read already, in the order of the program's slots; those that are left out
@@ -20,6 +29,12 @@ impl<'a> Message<'a> for Record<'a> {
     #[inline(always)]
     fn slot(&mut self, slot: usize) -> &Value<'a> {
         self.get(slot).unwrap_or(&Value::Missing)
+    }
+
+    #[inline]
+    fn next_present(&mut self, from: usize, slots: usize) -> Option<usize> {
+        let rest = self.get(from..slots.min(self.len()))?;
+        Some(from + rest.iter().position(|value| !value.is_missing())?)
     }
 }
 
@@ -70,6 +85,38 @@ impl<'a> JsonMessage<'a> {
         at
     }
 
+    /// Reads the slots that are fields of an object.
+    fn read_object(&mut self, object: u32, by_name: &ByName) {
+        let Some(Json::Object(map)) = self.node(object) else { return };
+        if map.len() > 2 * by_name.len() {
+            by_name.values().flatten().for_each(|slot| {
+                self.known_or_load(*slot as usize);
+            });
+            return;
+        }
+        for (name, value) in map {
+            for slot in by_name.get(&**name).into_iter().flatten() {
+                let slot = *slot as usize;
+                let (Some(code), Some(stamp)) = (self.chunk.slots.get(slot), self.slots.get_mut(slot)) else {
+                    continue;
+                };
+                if stamp.epoch != self.epoch {
+                    *stamp = Stamp { epoch: self.epoch, at: self.values.len() as u32 };
+                    self.values.push(Value::from_json(value).read(code.kinds));
+                }
+            }
+        }
+    }
+
+    /// The place where a slot's value is kept.
+    #[inline]
+    fn known_or_load(&mut self, slot: usize) -> usize {
+        match self.slots.get(slot) {
+            Some(stamp) if stamp.epoch == self.epoch => stamp.at as usize,
+            _ => self.load(slot),
+        }
+    }
+
     /// An object that slots share. Recurs to the depth that lowering lets them share.
     fn node(&mut self, node: u32) -> Option<&'a Json> {
         if node == NONE {
@@ -104,11 +151,24 @@ fn get<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
 impl<'a> Message<'a> for JsonMessage<'a> {
     #[inline]
     fn slot(&mut self, slot: usize) -> &Value<'a> {
-        let at = match self.slots.get(slot) {
-            Some(stamp) if stamp.epoch == self.epoch => stamp.at as usize,
-            _ => self.load(slot),
-        };
+        let at = self.known_or_load(slot);
         self.values.get(at).unwrap_or(&Value::Missing)
+    }
+
+    fn read_all(&mut self, fields: &Fields) {
+        for (object, by_name) in &fields.objects {
+            self.read_object(*object, by_name);
+        }
+        for slot in &fields.deeper {
+            self.known_or_load(*slot as usize);
+        }
+        // What was not come upon is missing: no value has that place.
+        let missing = Stamp { epoch: self.epoch, at: u32::MAX };
+        for stamp in self.slots.iter_mut().take(self.chunk.slots.len()) {
+            if stamp.epoch != self.epoch {
+                *stamp = missing;
+            }
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! The working memory that a thread keeps from decision to decision.
 
-use super::memo::Memo;
 use crate::arena::Arena;
-use crate::bytecode::Chunk;
 use crate::index::lookup::Workspace;
 use crate::text::PreparedTexts;
 use crate::text::similarity::Scratch as Similarities;
@@ -14,12 +12,12 @@ use std::cell::Cell;
 /// The memory to decide in: one a thread, for any rule sets and messages in turn.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    epoch: u32,
-    memo: Vec<u32>,
-    memory: Memory,
-    slots: SlotCells,
+    pub(super) epoch: u32,
+    pub(super) memo: Vec<u32>,
+    pub(super) memory: Memory,
+    pub(super) slots: SlotCells,
     #[cfg(feature = "jit")]
-    cells: Cells<'static>,
+    pub(super) cells: Cells<'static>,
 }
 
 /// The machine's working memory beside the memo cells.
@@ -62,45 +60,15 @@ pub(super) struct Stamp {
     pub at: u32,
 }
 
-pub(super) struct Parts<'a> {
-    /// Shared with compiled code, which writes answers as well.
-    pub memo: Memo<'a>,
-    /// The number of the last epoch, for who begins further ones.
-    pub last: &'a mut u32,
-    pub memory: &'a mut Memory,
-    pub slots: &'a mut SlotCells,
-    /// For compiled code: a place for each slot, empty until it is read.
-    #[cfg(feature = "jit")]
-    pub cells: &'a mut Cells<'static>,
-}
-
 impl Scratch {
     /// Empty; it grows to what the rule sets and messages need.
     pub fn new() -> Scratch {
         Scratch::default()
     }
 
-    /// Begins a decision under a new number, a multiple of four.
-    #[inline]
-    pub(super) fn begin(&mut self, chunk: &Chunk) -> Parts<'_> {
-        self.epoch = match self.epoch.checked_add(4) {
-            Some(epoch) => epoch,
-            None => self.forget(),
-        };
-        grow(&mut self.memo, chunk.memo_len());
-        Parts {
-            memo: Memo { cells: Cell::from_mut(&mut *self.memo).as_slice_of_cells(), epoch: self.epoch },
-            last: &mut self.epoch,
-            memory: &mut self.memory,
-            slots: &mut self.slots,
-            #[cfg(feature = "jit")]
-            cells: &mut self.cells,
-        }
-    }
-
     /// After a billion decisions the numbers begin anew, so old stamps must go.
     #[cold]
-    fn forget(&mut self) -> u32 {
+    pub(super) fn forget(&mut self) -> u32 {
         self.slots.forget();
         let Memory { cached, texts, workspace, .. } = &mut self.memory;
         forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(workspace))

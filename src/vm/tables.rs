@@ -4,6 +4,7 @@
 use super::memo::Memo;
 use super::{Message, Vm};
 use crate::bytecode::chunk::{Operand, RuleCode};
+use crate::bytecode::fields::Fields;
 use crate::bytecode::instr::Instr;
 use crate::decision::Choice;
 use crate::index::Index;
@@ -144,6 +145,15 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         Vm::operand(self, operand)
     }
 
+    fn read_all(&mut self, fields: &Fields) {
+        self.message.read_all(fields);
+    }
+
+    #[inline]
+    fn next_present(&mut self, from: usize) -> Option<usize> {
+        self.message.next_present(from, self.chunk.slots.len())
+    }
+
     #[inline]
     fn texts(&mut self) -> &mut PreparedTexts {
         self.texts
@@ -159,23 +169,31 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         Some(Hit { rank, route, goto })
     }
 
-    fn verify_in_order(&mut self, table: TableId, mut ranks: Range<u32>) -> Option<Hit> {
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit> {
         let all = &self.chunk.tables.get(table.index())?.routes;
-        loop {
-            // Their code lies one behind the other: it is run as a whole.
-            let end = all.len().min(ranks.end as usize);
-            let routes = all.get(ranks.start as usize..end)?;
-            let (first, last) = (routes.first()?, routes.last()?);
-            let (route, goto) = self.routes(first.start as usize, last.end as usize)?;
-            let chosen = |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
-                Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => *other == route,
-                _ => false,
+        let (mut from, end) = (ranks.start, (all.len() as u32).min(ranks.end));
+        while from < end {
+            // Their code lies one behind the other: it is run as a whole, up to one that is left out.
+            let gone = match self.tombstones {
+                None => end,
+                Some((tombstones, version)) => tombstones.first(table, from..end, version).unwrap_or(end),
             };
-            let rank = ranks.start + routes.iter().position(chosen)? as u32;
-            if !self.is_left_out(table, rank) {
+            let routes = all.get(from as usize..gone as usize)?;
+            if let (Some(first), Some(last)) = (routes.first(), routes.last())
+                && let Some((route, goto)) = self.routes(first.start as usize, last.end as usize)
+            {
+                let chosen =
+                    |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
+                        Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => {
+                            *other == route
+                        }
+                        _ => false,
+                    };
+                let rank = from + routes.iter().position(chosen)? as u32;
                 return Some(Hit { rank, route, goto });
             }
-            ranks.start = rank + 1;
+            from = gone + 1;
         }
+        None
     }
 }

@@ -40,7 +40,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 let key = chunk.strings.get(string as usize);
                 key.and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
             }
-            Check::Members(id) => self.members(pred, id, left),
+            Check::Members(id) => self.members(pred, id, &left),
             Check::Generic => self.generic(pred, left),
         }
     }
@@ -80,15 +80,16 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    fn members(&mut self, pred: &'a Pred, id: u32, left: Value<'a>) -> Tri {
+    #[inline(always)]
+    fn members(&mut self, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let Some(set) = self.pools.members.get(id as usize) else { return Tri::Unknown };
         match left {
             Value::Str(text) => self.prepared(pred, text, |text| set.has_text(text)).into(),
-            Value::Int(int) => match set.has_int(int) {
+            Value::Int(int) => match set.has_int(*int) {
                 Some(has) => has.into(),
-                None => self.generic(pred, left),
+                None => self.generic(pred, *left),
             },
-            _ => self.generic(pred, left),
+            _ => self.generic(pred, *left),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
 use crate::meaning;
 use crate::ops::Meaning;
 use crate::sema::hir::ExternId;
-use crate::value::Value;
+use crate::value::{Tri, Value};
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     #[inline]
@@ -109,6 +109,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     (dst, self.hosts.call(ExternId(function), args, self.arena))
                 }
                 Instr::Count { dst, each } => (dst, self.count(each)),
+                Instr::Quantifier { dst, each, fails } => (dst, self.quantifier(each, fails)),
                 Instr::Cond { dst, holds, fails } => {
                     let value = if self.condition(holds) {
                         Value::Bool(true)
@@ -158,6 +159,25 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             elements.map(|element| i64::from(vm.holds_for(&each, element))).sum()
         };
         self.walk(&each, list, count).map_or(Value::Missing, Value::Int)
+    }
+
+    /// The truth of a condition over the elements of a list; missing when it is unknown, or there is no list.
+    fn quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+        let list = self.operand(each.list);
+        let truth = |vm: &mut Self| {
+            let results = list.elements().into_iter().flatten().map(|element| {
+                if vm.holds_for(&each, element) {
+                    Tri::True
+                } else if vm.condition(fails) {
+                    Tri::False
+                } else {
+                    Tri::Unknown
+                }
+            });
+            if each.all { Tri::all(results) } else { Tri::any(results) }
+        };
+        self.walk(&each, list, truth).map_or(Value::Missing, Value::from)
     }
 }
 

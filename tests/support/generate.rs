@@ -8,6 +8,7 @@ mod limits;
 mod lists;
 mod message;
 pub mod payload;
+mod values;
 
 pub use message::message;
 
@@ -176,6 +177,9 @@ impl<'r> Generator<'r> {
             let form = self.random.pick(&["none", "nfc", "nfkc"]);
             let _ = writeln!(self.out, "settings {{ case: {case}, normalize: {form} }}");
         }
+        if self.random.chance(10) {
+            self.out.push_str("settings { zone: \"Asia/Shanghai\" }\n");
+        }
         if self.random.chance(20) {
             self.hosts = true;
             self.out.push_str(
@@ -236,16 +240,24 @@ impl<'r> Generator<'r> {
             String::new()
         };
         let disabled = if self.random.chance(5) { " disabled" } else { "" };
+        let (names, (cond, target)) = self.with_locals(depth, |this| {
+            let cond = this.cond(depth);
+            if first_target <= tables && this.random.chance(25) {
+                let table = first_target + this.random.below(tables + 1 - first_target);
+                return (cond, format!("goto t{table}"));
+            }
+            (cond, this.target(at))
+        });
+        format!("route {name}{priority}{disabled} when {cond}{names} -> {target}")
+    }
+
+    /// The names of one rule behind `where`, or nothing, and what is written with them in scope.
+    fn with_locals<T>(&mut self, depth: usize, write: impl FnOnce(&mut Self) -> T) -> (String, T) {
         let locals = self.locals(depth);
-        let cond = self.cond(depth);
-        let target = if first_target <= tables && self.random.chance(25) {
-            format!("goto t{}", first_target + self.random.below(tables + 1 - first_target))
-        } else {
-            self.target(at)
-        };
+        let written = write(self);
         self.lets.truncate(self.lets.len() - locals.len());
         let names = if locals.is_empty() { String::new() } else { format!(" where {}", locals.join(", ")) };
-        format!("route {name}{priority}{disabled} when {cond}{names} -> {target}")
+        (names, written)
     }
 
     /// Names of one rule, which its condition may use from now on.
@@ -359,93 +371,6 @@ impl<'r> Generator<'r> {
             }
         }
         (!names.is_empty()).then(|| names[self.random.below(names.len())].clone())
-    }
-
-    fn computed(&mut self, kind: Kind, depth: usize) -> String {
-        match kind {
-            Kind::Int => match self.random.below(13) {
-                0 => format!("len({})", self.value(Kind::Text, depth)),
-                1 => format!("len({})", self.list().0),
-                2 => format!(
-                    "{}({})",
-                    self.random.pick(&["floor", "ceil", "round"]),
-                    self.value(Kind::Float, depth)
-                ),
-                3 => format!("(ctx.n ?? {})", self.value(Kind::Int, depth)),
-                4 => format!("abs({})", self.value(Kind::Int, depth)),
-                5 => {
-                    let name = self.random.pick(&["hour", "minute", "weekday", "day", "month", "year"]);
-                    format!("{name}({}{})", self.value(Kind::Time, depth), self.zone())
-                }
-                6 => {
-                    let hash = self.random.pick(&["", ", \"s\"", ", hash: \"unleash\"", ", seed: ctx.s"]);
-                    format!("bucket({}{hash})", self.value(Kind::Text, depth))
-                }
-                7 => format!("ctx.nums[{}]", self.random.below(3)),
-                8 => {
-                    format!("index_of({}, {})", self.value(Kind::Text, depth), self.value(Kind::Text, depth))
-                }
-                9 => format!("{}(ctx.nums)", self.random.pick(&["first", "last"])),
-                10 => "sum(ctx.nums)".to_owned(),
-                11 => format!("(number({}) as int)", self.value(Kind::Text, depth)),
-                _ => {
-                    let op = self.random.pick(&["+", "-", "*", "%"]);
-                    format!("({} {op} {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth))
-                }
-            },
-            Kind::Float => match self.random.below(7) {
-                0 => format!("({} / {})", self.value(Kind::Int, depth), self.value(Kind::Int, depth)),
-                1 => format!("(-{})", self.value(Kind::Float, depth)),
-                2 => {
-                    let name = self.random.pick(&["min", "max"]);
-                    format!("{name}({}, {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
-                }
-                3 => format!(
-                    "similarity({}, {})",
-                    self.value(Kind::Text, depth),
-                    quoted(self.random.pick(WORDS))
-                ),
-                5 => {
-                    let hash = self.random.pick(&["growthbook_1", "growthbook_2"]);
-                    format!("bucket({}, \"s\", \"{hash}\")", self.value(Kind::Text, depth))
-                }
-                4 if self.hosts => {
-                    format!("score({}, {})", self.value(Kind::Text, depth), self.value(Kind::Int, depth))
-                }
-                _ => {
-                    let op = self.random.pick(&["+", "-", "*"]);
-                    format!("({} {op} {})", self.value(Kind::Float, depth), self.value(Kind::Int, depth))
-                }
-            },
-            Kind::Text => match self.random.below(10) {
-                0 => format!("lower({})", self.value(Kind::Text, depth)),
-                1 => format!("upper({})", self.value(Kind::Text, depth)),
-                2 => format!("trim({})", self.value(Kind::Text, depth)),
-                3 => format!("(ctx.s ?? {})", quoted(self.random.pick(WORDS))),
-                4 => format!("split({}, \" \")[{}]", self.value(Kind::Text, depth), self.random.below(2)),
-                5 => format!("join([{}, ctx.s], \"-\")", self.value(Kind::Text, depth)),
-                6 => {
-                    let [text, old, new] = [(); 3].map(|()| self.value(Kind::Text, depth));
-                    format!("replace({text}, {old}, {new})")
-                }
-                7 => {
-                    let length = self.random.pick(&["", ", 2", ", length: 0", ", ctx.n"]);
-                    let from = self.random.pick(&["0", "1", "-2", "ctx.n"]);
-                    format!("substring({}, {from}{length})", self.value(Kind::Text, depth))
-                }
-                8 => format!("date({}{})", self.value(Kind::Time, depth), self.zone()),
-                _ => format!("ctx.tags[{}]", self.random.below(2)),
-            },
-            Kind::Time => format!("({} + {}h)", self.value(Kind::Time, depth), self.random.below(5)),
-            Kind::Bool if self.hosts => format!("is_long({})", self.value(Kind::Text, depth)),
-            Kind::Bool => "(ctx.b ?? false)".to_owned(),
-            Kind::Item | Kind::Cond => self.constant(kind),
-        }
-    }
-
-    /// Nothing, or the time zone as a second argument.
-    fn zone(&mut self) -> &'static str {
-        self.random.pick(&["", "", ", \"Asia/Kolkata\"", ", zone: \"America/New_York\"", ", ctx.s"])
     }
 
     fn constant(&mut self, kind: Kind) -> String {

@@ -6,3 +6,4 @@ pub mod generate;
 pub mod golden;
 pub mod random;
 pub mod shared;
+pub mod statements;

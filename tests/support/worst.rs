@@ -13,6 +13,7 @@ mod statements;
 
 pub use statements::WITHOUT;
 
+use rulec::internals::json::MAX_OBJECTS;
 use rulec::internals::limits::{Limit, Limits};
 use rulec::internals::text::{automaton_states, parsed};
 use rulec::payload::Judge;
@@ -59,6 +60,12 @@ impl Size {
     /// The amount of a limit to go up to.
     pub fn of(&self, limit: Limit) -> usize {
         (Limits::default().of(limit) / self.part) as usize
+    }
+
+    /// As many records as a message may have, each of so many bytes and objects.
+    pub fn records(&self, bytes: usize, objects: usize) -> usize {
+        // Some objects stand around them.
+        (self.bytes / bytes).min((MAX_OBJECTS - 10) / objects)
     }
 
     /// The elements that each quantifier in a nest reads.
@@ -112,14 +119,17 @@ pub fn indexed(size: &Size, condition: &str, value: impl Into<Json>) -> Task {
     pairs(size, &condition.replace('$', "y[x]"), 0, json!([value.into()]))
 }
 
-/// The result of a message: the choices and judgements of every entry.
+/// The result of a message: the choice of the routes, or of the other entries when there are none, and the judgements.
 pub fn decide(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
     let (mut answers, mut exceeded) = (Vec::new(), Vec::new());
-    for name in rules.entries() {
-        let entry = rules.entry(name).unwrap_or_else(|error| panic!("{error}"));
-        if entry.is_empty() {
-            continue;
+    // The tables that routes lead to are entries too, but a decision begins in one.
+    let entries = match rules.main() {
+        main if !main.is_empty() => vec![main],
+        _ => {
+            rules.entries().map(|name| rules.entry(name).unwrap_or_else(|error| panic!("{error}"))).collect()
         }
+    };
+    for entry in entries.into_iter().filter(|entry| !entry.is_empty()) {
         let decision = entry.decide_line(line.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
         exceeded.extend(decision.exceeded());
         answers.push(serde_json::to_string(&decision).unwrap_or_else(|error| panic!("{error}")));

@@ -33,7 +33,9 @@ pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let (mut literals, mut routes): (Vec<String>, Vec<Vec<u32>>) = Default::default();
     for route in &workload.routes {
-        for literal in route.terms.iter().flat_map(of_term) {
+        let mut found = Vec::new();
+        route.terms.iter().for_each(|term| of_term(term, &mut found));
+        for literal in found {
             let literal = literal.to_ascii_lowercase();
             let number = *numbers.entry(literal).or_insert_with_key(|literal| {
                 literals.push(literal.clone());
@@ -46,12 +48,13 @@ pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {
     (literals, routes)
 }
 
-fn of_term(term: &Term) -> &[String] {
+fn of_term<'t>(term: &'t Term, into: &mut Vec<&'t String>) {
     match term {
-        Term::Contains { words, .. } => words,
-        Term::Matches { literals, .. } => literals,
-        Term::StartsWith { word, .. } => std::slice::from_ref(word),
-        _ => &[],
+        Term::Contains { words, .. } => into.extend(words),
+        Term::Matches { literals, .. } => into.extend(literals),
+        Term::StartsWith { word, .. } => into.push(word),
+        Term::Either(left, right) => [left, right].into_iter().for_each(|term| of_term(term, into)),
+        _ => {}
     }
 }
 

@@ -3,6 +3,7 @@
 mod census;
 mod clinc;
 mod engines;
+mod fields;
 mod heap;
 mod load;
 mod measure;
@@ -42,9 +43,12 @@ fn run(options: &Options) -> Result<(), String> {
     let mut page = Page::new(options);
     let (mut tables, mut hardness) = (Vec::new(), Vec::new());
     for &variant in &options.variants {
-        for density in options.densities() {
-            let compared =
-                compare(options, &columns, variant.into(), density, &mut page.facts, &mut hardness)?;
+        let variant = Variant::from(variant);
+        let all = options.densities();
+        // Rules whose words have one density are measured once.
+        let densities = if variant.densities().len() > 1 { &all[..] } else { variant.densities() };
+        for &density in densities {
+            let compared = compare(options, &columns, variant, density, &mut page.facts, &mut hardness)?;
             compared.iter().for_each(|table| page.add(table.section()));
             tables.extend(compared);
         }
@@ -53,6 +57,9 @@ fn run(options: &Options) -> Result<(), String> {
     let (rounds, densities) = (options.rounds.into(), options.densities());
     if !options.scan.is_empty() {
         page.add(scan::section(&options.scan, &densities, options.messages, rounds, options.seed)?);
+    }
+    if !options.fields.is_empty() {
+        page.add(fields::section(&options.fields, options.messages, rounds, options.seed)?);
     }
     if !options.clinc.is_empty() {
         page.add(clinc::section(&options.clinc, options.clinc_data.as_deref(), rounds)?);

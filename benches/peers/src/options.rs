@@ -20,7 +20,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',')]
     pub mix: Vec<MixName>,
     /// The subjects of the routes' tests, a set of tables each.
-    #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset")]
+    #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset,verbs")]
     pub variants: Vec<VariantName>,
     /// The share of a text's words that rules ask for, and how many rules share a word; a set of tables each.
     #[arg(long = "density", value_delimiter = ',', default_value = "rare,sparse,dense")]
@@ -53,6 +53,9 @@ pub struct Options {
     /// Measures the scan of texts for so many literals, a row each; none for no table.
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000", num_args = 0..)]
     pub scan: Vec<usize>,
+    /// Measures rules over many fields, so many of them, a row each; none for no table.
+    #[arg(long, value_delimiter = ',', default_value = "300,1000,3000", num_args = 0..)]
+    pub fields: Vec<usize>,
     /// Writes the page of all tables.
     #[arg(long)]
     pub markdown: Option<PathBuf>,
@@ -72,7 +75,8 @@ pub enum MixName {
 pub enum VariantName {
     Mixed,
     Subset,
-    Fields,
+    Context,
+    Verbs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

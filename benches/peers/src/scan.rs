@@ -9,12 +9,19 @@ use crate::report::{Section, thousands};
 use crate::workload::random::Random;
 use crate::workload::{Density, Message, Shape, Variant, Workload};
 use daachorse::DoubleArrayAhoCorasick;
-use rulec::internals::index::scan::Scanner;
+use rulec::internals::index::scan::{Buffers, Scanner};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-impl LiteralScan for Scanner {
+/// Rulec's scanner, with the memory that a session would keep for it.
+struct Ours {
+    scanner: Scanner,
+    buffers: RefCell<Buffers>,
+}
+
+impl LiteralScan for Ours {
     fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize)) {
-        Scanner::scan(self, text, |literal, _| hit(literal as usize));
+        self.scanner.scan(text, &mut self.buffers.borrow_mut(), |literal, _| hit(literal as usize));
     }
 }
 
@@ -33,7 +40,8 @@ const TARGET: f64 = 2.0;
 type Named = (&'static str, Box<dyn LiteralScan>);
 
 fn scanners(literals: &[String]) -> Result<Vec<Named>, String> {
-    let ours = Scanner::from_literals(literals.iter().map(String::as_bytes));
+    let scanner = Scanner::from_literals(literals.iter().map(String::as_bytes));
+    let ours = Ours { scanner, buffers: RefCell::default() };
     let daachorse = DoubleArrayAhoCorasick::new(literals).map_err(|error| error.to_string())?;
     let mut scanners: Vec<Named> = vec![
         (OURS, Box::new(ours)),

@@ -7,7 +7,7 @@ use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::Code;
+use rulec::{Code, Finding};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -82,14 +82,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         shown?;
         term.say(&fixes.summary(args.dry_run));
     }
+    let own = compiled.iter().filter(|(_, imported)| !imported).map(|(compiled, _)| compiled);
+    let analysed: Vec<(&Compiled, Vec<Finding>)> =
+        own.map(|compiled| (compiled, compiled.analyse())).collect();
     let mut findings = Vec::new();
     // A shared file's findings come once, however many files import it.
-    let mut seen: HashSet<(Location, Code, &str)> = HashSet::new();
-    for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
-        let own = report::found(compiled);
-        findings.extend(own.filter(|found| {
+    let mut seen: HashSet<(Location, Code, String)> = HashSet::new();
+    for (compiled, analysed) in &analysed {
+        findings.extend(report::all(compiled, analysed).into_iter().filter(|found| {
             let diagnostic = found.diagnostic;
-            seen.insert((found.primary(), diagnostic.code, &diagnostic.message))
+            seen.insert((found.primary(), diagnostic.code, diagnostic.message.clone()))
         }));
     }
     let denied = args.deny == Some(Deny::Warnings);

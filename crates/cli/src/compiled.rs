@@ -5,7 +5,8 @@ use rulec::internals::artifact;
 use rulec::internals::engine::{MAX_ARTIFACT_BYTES, open_regular};
 use rulec::internals::loader::MAX_FILE_BYTES;
 use rulec::{
-    Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, LoadError, Loader, Rules, SourceMap,
+    Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError, Loader, Rules,
+    SourceMap,
 };
 use std::collections::HashMap;
 use std::io::Read;
@@ -24,6 +25,8 @@ pub struct Target {
 pub struct Compiled {
     pub target: Target,
     pub result: Result<Rules, CompileError>,
+    /// True when the file held compiled rules.
+    is_artifact: bool,
 }
 
 /// The path that stands for standard input, and the name by which the rules read from there go.
@@ -89,14 +92,14 @@ impl Target {
         if let Some(root) = &self.root {
             compiler = compiler.root(root);
         }
-        let result = if self.is_piped() {
+        let (result, is_artifact) = if self.is_piped() {
             self.compile_piped(&compiler)?
         } else if is_artifact(&self.path) {
-            compiler.load_artifact_path(&self.path)
+            (compiler.load_artifact_path(&self.path), true)
         } else {
-            compiler.compile_path(&self.path)
+            (compiler.compile_path(&self.path), false)
         };
-        Ok(Compiled { target: self, result })
+        Ok(Compiled { target: self, result, is_artifact })
     }
 
     /// Compiles the file with texts in place of those on disk, by their real paths.
@@ -106,24 +109,25 @@ impl Target {
             compiler = compiler.root(root);
         }
         if is_artifact(&self.path) {
-            return Compiled { target: self.clone(), result: compiler.load_artifact_path(&self.path) };
+            let result = compiler.load_artifact_path(&self.path);
+            return Compiled { target: self.clone(), result, is_artifact: true };
         }
         let edited = compiler.on_disk(&self.path);
         let result = edited.and_then(|(disk, name)| compiler.compile_with(&Edited { disk, texts }, &name));
-        Compiled { target: self.clone(), result }
+        Compiled { target: self.clone(), result, is_artifact: false }
     }
 
     /// Compiles what comes on standard input, as if it were a file of the root folder, or of the current one.
-    fn compile_piped(&self, compiler: &Compiler) -> Result<Result<Rules, CompileError>, CliError> {
+    fn compile_piped(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
         let bytes = standard::read(MAX_ARTIFACT_BYTES)?;
         if artifact::is_artifact(&bytes) {
-            return Ok(compiler.load_artifact(&bytes));
+            return Ok((compiler.load_artifact(&bytes), true));
         }
         let root = self.root.as_deref().unwrap_or(Path::new("."));
         let files = DiskLoader::new(root).map_err(|error| {
             CliError::usage(format!("the root folder `{}` cannot be used: {error}", root.display()))
         })?;
-        Ok(compiler.compile_with(&Piped { bytes, files }, STDIN))
+        Ok((compiler.compile_with(&Piped { bytes, files }, STDIN), false))
     }
 }
 
@@ -132,6 +136,15 @@ impl Compiled {
         match &self.result {
             Ok(rules) => rules.warnings(),
             Err(error) => error.diagnostics(),
+        }
+    }
+
+    /// The findings of an analysis of the rules; none where they do not compile, or were compiled before: the comments
+    /// that allow some are left out of compiled rules.
+    pub fn analyse(&self) -> Vec<Finding> {
+        match &self.result {
+            Ok(rules) if !self.is_artifact => rules.analyse(),
+            _ => Vec::new(),
         }
     }
 

@@ -20,8 +20,8 @@ pub struct JudgeArgs {
     /// With --decision or --decision-by: the rules' `options`, a file with a JSON object
     #[arg(long, value_name = "FILE", requires = "judged")]
     options: Option<PathBuf>,
-    /// With --decision: what else only warns is a violation
-    #[arg(long, requires = "decision")]
+    /// With --decision or --decision-by: what else only warns is a violation
+    #[arg(long, requires = "judged")]
     strict: bool,
 }
 

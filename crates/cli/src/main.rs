@@ -9,7 +9,7 @@
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
-//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` | a verb each |
+//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 //! | `meaning` | intent flows, and choices that a language model makes |
 
@@ -21,6 +21,7 @@ mod explain;
 mod files;
 mod fix;
 mod fmt;
+mod graph;
 mod import;
 mod judge;
 mod lines;
@@ -39,6 +40,7 @@ mod summary;
 mod term;
 mod test;
 mod why;
+mod workflow;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -56,6 +58,8 @@ Examples:
   rulec plan support.rules                            how each rule is found
   rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 what a code means, with examples
+  rulec workflow run review.rules --input '{}'        run a workflow
+  rulec graph review.rules                            draw it
   rulec import routes router.json -o support.rules    rules from another system's JSON
 
 Exit status: 0 all well, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
@@ -87,6 +91,8 @@ enum Verb {
     Conformance(conformance::Args),
     Schema(schema::Args),
     Prompt(prompt::Args),
+    Workflow(workflow::Args),
+    Graph(graph::Args),
     Completions(CompletionsArgs),
 }
 
@@ -142,7 +148,7 @@ fn main() -> ExitCode {
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)
         }
-        Err(told) => usage(&told),
+        Err(error) => usage(&error),
     });
     let status = ended.unwrap_or_else(|what| {
         Term::new(Color::Auto).error(&format!("{what}; {}", mistake::REPORT));
@@ -165,6 +171,8 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Conformance(args) => conformance::run(&args, out),
         Verb::Schema(args) => schema::run(&args, term, out),
         Verb::Prompt(args) => prompt::run(&args, term, out),
+        Verb::Workflow(args) => workflow::run(&args, term, out),
+        Verb::Graph(args) => graph::run(&args, term, out),
         Verb::Completions(args) => completions(&args, out),
     }
 }
@@ -181,15 +189,15 @@ fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
 }
 
 /// Says what clap has to say: help, which somebody asked for, or what is wrong with the arguments.
-fn usage(told: &clap::Error) -> Status {
-    let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), told.render());
+fn usage(error: &clap::Error) -> Status {
+    let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // An argument that is quoted may hold anything, so then nothing is coloured.
     let quotes_any = std::env::args_os().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
     let shown = |color: bool| match color && !quotes_any {
         true => text.ansi().to_string(),
         false => text::printable(&text.to_string()).into_owned(),
     };
-    if told.use_stderr() {
+    if error.use_stderr() {
         term.styled(shown(term.color_err()).trim_end_matches('\n'));
         return Status::Usage;
     }

@@ -14,11 +14,11 @@ thread_local! {
 
 /// Has panics say nothing by themselves, unless they are asked to.
 pub fn listen() {
-    let told = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+    let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         LAST.with(|last| last.replace(words(info)));
-        if told {
+        if verbose {
             before(info);
         }
     }));
@@ -26,11 +26,12 @@ pub fn listen() {
 
 fn words(info: &PanicHookInfo<'_>) -> String {
     let payload = info.payload();
-    let said = payload.downcast_ref::<&str>().copied();
-    let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it panicked");
+    let message = payload.downcast_ref::<&str>().copied();
+    let message =
+        message.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it panicked");
     match info.location() {
-        Some(place) => format!("{said} ({}:{})", place.file(), place.line()),
-        None => said.to_owned(),
+        Some(place) => format!("{message} ({}:{})", place.file(), place.line()),
+        None => message.to_owned(),
     }
 }
 

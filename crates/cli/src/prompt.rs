@@ -63,7 +63,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             let flows = match (flows(rules), choices.is_empty()) {
                 (Ok(flows), true) => Some(flows?),
                 (Ok(flows), false) => flows.ok(),
-                (Err(none), true) => return Err(CliError::usage(none)),
+                (Err(none), true) => return Err(nothing(rules, &none)),
                 (Err(_), false) => None,
             };
             (flows, choices)
@@ -112,6 +112,18 @@ fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
             "the rules hold no intent flow, only keyword flows, which are found without a language model",
         )),
         false => Ok(Told { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
+    })
+}
+
+/// Nobody asks a model: perhaps a choice is meant that an agent may call.
+fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
+    let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
+    CliError::usage(match choices.as_slice() {
+        [] => none.to_string(),
+        names => format!(
+            "the rules hold no flow, and no choice that asks a model; `--entry` prints a choice as a tool: {}",
+            names.join(", ")
+        ),
     })
 }
 

@@ -8,8 +8,9 @@ use super::compiled::Compiled;
 use super::term::Out;
 use clap::ValueEnum;
 use rulec::internals::diag::visible;
-use rulec::{Applicability, Code, Diagnostic, Renderer, Severity, Span};
+use rulec::{Applicability, Code, Diagnostic, Finding, Renderer, Severity, Span};
 use serde::Serialize;
+use serde_json::Value as Json;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -37,6 +38,8 @@ pub struct Found<'a> {
     pub diagnostic: &'a Diagnostic,
     /// The file it was found in.
     pub compiled: &'a Compiled,
+    /// A message that shows it.
+    pub witness: Option<&'a Json>,
 }
 
 /// A place as people count it: from 1, columns in characters, the end exclusive.
@@ -52,7 +55,19 @@ pub struct Location {
 }
 
 pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
-    compiled.diagnostics().iter().map(move |diagnostic| Found { diagnostic, compiled })
+    compiled.diagnostics().iter().map(move |diagnostic| Found { diagnostic, compiled, witness: None })
+}
+
+/// The findings of compiling and of an analysis, in the order of the text.
+pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<Found<'a>> {
+    let analysed = analysed.iter().map(|finding| Found {
+        diagnostic: &finding.diagnostic,
+        compiled,
+        witness: finding.witness.as_ref(),
+    });
+    let mut all: Vec<Found<'_>> = found(compiled).chain(analysed).collect();
+    all.sort_by_key(|found| found.diagnostic.span().map(|span| (span.file, span.start)));
+    all
 }
 
 impl Found<'_> {
@@ -91,6 +106,9 @@ struct JsonDiagnostic<'a> {
     labels: Vec<JsonLabel<'a>>,
     help: Option<&'a str>,
     fixes: Vec<JsonFix<'a>>,
+    /// A message that shows it, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    witness: Option<&'a Json>,
 }
 
 #[derive(Serialize)]
@@ -131,6 +149,7 @@ pub fn json(found: &Found<'_>) -> String {
                 },
             })
             .collect(),
+        witness: found.witness,
     };
     // Strings, numbers and lists always serialize.
     serde_json::to_string(&value).unwrap_or_default()

@@ -9,7 +9,7 @@ use clap::ArgGroup;
 use rulec::RenderOptions;
 use rulec::choice::Question;
 use rulec::internals::json::{self, JsonError};
-use rulec::payload::Judge;
+use rulec::payload::{Judge, Unchecked};
 use rulec::{Breach, Explanation};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -28,7 +28,8 @@ use std::path::Path;
   rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
 Beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
-missing or of another type, – was not asked. Values of `@private` fields are masked.")]
+missing or of another type, – was not asked. Values of `@private` fields are masked.
+Of a payload: ✗ is a broken rule, ! a warning, ? a rule that could not be checked.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
@@ -125,7 +126,10 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
                 out.text(why.to_string().trim_end_matches('\n'))?;
             }
             let judgement = judge.judge(&payload);
-            match broken.is_empty() {
+            for Unchecked { rule, path, message, .. } in judgement.unchecked() {
+                out.line(&format!("? {rule} at {path}: {message}"))?;
+            }
+            match judgement.is_valid() {
                 true => out.line("\u{2713} no rule is broken")?,
                 false => out.line(&format!("the payload is answered with {}", judgement.outcome().name()))?,
             }

@@ -1,6 +1,7 @@
 //! Conformance cases as data: a payload, arbitration or intent, and what is expected. What a case is
 //! called says nothing here.
 
+use super::workflow;
 use rulec::Rules;
 use rulec::payload::{Judge, arbitrate};
 use serde_json::{Map, Value as Json, json};
@@ -102,13 +103,7 @@ fn bare(key: &str, value: &Json) -> Json {
     }
 }
 
+/// True when neither holds anything that the other does not.
 fn same(a: &Json, b: &Json) -> bool {
-    match (a, b) {
-        (Json::Number(a), Json::Number(b)) => super::is_same_number(a, b),
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
-        }
-        _ => a == b,
-    }
+    workflow::difference(a, b, "").or_else(|| workflow::difference(b, a, "")).is_none()
 }

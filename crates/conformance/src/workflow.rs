@@ -134,8 +134,8 @@ fn vote_decisions(case: VoteCase) -> Result<Value, String> {
     Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
 }
 
-/// The first place where two values differ.
-fn difference(expected: &Value, actual: &Value, place: &str) -> Option<String> {
+/// The first place where the actual value lacks something of the expected one, or has something else there.
+pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Option<String> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {
             let missing = expected.keys().find(|key| !actual.contains_key(*key));

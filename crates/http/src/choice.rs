@@ -4,7 +4,6 @@
 use crate::{ChatModel, ModelError, Prompt, Role, Turn};
 use rulec::Rules;
 use rulec::choice::{Question, UnknownChoice};
-use rulec::prompt::PickTool;
 use serde_json::Value as Json;
 
 const TEXT: &str = "text";
@@ -70,28 +69,13 @@ impl AskedChoice {
         &self.question
     }
 
-    /// The branch ids, in the order of the rules.
-    pub fn branches(&self) -> impl Iterator<Item = &str> {
-        self.question.branches()
-    }
-
-    /// The branch that is taken when no answer is of use.
-    pub fn default_branch(&self) -> &str {
-        self.question.default_branch()
-    }
-
-    /// The tool by which the model answers; [`PickTool::to_json`] gives its JSON.
-    pub fn tool(&self) -> PickTool {
-        self.question.tool()
-    }
-
     /// Lets the model decide. It reads the message's `text` as what the user says, after the message's other
     /// fields as JSON; of those, the values that the rules declare `@private` are masked.
     pub async fn decide(&self, message: &Json) -> ChoiceAnswer {
         self.ask(message, None).await
     }
 
-    /// The same, with `told` being given the model's reason piece by piece, as it comes, to show it to the user. There
+    /// The same, with `on_reason` being given the model's reason piece by piece, as it comes, to show it to the user. There
     /// is one where the rules say so: `choice NAME ask "…" to_user { … }`.
     ///
     /// ```no_run
@@ -100,19 +84,23 @@ impl AskedChoice {
     /// println!(" -> {}", answer.branch);
     /// # }
     /// ```
-    pub async fn decide_telling(&self, message: &Json, told: &mut (dyn FnMut(&str) + Send)) -> ChoiceAnswer {
-        self.ask(message, Some(told)).await
+    pub async fn decide_telling(
+        &self,
+        message: &Json,
+        on_reason: &mut (dyn FnMut(&str) + Send),
+    ) -> ChoiceAnswer {
+        self.ask(message, Some(on_reason)).await
     }
 
-    async fn ask(&self, message: &Json, told: Option<&mut (dyn FnMut(&str) + Send)>) -> ChoiceAnswer {
+    async fn ask(&self, message: &Json, on_reason: Option<&mut (dyn FnMut(&str) + Send)>) -> ChoiceAnswer {
         let question = &self.question;
         let text = message.get(TEXT).and_then(Json::as_str).unwrap_or_default();
         let known = question.known(message);
         let known: Vec<Turn<'_>> = known.iter().map(|text| Turn { role: Role::User, text }).collect();
         let prompt = Prompt { system: &question.prompt(), history: &known, user: text };
-        let picked = match told {
-            Some(told) => self.model.choose_telling(&prompt, &self.tool(), told).await,
-            None => self.model.choose(&prompt, &self.tool()).await,
+        let picked = match on_reason {
+            Some(on_reason) => self.model.choose_telling(&prompt, &question.tool(), on_reason).await,
+            None => self.model.choose(&prompt, &question.tool()).await,
         };
         let to_user = question.to_user();
         match picked {

@@ -95,10 +95,10 @@ impl HttpClient {
         request: &Request,
         mut sink: Option<&mut Sink<'_>>,
     ) -> Result<Response, HttpError> {
-        let told = AtomicBool::new(false);
+        let delivered = AtomicBool::new(false);
         let mut sink = |piece: &[u8]| {
             if let Some(sink) = &mut sink {
-                told.store(true, Ordering::Relaxed);
+                delivered.store(true, Ordering::Relaxed);
                 sink(piece);
             }
         };
@@ -118,7 +118,7 @@ impl HttpClient {
                 Err(failure) => failure,
             };
             match self.limits.pause(attempts, started.elapsed()) {
-                Some(pause) if failure.passes() && !told.load(Ordering::Relaxed) => sleep(pause).await,
+                Some(pause) if failure.passes() && !delivered.load(Ordering::Relaxed) => sleep(pause).await,
                 _ => return Err(HttpError::new(request.call(), attempts, started.elapsed(), failure)),
             }
         }
@@ -166,11 +166,11 @@ async fn read(
     sink: &mut Sink<'_>,
 ) -> reqwest::Result<bool> {
     while let Some(chunk) = answer.chunk().await? {
-        let room = limit - bytes.len();
-        let piece = &chunk[..chunk.len().min(room)];
+        let left = limit - bytes.len();
+        let piece = &chunk[..chunk.len().min(left)];
         bytes.extend_from_slice(piece);
         sink(piece);
-        if chunk.len() > room {
+        if chunk.len() > left {
             return Ok(false);
         }
     }

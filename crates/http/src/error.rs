@@ -1,5 +1,6 @@
 //! Why a call failed: what was called, how often, what went wrong and what to do about it.
 
+use rulec::internals::text::shortened;
 use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
@@ -119,7 +120,7 @@ pub enum HttpFailure {
         why: String,
     },
     /// An answer that is no success.
-    #[error("answered {status}{}{}", said(.text), advice(*.status))]
+    #[error("answered {status}{}{}", quoted(.text), advice(*.status))]
     Status {
         /// The status code.
         status: u16,
@@ -133,7 +134,7 @@ pub enum HttpFailure {
         limit: usize,
     },
     /// A success whose body should be JSON and is not.
-    #[error("the answer is not JSON{}; see whether the address is the right one", said(.text))]
+    #[error("the answer is not JSON{}; see whether the address is the right one", quoted(.text))]
     NotJson {
         /// The answer's text, cut short after 2000 characters.
         text: String,
@@ -162,21 +163,14 @@ fn advice(status: u16) -> &'static str {
 }
 
 /// A server's text inside a message: one line, cut short.
-pub(super) fn said(text: &str) -> String {
-    let line = cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
+pub(super) fn quoted(text: &str) -> String {
+    let line = shortened(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
     if line.is_empty() { String::new() } else { format!(": `{line}`") }
 }
 
 /// A server's text as an error keeps it.
 pub(super) fn keep(text: &str) -> String {
-    cut(text, KEPT)
-}
-
-fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    shortened(text, KEPT)
 }
 
 #[cfg(test)]
@@ -230,7 +224,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut_at_characters() {
         assert_eq!(keep(&"文".repeat(3_000)), format!("{}…", "文".repeat(KEPT)));
-        assert_eq!(said(&"é".repeat(300)), format!(": `{}…`", "é".repeat(SHOWN)));
+        assert_eq!(quoted(&"é".repeat(300)), format!(": `{}…`", "é".repeat(SHOWN)));
         assert_eq!(keep("x"), "x");
     }
 }

@@ -3,7 +3,6 @@
 use super::client::HttpClient;
 use super::endpoint::{CallError, Endpoint};
 use super::error::HttpError;
-use super::request::{Body, Response};
 use super::template::{Template, Values};
 use rulec_runtime::route;
 use serde_json::{Map, Value};
@@ -47,15 +46,7 @@ pub fn handler(
         Box::pin(async move {
             let nothing = Map::new();
             let context = request.context().as_object().unwrap_or(&nothing);
-            Ok(reply(endpoint.call(Values { arguments: &request.args, context }).await?))
+            Ok(endpoint.call(Values { arguments: &request.args, context }).await?.body.into_value())
         })
     })
-}
-
-pub(super) fn reply(response: Response) -> Value {
-    match response.body {
-        Body::Json(value) => value,
-        Body::Text(text) if text.is_empty() => Value::Null,
-        Body::Text(text) => Value::String(text),
-    }
 }

@@ -35,6 +35,7 @@ mod node;
 mod request;
 mod secret;
 mod template;
+mod workflow;
 
 pub use choice::{AskedChoice, ChoiceAnswer};
 pub use client::{HttpClient, SetupError};
@@ -49,3 +50,4 @@ pub use node::node;
 pub use request::{Body, HeaderError, Request, Response};
 pub use secret::Secret;
 pub use template::{FillError, FillReason, Placeholder, Source, Template, TemplateError, Values};
+pub use workflow::{council_node, endpoint_node};

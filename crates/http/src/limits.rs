@@ -9,12 +9,19 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// from 200 milliseconds doubling up to 5 seconds, and 1 MiB of answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    attempt: Duration,
-    overall: Duration,
-    retries: u32,
-    first_pause: Duration,
-    longest_pause: Duration,
-    pub(super) body: usize,
+    /// The time for one attempt, from connecting to the answer's last byte.
+    pub attempt: Duration,
+    /// The time for all attempts and the pauses between them.
+    pub overall: Duration,
+    /// The attempts that may follow the first. Only a connection that fails and the answers 502, 503 and
+    /// 504 are tried again. The server may have done its work before the connection broke: an endpoint
+    /// that must not see a call twice wants 0.
+    pub retries: u32,
+    /// The pause before the first retry, and the longest there may be. Each is twice the one before; there
+    /// is no random part.
+    pub pauses: (Duration, Duration),
+    /// The bytes of an answer that are read; a longer one is an error.
+    pub body: usize,
 }
 
 impl Default for Limits {
@@ -23,48 +30,13 @@ impl Default for Limits {
             attempt: Duration::from_secs(20),
             overall: Duration::from_secs(60),
             retries: 2,
-            first_pause: Duration::from_millis(200),
-            longest_pause: Duration::from_secs(5),
+            pauses: (Duration::from_millis(200), Duration::from_secs(5)),
             body: 1 << 20,
         }
     }
 }
 
 impl Limits {
-    /// The time for one attempt, from connecting to the answer's last byte.
-    pub fn attempt(mut self, limit: Duration) -> Self {
-        self.attempt = limit;
-        self
-    }
-
-    /// The time for all attempts and the pauses between them.
-    pub fn overall(mut self, limit: Duration) -> Self {
-        self.overall = limit;
-        self
-    }
-
-    /// Sets how many attempts may follow the first. Only a connection that fails and the answers 502, 503 and
-    /// 504 are tried again. The server may have done its work before the connection broke: an endpoint
-    /// that must not see a call twice wants 0.
-    pub fn retries(mut self, count: u32) -> Self {
-        self.retries = count;
-        self
-    }
-
-    /// The pause before the first retry, and the longest there may be. Each is twice the one before; there
-    /// is no random part.
-    pub fn pauses(mut self, first: Duration, longest: Duration) -> Self {
-        self.first_pause = first;
-        self.longest_pause = longest;
-        self
-    }
-
-    /// The bytes of an answer that are read; a longer one is an error.
-    pub fn body(mut self, bytes: usize) -> Self {
-        self.body = bytes;
-        self
-    }
-
     /// Returns the time an attempt may take when the call has taken `elapsed`, and whether it is the overall limit that
     /// bounds it.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
@@ -83,7 +55,8 @@ impl Limits {
             return None;
         }
         let doublings = 2_u32.saturating_pow(attempts.saturating_sub(1));
-        let pause = self.first_pause.saturating_mul(doublings).min(self.longest_pause);
+        let (first, longest) = self.pauses;
+        let pause = first.saturating_mul(doublings).min(longest);
         (elapsed.saturating_add(pause) < self.overall).then_some(pause)
     }
 }
@@ -98,13 +71,15 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_the_cap_and_end() {
-        let limits = Limits::default().retries(5).pauses(ms(100), ms(500)).overall(ms(10_000));
+        let limits =
+            Limits { retries: 5, pauses: (ms(100), ms(500)), overall: ms(10_000), ..Limits::default() };
         let pauses: Vec<_> = (1..=7).map(|attempts| limits.pause(attempts, ms(0))).collect();
         let expected = [100, 200, 400, 500, 500].map(|pause| Some(ms(pause)));
         assert_eq!(pauses[..5], expected);
         assert_eq!(pauses[5..], [None, None]);
-        assert_eq!(limits.clone().retries(0).pause(1, ms(0)), None);
-        assert_eq!(limits.clone().retries(u32::MAX).pause(u32::MAX, ms(0)), Some(ms(500)));
+        let with = |retries| Limits { retries, ..limits.clone() };
+        assert_eq!(with(0).pause(1, ms(0)), None);
+        assert_eq!(with(u32::MAX).pause(u32::MAX, ms(0)), Some(ms(500)));
         for (elapsed, expected) in [(9_899, Some(ms(100))), (9_900, None), (20_000, None)] {
             assert_eq!(limits.pause(1, ms(elapsed)), expected, "{elapsed}");
         }
@@ -112,14 +87,14 @@ mod tests {
 
     #[test]
     fn the_overall_limit_shortens_the_last_attempt() {
-        let limits = Limits::default().attempt(ms(100)).overall(ms(250));
+        let limits = Limits { attempt: ms(100), overall: ms(250), ..Limits::default() };
         for (elapsed, expected) in
             [(0, (100, false)), (150, (100, false)), (151, (99, true)), (300, (0, true))]
         {
             let (time, overall) = limits.time_for_attempt(ms(elapsed));
             assert_eq!((time, overall), (ms(expected.0), expected.1), "{elapsed}");
         }
-        let endless = Limits::default().attempt(Duration::MAX).overall(Duration::MAX);
+        let endless = Limits { attempt: Duration::MAX, overall: Duration::MAX, ..Limits::default() };
         assert_eq!(endless.time_for_attempt(ms(1)), (LONGEST, true));
         assert_eq!((limits.limit(false), limits.limit(true)), (ms(100), ms(250)));
     }

@@ -123,7 +123,7 @@ impl ChatModel {
         read(&response.into_json()?, tool, &request, (attempts, elapsed))
     }
 
-    /// The same, with `told` being given what the model says of its reason piece by piece, as it comes.
+    /// The same, with `on_reason` being given what the model says of its reason piece by piece, as it comes.
     ///
     /// # Errors
     /// Those of [`ChatModel::choose`]; something may have been told before.
@@ -131,13 +131,14 @@ impl ChatModel {
         &self,
         prompt: &Prompt<'_>,
         tool: &PickTool,
-        told: &mut (dyn FnMut(&str) + Send),
+        on_reason: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Pick, ModelError> {
         let mut question = self.question(prompt, tool);
         question["stream"] = true.into();
         let request = self.request(question)?;
         let mut streamed = stream::Streamed::default();
-        let response = self.client.send_to(&request, Some(&mut |piece| streamed.add(piece, told))).await?;
+        let response =
+            self.client.send_to(&request, Some(&mut |piece| streamed.add(piece, on_reason))).await?;
         let (attempts, elapsed) = (response.attempts, response.elapsed);
         let answer = match streamed.answer() {
             Some(answer) => answer,
@@ -145,8 +146,8 @@ impl ChatModel {
             None => response.into_json()?,
         };
         let pick = read(&answer, tool, &request, (attempts, elapsed))?;
-        if let Some(rest) = pick.reason.as_deref().filter(|_| !streamed.has_told()) {
-            told(rest);
+        if let Some(rest) = pick.reason.as_deref().filter(|_| !streamed.has_reason()) {
+            on_reason(rest);
         }
         Ok(pick)
     }
@@ -160,16 +161,16 @@ impl ChatModel {
     }
 
     fn question(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Value {
-        let said = |role: &str, text: &str| json!({"role": role, "content": text});
+        let message = |role: &str, text: &str| json!({"role": role, "content": text});
         let mut messages = Vec::with_capacity(prompt.history.len() + 2);
         if !prompt.system.is_empty() {
-            messages.push(said("system", prompt.system));
+            messages.push(message("system", prompt.system));
         }
         messages.extend(prompt.history.iter().map(|turn| match turn.role {
-            Role::User => said("user", turn.text),
-            Role::Assistant => said("assistant", turn.text),
+            Role::User => message("user", turn.text),
+            Role::Assistant => message("assistant", turn.text),
         }));
-        messages.push(said("user", prompt.user));
+        messages.push(message("user", prompt.user));
         let mut question = json!({
             "model": self.model,
             "messages": messages,

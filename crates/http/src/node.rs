@@ -2,7 +2,6 @@
 //! `json` and `data`.
 
 use super::client::HttpClient;
-use super::handler::reply;
 use super::request::Request;
 use super::template::read_method;
 use reqwest::Method;
@@ -40,7 +39,7 @@ pub fn node(
             let (client, request) = (client.clone(), request.clone());
             async move {
                 let response = client.send(&request).await?;
-                Ok(json!({"status": response.status, "data": reply(response)}))
+                Ok(json!({"status": response.status, "data": response.body.into_value()}))
             }
         }))
     }

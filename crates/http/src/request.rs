@@ -139,6 +139,15 @@ pub enum Body {
 }
 
 impl Body {
+    /// The body as one value: JSON as it is, a text as a string, null where it is empty.
+    pub(super) fn into_value(self) -> Value {
+        match self {
+            Body::Json(value) => value,
+            Body::Text(text) if text.is_empty() => Value::Null,
+            Body::Text(text) => Value::String(text),
+        }
+    }
+
     pub(super) fn read(content_type: Option<&HeaderValue>, bytes: &[u8]) -> Body {
         let json = content_type.is_none_or(|label| label.to_str().is_ok_and(is_json));
         match json.then(|| serde_json::from_slice(bytes)) {

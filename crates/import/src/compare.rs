@@ -204,7 +204,7 @@ fn constant(
         Json::String(text) => literal::read(text),
         other => Some(Literal::Json(other.clone())),
     };
-    let misfit = || {
+    let type_mismatch = || {
         let found = match node.value {
             Json::String(text) => shown(text),
             other => kind(other).to_owned(),
@@ -220,7 +220,7 @@ fn constant(
                 findings.different.insert(Difference::PlainText);
                 Json::String(text.clone())
             }
-            _ => return misfit(),
+            _ => return type_mismatch(),
         },
         (Type::List, Some(Literal::OddList)) => return Ok(Right::Odd(Type::List)),
         (Type::Dict, Some(Literal::OddDict)) => return Ok(Right::Odd(Type::Dict)),
@@ -228,7 +228,7 @@ fn constant(
         | (Type::Bool, Some(Literal::Json(json @ Json::Bool(_))))
         | (Type::List, Some(Literal::Json(json @ Json::Array(_))))
         | (Type::Dict, Some(Literal::Json(json @ Json::Object(_)))) => json,
-        _ => return misfit(),
+        _ => return type_mismatch(),
     };
     if operator.verb == Verb::Regex {
         let pattern = json.as_str().unwrap_or_default();

@@ -254,7 +254,7 @@ impl Facts {
 
     /// The formula as text that begins at column `column`; further lines are indented by `indent`.
     pub(super) fn write(&self, formula: &Formula, column: usize, indent: usize) -> String {
-        let formula = settled(formula.clone(), true);
+        let formula = simplified(formula.clone(), true);
         let line = self.inline(&formula, Binding::Loose);
         match &formula {
             _ if fits(&line, column) => line,
@@ -327,10 +327,10 @@ fn fits(text: &str, indent: usize) -> bool {
 
 /// The same condition in its shortest form. What is neither true nor false is never chosen by: under
 /// an even number of negations it may be false, under an odd one true.
-fn settled(formula: Formula, positive: bool) -> Formula {
+fn simplified(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {
-            let mut parts: Vec<Formula> = parts.into_iter().map(|part| settled(part, positive)).collect();
+            let mut parts: Vec<Formula> = parts.into_iter().map(|part| simplified(part, positive)).collect();
             match (parts.len(), join) {
                 (0, Join::All) => Formula::Always,
                 (0, Join::Any) => Formula::Never,
@@ -344,7 +344,7 @@ fn settled(formula: Formula, positive: bool) -> Formula {
                 }
             }
         }
-        Formula::Not(inner) => match settled(*inner, !positive) {
+        Formula::Not(inner) => match simplified(*inner, !positive) {
             Formula::Not(inner) => *inner,
             Formula::Always => Formula::Never,
             Formula::Never => Formula::Always,

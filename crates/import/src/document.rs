@@ -3,7 +3,7 @@
 use super::located::Object;
 use super::write::{comment, shown, value};
 use super::{ImportError, Imported};
-use rulec::{Code, CompileError, Compiler, Rules};
+use rulec::{Code, CompileError, Compiler, Diagnostic, Rules};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
@@ -87,14 +87,16 @@ impl Document {
     /// Compiles the file; warnings are allowed where they come from, with the reason.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compiled = |text: &str| {
-            Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(told(&error, text)))
+            Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(described(&error, text)))
         };
         let (mut text, ends) = self.render(&BTreeMap::new());
         let mut rules = compiled(&text)?;
-        if !rules.warnings().is_empty() {
-            let allows = self.allows(&rules, &ends);
+        let found = self.found(&rules);
+        if !found.is_empty() {
+            let allows = allows(&rules, &found, &ends);
             text = self.render(&allows).0;
             rules = compiled(&text)?;
+            // What an analysis finds beyond that is no reason to refuse the file.
             if let Some(left) = rules.warnings().first() {
                 let message = format!("{}: {}", left.code, left.message);
                 return Err(ImportError::Internal(message));
@@ -103,16 +105,27 @@ impl Document {
         Ok(Imported { text, notes: self.notes, rules, names: self.names })
     }
 
-    fn allows(&self, rules: &Rules, ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
-        let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
-        for warning in rules.warnings() {
-            let Some(span) = warning.span() else { continue };
-            let line = rules.sources().position(span).line;
-            let at = ends.partition_point(|end| *end < line);
-            allows.entry(at).or_default().insert(warning.code);
-        }
-        allows
+    /// The warnings of compiling and analysing the file; a very large one is not analysed.
+    fn found(&self, rules: &Rules) -> Vec<Diagnostic> {
+        let analysed = if self.statements.len() <= ANALYSED { rules.analyse() } else { Vec::new() };
+        let analysed = analysed.into_iter().map(|finding| finding.diagnostic);
+        rules.warnings().iter().cloned().chain(analysed).collect()
     }
+}
+
+/// The statements of a file that is analysed, at most.
+const ANALYSED: usize = 1_000;
+
+/// The codes of warnings, by the statements that they are about.
+fn allows(rules: &Rules, found: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
+    let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
+    for warning in found {
+        let Some(span) = warning.span() else { continue };
+        let line = rules.sources().position(span).line;
+        let at = ends.partition_point(|end| *end < line);
+        allows.entry(at).or_default().insert(warning.code);
+    }
+    allows
 }
 
 /// Why an imported file has a warning of this kind.
@@ -127,11 +140,14 @@ fn reason(code: Code) -> &'static str {
         Code::PatternHidden => "so it was in the original: an earlier pattern answers first",
         Code::CatchesExample => "so it was in the original: keyword flows are tried first",
         Code::MixedScript => "the original's name",
+        Code::RouteHidden => "so it was in the original: others take all its inputs",
+        Code::EqualPriority => "so it was in the original: the order decides",
+        Code::NoDefault => "the original has no default",
         _ => "as in the original",
     }
 }
 
-fn told(error: &CompileError, text: &str) -> String {
+fn described(error: &CompileError, text: &str) -> String {
     let line = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error()).and_then(|diagnostic| {
         let line = error.sources().position(diagnostic.span()?).line;
         text.lines().nth(line.checked_sub(1)?)

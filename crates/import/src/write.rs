@@ -1,6 +1,7 @@
 //! Writing rules: names, literals and comments.
 
 use rulec::internals::syntax::parse::is_reserved;
+use rulec::internals::text::printable::{escape, steers};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
@@ -12,12 +13,6 @@ pub(super) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
         && chars.all(unicode_ident::is_xid_continue)
-}
-
-/// Characters that turn the reading direction, and control characters: escaped wherever they stand.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A declared name: as it is, in backquotes where it must be, or changed where even these do not
@@ -35,7 +30,7 @@ impl Names {
 
     /// The name to declare for `wanted`, without backquotes.
     pub(super) fn take(&mut self, wanted: &str) -> String {
-        let clean: String = wanted.chars().map(|c| if c == '`' || is_hidden(c) { '_' } else { c }).collect();
+        let clean: String = wanted.chars().map(|c| if c == '`' || steers(c) { '_' } else { c }).collect();
         self.take_as_is(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
@@ -74,10 +69,7 @@ pub(super) fn string(text: &str) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if is_hidden(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c if steers(c) => escape(c, &mut out),
             c => out.push(c),
         }
     }
@@ -89,7 +81,7 @@ pub(super) fn string(text: &str) -> String {
 pub(super) fn raw_string(text: &str) -> String {
     let hashes = (0..=8).map(|count| "#".repeat(count)).find(|hashes| !text.contains(&format!("\"{hashes}")));
     match hashes {
-        Some(hashes) if !text.contains(is_hidden) => format!("r{hashes}\"{text}\"{hashes}"),
+        Some(hashes) if !text.contains(steers) => format!("r{hashes}\"{text}\"{hashes}"),
         _ => string(text),
     }
 }
@@ -164,7 +156,7 @@ fn plain(text: &str, longest: usize) -> String {
             out.push('…');
             break;
         }
-        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+        if steers(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
     }
     out
 }

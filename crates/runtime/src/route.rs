@@ -31,7 +31,7 @@ use arc_swap::ArcSwap;
 use build::Handlers;
 use log::Record;
 use policy::Circuit;
-use rulec::{Decision, Guard, LiveRules, UnknownEntry};
+use rulec::{Decision, Edit, EditError, Guard, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
 use stats::Stats;
 use std::sync::{Arc, OnceLock};
@@ -181,11 +181,20 @@ impl Router {
         Ok(Swapped { previous, generation, warnings })
     }
 
-    /// The rules in force. When the router was given `LiveRules`, routes can be inserted, replaced and removed through
+    /// The rules in force. When the router was given `LiveRules`, statements can be inserted, replaced and removed through
     /// them; an edit that leads to a handler there is not is refused. After a swap they are no longer in force, so ask
     /// again rather than keep them.
     pub fn rules(&self) -> LiveRules {
         self.shared.active.load().rules.clone()
+    }
+
+    /// Makes edits of the rules in force, as one: [`LiveRules::edit`]. Whatever other than one route is edited takes as
+    /// long as compiling the rules does, so call it where blocking is no harm.
+    ///
+    /// # Errors
+    /// When the rules cannot be edited, or would be wrong, or lead to a handler there is not. They are then as they were.
+    pub fn edit(&self, edits: &[Edit]) -> Result<(), EditError> {
+        self.rules().edit(edits)
     }
 
     /// The oddities of the rules in force as they were put there, which are not wrong.
@@ -242,7 +251,7 @@ impl Sender<'_> {
     }
 }
 
-/// The outcome when the entry is no longer among the rules: building and swapping see to it that it is.
+/// The outcome when an edit has removed the entry; building and swapping see to it that it is there.
 fn undecided(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
     let result = Ending::Failed { route: String::new(), error: gone.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }

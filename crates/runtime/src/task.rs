@@ -37,13 +37,16 @@ where
 }
 
 /// Why a future has no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
     /// It ended with this error, told with its causes.
+    #[error("{0}")]
     Failed(String),
     /// It took longer than this.
+    #[error("it took longer than {0:?}")]
     TimedOut(Duration),
     /// It panicked, saying this.
+    #[error("it panicked: {0}")]
     Panicked(String),
 }
 

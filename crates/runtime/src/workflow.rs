@@ -36,7 +36,6 @@
 //! ```
 
 mod build;
-mod check;
 mod merge;
 mod node;
 mod plan;
@@ -47,12 +46,15 @@ mod rounds;
 mod router;
 mod rules;
 mod run;
+mod save;
 
 pub use build::{BuildError, Workflow, WorkflowBuilder};
-pub use check::{Finding, FindingKind, Severity};
 pub use merge::{Arrival, FirstValues, MergeStrategy};
 pub use node::{Node, NodeId};
 pub use processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
 pub use report::{Delivery, Failure, FailureKind, Report, Stall};
-pub use router::{ConditionalRouter, FirstMatch, Route, Target};
-pub use rules::RulesRouter;
+pub use router::{ConditionalRouter, FirstMatch};
+pub use rulec::internals::graph::{Finding, FindingKind, Route, Severity, Target};
+pub use rules::{RulesRouter, UnknownWorkflow};
+pub use run::Run;
+pub use save::{ResumeError, SavedRun};

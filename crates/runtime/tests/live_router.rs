@@ -1,7 +1,7 @@
 //! A router that serves live rules: edits while messages are under way, and what they may not lead to.
 
-use rulec::{Compiler, EditError, LiveRules, Rules};
-use rulec_runtime::route::{DecisionLog, Request, Router};
+use rulec::{Compiler, Edit, EditError, LiveRules, Rules};
+use rulec_runtime::route::{DecisionLog, Ending, Request, Router};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +64,35 @@ async fn an_edit_that_leads_to_no_handler_is_refused() {
     // And where somebody is to, all that was edited counts.
     let error = Router::builder(rules).handler("a", echo).build().unwrap_err();
     assert_eq!(error.to_string(), why);
+}
+
+#[tokio::test]
+async fn statements_of_every_kind_are_edited_through_the_router() {
+    let rules = live(
+        "list words = [\"x\"]\nroute x when text contains any words -> b\ndefault -> goto t\ntable t { default -> a }",
+    );
+    let router = Router::builder(rules).entry("t").handler("a", echo).handler("b", echo).build().unwrap();
+    let main = Router::builder(router.rules()).handler("a", echo).handler("b", echo).build().unwrap();
+    let handler = async |text: &str| main.route(json!({ "text": text })).await.handler.unwrap();
+    assert_eq!(handler("y").await, "a");
+    let generation = router.rules().generation();
+    router.edit(&[Edit::replace("list words = [\"y\"]"), Edit::replace("default -> a")]).unwrap();
+    assert!(main.route(json!({ "text": "x" })).await.generation > generation);
+    assert_eq!([handler("y").await, handler("x").await], ["b", "a"]);
+    // What leads to no handler is refused, in a table and by a jump as well.
+    for edit in [
+        Edit::replace("default -> c"),
+        Edit::replace("table t { route z when n > 1 -> c }"),
+        Edit::insert("table u { default -> c }"),
+    ] {
+        let refused = router.edit(&[edit]).unwrap_err();
+        assert!(refused.to_string().contains("the rules lead to `c`"), "{refused}");
+    }
+    // A message whose entry has gone is told so.
+    router.edit(&[Edit::remove("table t")]).unwrap();
+    let outcome = router.route(json!({ "text": "y" })).await;
+    assert!(matches!(&outcome.result, Ending::Failed { error, .. } if error.contains("no entry `t`")));
+    assert_eq!(handler("y").await, "b");
 }
 
 #[test]

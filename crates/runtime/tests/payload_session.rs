@@ -209,13 +209,13 @@ async fn each_recovery_does_what_it_says() {
             "fail twice",
             json!({"action": "RETRY", "max_attempts": 2, "delay": 0.001}),
             RunStatus::Completed,
-            &["fail twice", "fail twice", "fail twice", "instead", "then"][..],
+            &["fail twice", "instead", "fail twice", "fail twice", "then"][..],
         ),
         (
             "fail",
             json!({"action": "MODIFY", "modifications": {"config.prompt": "fixed"}}),
             RunStatus::Completed,
-            &["fail", "fixed", "instead", "then"],
+            &["fail", "instead", "fixed", "then"],
         ),
         ("fail", json!({"action": "SKIP"}), RunStatus::Completed, &["fail", "instead", "then"]),
         (
@@ -224,7 +224,7 @@ async fn each_recovery_does_what_it_says() {
             RunStatus::Completed,
             &["panic", "instead", "instead", "then"],
         ),
-        ("fail", json!({"action": "ABORT"}), RunStatus::Aborted, &["fail"]),
+        ("fail", json!({"action": "ABORT"}), RunStatus::Aborted, &["fail", "instead"]),
     ] {
         let (builder, noted) = builder();
         let turn = recovering(builder, recovery.clone()).session().offer([plan(nodes(prompt), &edges)]).await;

@@ -120,6 +120,48 @@ async fn another_handler_takes_over() {
     .await;
 }
 
+/// A chain had no limit but the sum of those of its calls and pauses.
+#[tokio::test(start_paused = true)]
+async fn a_chain_ends_at_its_limit() {
+    let limit = PAUSE * 5 / 2;
+    let check = |policy: Policy, acts: [&'static [Act]; 3], took: Duration, expected: Json| async move {
+        let [main, second, third] = acts.map(Script::of);
+        let policy = policy.chain_limit(limit).fallback("second").fallback("third");
+        let (router, start) = (router(policy, &main, &second, &third), Instant::now());
+        let outcome = router.route(json!({})).await;
+        assert_eq!(start.elapsed().as_millis(), took.as_millis(), "{expected}");
+        let tried: Vec<_> = outcome.tried.iter().map(|one| json!([one.handler, one.result])).collect();
+        let calls = [main, second, third].map(|script| script.attempts().len());
+        let found = json!([outcome.result.kind(), outcome.fallback, tried, calls]);
+        assert_eq!(found, expected);
+        outcome
+    };
+    // A handler without a limit of its own takes all the time there is, and nobody else is asked.
+    let outcome =
+        check(Policy::new(), [&[Act::Hang], &[], &[]], limit, json!(["timed_out", null, [], [1, 0, 0]]))
+            .await;
+    assert!(matches!(&outcome.result, Ending::TimedOut { after, .. } if *after == limit));
+    // The call under way is stopped, here that of the second.
+    let policy = || Policy::new().time_limit(PAUSE);
+    check(
+        policy(),
+        [&[Act::Hang], &[Act::Hang], &[]],
+        limit,
+        json!(["timed_out", "second", [["main", "timed_out"]], [1, 1, 0]]),
+    )
+    .await;
+    // A pause that would outlast the limit is not begun; the fallback has the time that is left.
+    check(
+        policy().retries(5, PAUSE * 2),
+        [&[Act::Hang], &[Act::Fail], &[]],
+        PAUSE,
+        json!(["handled", "third", [["main", "timed_out"], ["second", "failed"]], [1, 1, 1]]),
+    )
+    .await;
+    // Whoever replies in time is not touched by it.
+    check(policy(), [&[], &[], &[]], Duration::ZERO, json!(["handled", null, [], [1, 0, 0]])).await;
+}
+
 /// The circuit's time is that of the clock on the wall.
 const OPEN: Duration = Duration::from_millis(150);
 

@@ -21,6 +21,11 @@ impl Lowering<'_> {
                 let (list, body) = (self.operand(list)?, self.cond_block(body)?);
                 self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false, nest })?;
             }
+            NExpr::Quantifier { all, list, kinds, holds, fails, level, nest } => {
+                let (list, body) = (self.operand(list)?, self.cond_block(holds)?);
+                self.cond_block(fails)?;
+                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest })?;
+            }
             NExpr::Cond { holds, fails } => {
                 self.cond_block(holds)?;
                 self.cond_block(fails)?;
@@ -126,6 +131,10 @@ impl Lowering<'_> {
             NExpr::Count { .. } => {
                 let each = self.loop_of(Part::Expr(id.0))?;
                 self.emit(Instr::Count { dst, each })
+            }
+            NExpr::Quantifier { fails, .. } => {
+                let (each, fails) = (self.loop_of(Part::Expr(id.0))?, self.cond_block(fails)?);
+                self.emit(Instr::Quantifier { dst, each, fails })
             }
             NExpr::Cond { holds, fails } => {
                 let (holds, fails) = (self.cond_block(holds)?, self.cond_block(fails)?);

@@ -245,7 +245,7 @@ fn bound_level(normal: &Normal, part: Part, child: Part) -> Option<u32> {
             _ => None,
         },
         (Part::Expr(id), Part::Cond(_)) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Count { level, .. }) => Some(*level),
+            Some(NExpr::Count { level, .. } | NExpr::Quantifier { level, .. }) => Some(*level),
             _ => None,
         },
         _ => None,
@@ -269,7 +269,8 @@ fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
 }
 
 fn is_truth(normal: &Normal, part: Part) -> bool {
-    matches!(part, Part::Expr(id) if matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. })))
+    let Part::Expr(id) = part else { return false };
+    matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
 /// The cost of a part by itself.
@@ -286,7 +287,7 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
             Some(NExpr::Field(..) | NExpr::Index(..) | NExpr::List(_)) => Cost::Lookup,
             Some(NExpr::Call(function, _)) => function.info().cost.max(Cost::Lookup),
             Some(NExpr::Extern(..)) => Cost::Host,
-            Some(NExpr::Count { .. }) => Cost::Loop,
+            Some(NExpr::Count { .. } | NExpr::Quantifier { .. }) => Cost::Loop,
             _ => Cost::Scalar,
         },
         Part::Pred(id) => match normal.preds.get(id as usize) {
@@ -322,6 +323,11 @@ fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Resul
                 NExpr::Count { list, body, .. } => {
                     exprs(&[*list]);
                     visit(Part::Cond(body.0));
+                }
+                NExpr::Quantifier { list, holds, fails, .. } => {
+                    exprs(&[*list]);
+                    visit(Part::Cond(holds.0));
+                    visit(Part::Cond(fails.0));
                 }
                 NExpr::Cond { holds, fails } => {
                     visit(Part::Cond(holds.0));

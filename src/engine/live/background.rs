@@ -103,9 +103,9 @@ impl Shared {
         drop(writer);
 
         let running = Running { shared: self, end: |writer| (writer.merging, writer.sealed) = (false, 0) };
-        let texts = self.files.with(merged.changes.apply(&base.rules, &base.places));
+        let files = base.files.with(merged.changes.apply(&base.rules, &base.places));
         // Whoever decides meanwhile needs the other cores.
-        let compiled = base::compile(&self.compiler, &texts, &self.files.main, false, Threads::One);
+        let compiled = base::compile(&self.compiler, &files, &files, |_| false, Threads::One);
 
         let mut writer = self.lock();
         std::mem::forget(running);
@@ -145,10 +145,10 @@ fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, Place)>) -> Opti
     by_name.is_empty().then(|| Segment::young(rules, base, ordered))
 }
 
-/// Says that work has ended when it panics.
-struct Running<'s> {
-    shared: &'s Shared,
-    end: fn(&mut Writer),
+/// Says that work has ended, also when it panics.
+pub(super) struct Running<'s> {
+    pub shared: &'s Shared,
+    pub end: fn(&mut Writer),
 }
 
 impl Drop for Running<'_> {
@@ -159,7 +159,7 @@ impl Drop for Running<'_> {
 }
 
 /// Gives decisions that still look at a base some time, so that taking it down is none of theirs.
-fn drop_late<T>(old: Arc<T>) {
+pub(super) fn drop_late<T>(old: Arc<T>) {
     for _ in 0..100 {
         if Arc::strong_count(&old) == 1 {
             break;

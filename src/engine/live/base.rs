@@ -2,7 +2,7 @@
 
 use super::declarations::Declarations;
 use super::segment::Segment;
-use super::texts::Places;
+use super::texts::{Files, Places, Recorder};
 use crate::diag::Code;
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::loader::{self, Loaded, Loader};
@@ -21,15 +21,16 @@ pub(super) struct Base {
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub places: Places,
     pub declarations: Declarations,
+    pub files: Files,
 }
 
 impl Base {
     /// Rules of which nothing is kept for edits.
     pub fn fixed(rules: Rules) -> Base {
-        Base::new(rules, Places::default(), Declarations::new(Vec::new()))
+        Base::new(rules, Places::default(), Declarations::new(Vec::new()), Files::default())
     }
 
-    fn new(rules: Rules, places: Places, declarations: Declarations) -> Base {
+    fn new(rules: Rules, places: Places, declarations: Declarations, files: Files) -> Base {
         let program = rules.program();
         let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];
         for (at, rule) in program.rules.iter().enumerate() {
@@ -37,7 +38,7 @@ impl Base {
                 names[rule.table.index()].insert(rule.name.clone(), RuleId(at as u32));
             }
         }
-        Base { segment: Arc::new(Segment::base(rules.clone())), rules, names, places, declarations }
+        Base { segment: Arc::new(Segment::base(rules.clone())), rules, names, places, declarations, files }
     }
 
     pub fn named(&self, table: TableId, name: &str) -> Option<RuleId> {
@@ -45,30 +46,37 @@ impl Base {
     }
 }
 
-/// Compiles rules that are to be edited, and tells the fields of the message. Their tests are checked the
-/// `first` time only: they are about the rules as they were written.
+/// Compiles rules that are to be edited, and tells the fields of the message. Of the tests those are checked whose names
+/// are `wanted`: they are about the rules as they were when the tests were written.
 pub(super) fn compile(
     compiler: &Compiler,
     loader: &dyn Loader,
-    path: &str,
-    first: bool,
+    files: &Files,
+    wanted: impl Fn(&str) -> bool,
     threads: Threads,
 ) -> Result<(Base, Known), CompileError> {
-    let mut loaded = loader::load(threads, loader, path);
+    let recorder = Recorder::new(loader);
+    let mut loaded = loader::load(threads, &recorder, &files.main);
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
-    if !first {
-        for unit in &mut loaded.units {
-            unit.statements.retain(|statement| !matches!(statement.kind, StatementKind::Test(_)));
-        }
+    for unit in &mut loaded.units {
+        unit.statements.retain(|statement| match &statement.kind {
+            StatementKind::Test(test) => wanted(&test.name.node),
+            _ => true,
+        });
     }
-    text::keeping_parsed(|| compile_loaded(compiler, loaded))
+    let files = recorder.finish(files, &loaded.sources);
+    text::keeping_parsed(|| compile_loaded(compiler, loaded, files))
 }
 
-fn compile_loaded(compiler: &Compiler, mut loaded: Loaded) -> Result<(Base, Known), CompileError> {
+fn compile_loaded(
+    compiler: &Compiler,
+    mut loaded: Loaded,
+    files: Files,
+) -> Result<(Base, Known), CompileError> {
     let (program, found, known) = check_counting(&loaded);
-    let allows = Allows::of(&loaded);
+    let mut allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.finish(loaded, program, found, &allows)?;
-    Ok((Base::new(rules, places, declarations), known))
+    let rules = compiler.finish(loaded, program, found, &mut allows)?;
+    Ok((Base::new(rules, places, declarations, files), known))
 }

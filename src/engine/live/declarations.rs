@@ -2,6 +2,7 @@
 //! is checked together with the declarations that it mentions, directly or by others. Routes that were compiled alone
 //! are compiled together in the same way.
 
+use super::head::Head;
 use super::route::{Draft, Route, refusal};
 use crate::diag::{Code, Diagnostic};
 use crate::engine::compile::{fails, lower};
@@ -108,6 +109,12 @@ impl Declarations {
             at += 1;
         }
         found
+    }
+
+    /// A declaration of that name, of whatever kind.
+    pub fn named(&self, name: &str) -> Option<Head<'_>> {
+        let at = self.by_name.get(name)?.first()?;
+        Some(Head::of(&self.statements[*at as usize].statement.kind))
     }
 
     /// The declaration of a table, when the route is to stand in one.

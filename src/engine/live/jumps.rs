@@ -42,13 +42,16 @@ impl Jumps {
         }
     }
 
-    /// Why a jump from a table to another may not be, `without` another.
-    pub fn fault(&self, from: TableId, to: TableId, without: Option<Jump>) -> Option<(Code, String)> {
+    /// Checks that a jump from a table to another may be, `without` another.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check(&self, from: TableId, to: TableId, without: Option<Jump>) -> Result<(), (Code, String)> {
         let count = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
         let edges: Vec<(TableId, TableId)> =
             self.counts.iter().filter(|(edge, n)| count(edge, **n)).map(|(edge, _)| *edge).collect();
         if edges.contains(&(from, to)) {
-            return None;
+            return Ok(());
         }
         // The longest ways that begin, or end, at a table: there are no circles yet.
         let longest = |start: TableId, forward: bool| {
@@ -68,10 +71,12 @@ impl Jumps {
         };
         let (behind, ahead) = (longest(to, true), longest(from, false));
         if behind.contains_key(&from) {
-            return Some((Code::JumpCycle, "these jumps go round in a circle".to_owned()));
+            return Err((Code::JumpCycle, "these jumps go round in a circle".to_owned()));
         }
         let deepest = |depths: &HashMap<TableId, usize>| depths.values().copied().max().unwrap_or(0);
-        (deepest(&behind) + deepest(&ahead) + 1 > MAX_JUMPS)
-            .then(|| (Code::JumpsTooDeep, format!("jumps lead through more than {MAX_JUMPS} tables")))
+        if deepest(&behind) + deepest(&ahead) + 1 > MAX_JUMPS {
+            return Err((Code::JumpsTooDeep, format!("jumps lead through more than {MAX_JUMPS} tables")));
+        }
+        Ok(())
     }
 }

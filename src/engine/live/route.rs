@@ -1,6 +1,7 @@
-//! Routes that come later, as they were written.
+//! Statements that come later, as they were written, and the routes among them.
 
 use super::error::EditError;
+use super::head::Head;
 use crate::diag::Diagnostic;
 use crate::engine::CompileError;
 use crate::engine::compile::fails;
@@ -34,7 +35,7 @@ impl Route {
     }
 }
 
-/// A parsed route.
+/// A parsed statement.
 pub(super) struct Draft {
     pub statement: Statement,
     pub text: Arc<str>,
@@ -50,12 +51,12 @@ impl Draft {
         }
     }
 
-    pub fn name(&self) -> &str {
-        self.route().map_or("", |route| &route.name.node)
+    pub fn head(&self) -> Head<'_> {
+        Head::of(&self.statement.kind)
     }
 }
 
-/// Parses a route; its file comes behind those of the rules.
+/// Parses a statement; its file comes behind those of the rules.
 pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
@@ -63,18 +64,15 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
     if fails(&parsed.diagnostics) {
         return Err(refusal(sources, text, parsed.diagnostics).into());
     }
-    let wrong = |what: &str| Err(EditError::NotOneRoute(what.to_owned()));
+    let wrong = |what: &str| Err(EditError::NotOneStatement(what.to_owned()));
     match parsed.statements.pop() {
-        Some(_) if !parsed.statements.is_empty() => wrong("more than one statement"),
-        Some(statement) if matches!(statement.kind, StatementKind::Route(_)) => {
-            Ok(Draft { statement, text: text.into(), file })
-        }
-        Some(_) => wrong("another statement"),
+        Some(_) if !parsed.statements.is_empty() => wrong("more than one"),
+        Some(statement) => Ok(Draft { statement, text: text.into(), file }),
         None => wrong("none"),
     }
 }
 
-/// The refusal of a route for its errors, with the texts that they point into, the route's own last.
+/// The refusal of a statement for its errors, with the texts that they point into, its own last.
 pub(super) fn refusal(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
     errors.retain(Diagnostic::is_error);
     let shown = |file: FileId| {
@@ -87,6 +85,6 @@ pub(super) fn refusal(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>)
     for (id, file) in base.iter() {
         sources.add(file.name.as_str(), if shown(id) { file.text.as_str() } else { "" });
     }
-    sources.add("<route>", text);
+    sources.add("<statement>", text);
     CompileError::new(errors, sources)
 }

@@ -1,5 +1,7 @@
 //! Live rules, rule by rule; `tests/live.rs` holds them against the reference evaluator.
 
+mod statements;
+
 use super::{EditError, LiveRules};
 use crate::diag::Code;
 use crate::engine::Compiler;
@@ -183,14 +185,14 @@ fn routes_use_what_is_declared() {
 }
 
 #[test]
-fn one_route_is_wanted() {
+fn one_statement_is_wanted() {
     let rules = live("default -> h\nchoice c { branch b { n == 1 } }");
     for (text, part) in [
         ("", "no statement"),
-        ("default -> x", "another statement"),
+        ("default -> x", "already a `default`"),
         ("route a when x == 1 -> h\nroute b when x == 1 -> h", "more than one"),
-        ("route a when x == -> h", "<route>:1:"),
-        ("rout a when x == 1 -> h", "<route>:1:1"),
+        ("route a when x == -> h", "<statement>:1:"),
+        ("rout a when x == 1 -> h", "<statement>:1:1"),
     ] {
         refused(rules.insert(text), part);
     }
@@ -383,7 +385,11 @@ fn merges_start_by_themselves() {
 #[test]
 fn a_merge_that_fails_leaves_everything_as_it_was() {
     fn name_main(rules: &mut LiveRules, name: &str) {
-        Arc::get_mut(&mut rules.shared).expect("nobody else has the rules").files.main = name.to_owned();
+        let shared = Arc::get_mut(&mut rules.shared).expect("nobody else has the rules");
+        shared.snapshot.store(live("").shared.snapshot.load_full());
+        let mut writer = shared.lock();
+        Arc::get_mut(&mut writer.base).expect("no decision is made").files.main = name.to_owned();
+        shared.snapshot.store(writer.snapshot());
     }
     let mut rules = live("route a when n > 1 -> a\ndefault -> h");
     name_main(&mut rules, "gone.rules");

@@ -1,8 +1,8 @@
-//! The texts behind live rules, which are the truth: routes are taken out of them, put in another's
+//! The texts behind live rules, which are the truth: statements are taken out of them, put in another's
 //! place, and appended, as an author would edit the files.
 
-use crate::engine::Rules;
-use crate::loader::{LoadError, Loader, MemoryLoader, Unit};
+use crate::engine::{DiskLoader, Rules};
+use crate::loader::{LoadError, Loader, Unit};
 use crate::sema::hir::{RuleId, TableId};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span};
@@ -10,13 +10,17 @@ use crate::syntax::ast::{Statement, StatementKind};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// The files besides those with rules: lists of words. They stay as they were when the rules were loaded.
+/// The files besides those with rules: lists of words, and rules that nothing imports any more. They stay as they were
+/// when they were loaded.
 #[derive(Clone, Default)]
 pub(super) struct Files {
     pub main: String,
     others: Arc<HashMap<String, Vec<u8>>>,
+    /// The folder that the rules came from, for files that they come to name later.
+    disk: Option<DiskLoader>,
 }
 
 /// Passes files on and keeps them.
@@ -30,11 +34,12 @@ impl<'l> Recorder<'l> {
         Recorder { loader, files: RefCell::default() }
     }
 
-    /// The files that were loaded, but for those with rules.
-    pub fn finish(self, main: &str, sources: &SourceMap) -> Files {
-        let mut files = self.files.into_inner();
-        sources.iter().for_each(|(_, file)| drop(files.remove(&file.name)));
-        Files { main: main.to_owned(), others: Arc::new(files) }
+    /// The files that were loaded, and those of `before`, but for those with rules.
+    pub fn finish(self, before: &Files, sources: &SourceMap) -> Files {
+        let mut others = HashMap::clone(&before.others);
+        others.extend(self.files.into_inner());
+        sources.iter().for_each(|(_, file)| drop(others.remove(&file.name)));
+        Files { others: Arc::new(others), ..before.clone() }
     }
 }
 
@@ -92,13 +97,13 @@ pub(super) struct Changes {
 }
 
 /// An edit of a file: these bytes become that text.
-type Edit = (std::ops::Range<usize>, String);
+pub(super) type Splice = (Range<usize>, String);
 
 impl Changes {
     /// The files as they are with the changes: name and text, in the order of the base.
     pub fn apply(&self, base: &Rules, places: &Places) -> Vec<(String, String)> {
         let sources = base.sources();
-        let mut edits: HashMap<FileId, Vec<Edit>> = HashMap::new();
+        let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
         let rules = &base.program().rules;
         let replaced = self.replaced.iter().map(|(id, text)| (*id, Some(&**text)));
         for (id, text) in self.removed.iter().map(|id| (*id, None)).chain(replaced) {
@@ -108,11 +113,7 @@ impl Changes {
             let file = edits.entry(rule.span.file).or_default();
             let source = &sources.file(rule.span.file).text;
             let statement = rule.span.range();
-            file.extend(
-                comments_before(source, *lead as usize, statement.start).map(|range| (range, String::new())),
-            );
-            let text = text.map(|text| in_place(source, &statement, &as_in(rule.table, text)));
-            file.push((statement, text.unwrap_or_default()));
+            file.extend(put(source, *lead, statement, rule.table != TableId(0), text));
         }
         for (table, text) in &self.appended {
             let place = match places.ends.get(table.index()).copied().flatten() {
@@ -120,12 +121,12 @@ impl Changes {
                 None => places.main.map(|file| (file, sources.file(file).text.len())),
             };
             if let Some((file, at)) = place {
-                edits.entry(file).or_default().push((at..at, format!("\n{}\n", as_in(*table, text))));
+                edits.entry(file).or_default().push(appended(at, *table != TableId(0), text));
             }
         }
         let edited = |(id, file): (FileId, &crate::source::SourceFile)| {
             let text = match edits.remove(&id) {
-                Some(edits) => edited(&file.text, edits),
+                Some(edits) => spliced(&file.text, edits),
                 None => file.text.clone(),
             };
             (file.name.clone(), text)
@@ -135,17 +136,33 @@ impl Changes {
 }
 
 impl Files {
-    /// All files, with the texts given in place of their own.
-    pub fn with(&self, texts: Vec<(String, String)>) -> MemoryLoader {
-        let others = self.others.iter().map(|(path, bytes)| (path.clone(), bytes.clone()));
-        let texts = texts.into_iter().map(|(path, text)| (path, text.into_bytes()));
-        others.chain(texts).fold(MemoryLoader::new(), |loader, (path, bytes)| loader.with(path, bytes))
+    /// None but the main file; further ones come from the folder, if any.
+    pub fn new(main: &str, disk: Option<DiskLoader>) -> Files {
+        Files { main: main.to_owned(), disk, ..Files::default() }
+    }
+
+    /// The same with these texts, of rules, in place of what is kept under their names.
+    pub fn with(&self, texts: Vec<(String, String)>) -> Files {
+        let mut others = HashMap::clone(&self.others);
+        others.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
+        Files { others: Arc::new(others), ..self.clone() }
+    }
+}
+
+/// A file that is not kept is looked for in the folder.
+impl Loader for Files {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        match (self.others.get(path), &self.disk) {
+            (Some(bytes), _) => Ok(bytes.clone()),
+            (None, Some(disk)) => disk.load(path),
+            (None, None) => Err(LoadError::NotFound),
+        }
     }
 }
 
 /// The lines with documentation of a statement, or with what it allows, between the end of the one
 /// before and its first word.
-fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
     let between = text.get(lead..start).unwrap_or("");
     let mut at = lead;
     let lines = between.split_inclusive('\n').map(move |line| {
@@ -163,7 +180,7 @@ fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item 
 }
 
 /// A statement's text as it can stand in the place of another: on lines of its own where it has to.
-fn in_place(source: &str, old: &std::ops::Range<usize>, text: &str) -> String {
+fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
     let mut placed = String::with_capacity(text.len() + 2);
@@ -178,8 +195,27 @@ fn in_place(source: &str, old: &std::ops::Range<usize>, text: &str) -> String {
 }
 
 /// A statement's text as it can stand in a table, or outside any.
-fn as_in(table: TableId, text: &str) -> Cow<'_, str> {
-    if table == TableId(0) { text.trim().into() } else { indented(text).into() }
+fn as_in(table: bool, text: &str) -> Cow<'_, str> {
+    if table { indented(text).into() } else { text.trim().into() }
+}
+
+/// Puts a text, or nothing, in the place of a statement in a table or outside any, and of the comments that belong to
+/// it; `lead` is where the statement before it ends.
+pub(super) fn put(
+    source: &str,
+    lead: u32,
+    statement: Range<usize>,
+    in_table: bool,
+    text: Option<&str>,
+) -> impl Iterator<Item = Splice> {
+    let text = text.map(|text| in_place(source, &statement, &as_in(in_table, text))).unwrap_or_default();
+    let comments = comments_before(source, lead as usize, statement.start);
+    comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
+}
+
+/// Adds a statement at the end of a file, or before the brace of a table.
+pub(super) fn appended(at: usize, in_table: bool, text: &str) -> Splice {
+    (at..at, format!("\n{}\n", as_in(in_table, text)))
 }
 
 /// A statement's text as it can stand in a table: a statement at the margin would end it.
@@ -196,7 +232,8 @@ fn indented(text: &str) -> String {
     out
 }
 
-fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+/// A text with edits made in it.
+pub(super) fn spliced(text: &str, mut edits: Vec<Splice>) -> String {
     // Stable, so that what is appended at one place keeps its order.
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
@@ -218,9 +255,9 @@ mod tests {
     fn documentation_goes_with_its_statement() {
         let check = |text: &str, lead: usize, expected: &str| {
             let start = text.find("route").expect("the text has a route");
-            let edits: Vec<Edit> =
+            let edits: Vec<Splice> =
                 comments_before(text, lead, start).map(|range| (range, String::new())).collect();
-            assert_eq!(edited(text, edits), expected, "{text:?}");
+            assert_eq!(spliced(text, edits), expected, "{text:?}");
         };
         check("## one\n# plain\nroute", 0, "# plain\nroute");
         check("a ## of a\n\n  ## one\n  # rulec: allow W0001 x\n  route", 1, "a ## of a\n\n  route");
@@ -238,7 +275,7 @@ mod tests {
         let check = |source: &str, text: &str, expected: &str| {
             let start = source.find("route").expect("there is a route");
             let old = start..start + "route".len();
-            assert_eq!(edited(source, vec![(old.clone(), in_place(source, &old, text))]), expected);
+            assert_eq!(spliced(source, vec![(old.clone(), in_place(source, &old, text))]), expected);
         };
         check("a\n  route\nb", " new ", "a\n  new\nb");
         check("a route b", "## x\nnew # y", "a \n## x\nnew # y\n b");

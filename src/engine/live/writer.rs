@@ -1,9 +1,11 @@
 //! The state that edits change. One thread at a time edits; what decisions look at changes in one
 //! step at the end.
 
-use super::base::Base;
+use super::base::{self, Base};
 use super::declarations::name_in;
-use super::error::{EditError, UnknownRoute};
+use super::edit::{Action, Edit};
+use super::error::{EditError, UnknownStatement};
+use super::head::Head;
 use super::jumps::Jumps;
 use super::route::{Draft, Route, RouteKey, draft, refusal};
 use super::segment::{INSERTED, Place, Segment};
@@ -15,15 +17,9 @@ use crate::engine::{CompileError, Compiler, Rules};
 use crate::sema::check::{FieldUses, Known, RouteUses};
 use crate::sema::hir::{RuleId, TableId};
 use crate::text;
+use crate::threads::Threads;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// An edit of a table's routes.
-pub(super) enum Edit<'t> {
-    Insert(Draft),
-    Replace(Draft),
-    Remove(&'t str),
-}
 
 /// A route that is there: its segment, and its number in it.
 #[derive(Clone)]
@@ -81,6 +77,8 @@ pub(super) struct Writer {
     pub error: Option<CompileError>,
     /// After a merge that failed none starts by itself before so many edits.
     pub retry_at: usize,
+    /// The edits of routes since an edit of other statements began.
+    pub log: Option<Vec<Edit>>,
 }
 
 /// The input of a merge.
@@ -110,6 +108,7 @@ impl Writer {
             incompatible: false,
             error: None,
             retry_at: 0,
+            log: None,
         }
     }
 
@@ -136,21 +135,45 @@ impl Writer {
         self.names.get(&route.key()).is_some_and(|home| home.is(route))
     }
 
+    /// Makes an edit of a route, to be seen with the next snapshot.
+    pub fn make(&mut self, compiler: &Compiler, table: TableId, edit: Action<'_>) -> Result<(), EditError> {
+        match self.apply(compiler, table, edit)? {
+            None => Ok(()),
+            // Without a route that fixed a field's type others are read otherwise.
+            Some(changes) => Ok(self.rebuild(compiler, &changes)?),
+        }
+    }
+
+    /// Compiles a new base with these changes while no other edit is made.
+    fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
+        let files = self.base.files.with(changes.apply(&self.base.rules, &self.base.places));
+        let (base, known) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
+        self.start_anew(Writer::new(base, known));
+        Ok(())
+    }
+
+    /// Goes on with rules that were compiled anew, and returns the state before. A merge that still runs finds that it
+    /// comes too late, and so does compacting.
+    pub fn start_anew(&mut self, fresh: Writer) -> Writer {
+        let (merging, compacting, log) = (self.merging, self.compacting, self.log.take());
+        std::mem::replace(self, Writer { generation: next_generation(), merging, compacting, log, ..fresh })
+    }
+
     /// Makes an edit. What is returned has to be compiled anew instead: the edit changes how other
     /// routes read a field, and has not been made.
-    pub fn apply(
+    fn apply(
         &mut self,
         compiler: &Compiler,
         table: TableId,
-        edit: Edit<'_>,
+        edit: Action<'_>,
     ) -> Result<Option<Changes>, EditError> {
         let (old, draft) = match edit {
-            Edit::Remove(name) => (Some(self.existing(table, name)?), None),
-            Edit::Replace(draft) => (Some(self.existing(table, draft.name())?), Some(draft)),
-            Edit::Insert(draft) if self.find(table, draft.name()).is_some() => {
-                return Err(EditError::Duplicate(draft.name().to_owned()));
+            Action::Remove(route) => (Some(self.existing(table, route)?), None),
+            Action::Replace(draft) => (Some(self.existing(table, draft.head())?), Some(draft)),
+            Action::Insert(draft) if self.find(table, draft.head().name).is_some() => {
+                return Err(EditError::Duplicate(draft.head().to_string()));
             }
-            Edit::Insert(draft) => (None, Some(draft)),
+            Action::Insert(draft) => (None, Some(draft)),
         };
         // What the rules are without the old route.
         let used = match &old {
@@ -184,12 +207,13 @@ impl Writer {
         }
     }
 
-    fn existing(&self, table: TableId, name: &str) -> Result<Home, UnknownRoute> {
-        self.find(table, name).ok_or_else(|| {
+    fn existing(&self, table: TableId, route: Head<'_>) -> Result<Home, UnknownStatement> {
+        self.find(table, route.name).ok_or_else(|| {
             let base = self.base.names.get(table.index()).into_iter().flatten();
             let base = base.filter(|(_, id)| !self.gone.contains(*id)).map(|(name, _)| &**name);
             let later = self.names.keys().filter(|(other, _)| *other == table).map(|(_, name)| &**name);
-            UnknownRoute::new(name, name_in(&self.base.rules, table), base.chain(later))
+            let other = self.base.declarations.named(route.name);
+            UnknownStatement::new(route, name_in(&self.base.rules, table), base.chain(later), other)
         })
     }
 
@@ -206,9 +230,9 @@ impl Writer {
         let (route, rules) = text::keeping_parsed(compile)?;
         let old_jump = old.and_then(|old| Some((table, old.segment.jump(old.rule)?)));
         if let Some((to, span)) = route.goto
-            && let Some(wrong) = self.jumps.fault(table, to, old_jump)
+            && let Err((code, message)) = self.jumps.check(table, to, old_jump)
         {
-            let wrong = Diagnostic::new(wrong.0, span, wrong.1)
+            let wrong = Diagnostic::new(code, span, message)
                 .help("let tables jump to their goal directly, and never back");
             return Err(refusal(base.sources(), &route.draft.text, vec![wrong]));
         }

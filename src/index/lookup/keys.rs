@@ -15,19 +15,39 @@ impl<'a> Lookup<'a> {
         if self.work.epoch.replace(self.epoch) != self.epoch {
             hits.clear();
         }
-        for subject in &table.subjects {
-            if self.work.subjects.get(*subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
-                self.scan(verifier, *subject, &mut hits);
+        table.subjects.iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
+        table.attributes.iter().for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
+        if let Some(by_slot) = &table.by_slot {
+            if let Some(fields) = &self.index.fields {
+                verifier.read_all(fields);
             }
-        }
-        for attribute in &table.attributes {
-            if let Some(stamp) = self.work.attributes.get(*attribute as usize)
-                && stamp.replace(self.epoch) != self.epoch
-            {
-                self.look_up_attribute(verifier, *attribute, &mut hits);
+            let mut from = 0;
+            while let Some(slot) = verifier.next_present(from) {
+                let (subjects, attributes) = by_slot;
+                let slot = slot as u32;
+                subjects.get(slot).iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
+                let attributes = attributes.get(slot).iter();
+                attributes.for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
+                from = slot as usize + 1;
             }
         }
         hits
+    }
+
+    #[inline(always)]
+    fn scan_once<V: Verifier<'a>>(&self, verifier: &mut V, subject: u32, hits: &mut Vec<u32>) {
+        if self.work.subjects.get(subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
+            self.scan(verifier, subject, hits);
+        }
+    }
+
+    #[inline(always)]
+    fn look_up_once<V: Verifier<'a>>(&self, verifier: &mut V, attribute: u32, hits: &mut Vec<u32>) {
+        if let Some(stamp) = self.work.attributes.get(attribute as usize)
+            && stamp.replace(self.epoch) != self.epoch
+        {
+            self.look_up_attribute(verifier, attribute, hits);
+        }
     }
 
     #[inline]
@@ -39,7 +59,9 @@ impl<'a> Lookup<'a> {
     fn scan<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else { return };
         let Value::Str(text) = verifier.operand(subject.operand) else { return };
-        let (epoch, literals, keys) = (self.epoch, &self.work.literals[..], &self.work.keys[..]);
+        let (epoch, index) = (self.epoch, self.index);
+        let (literals, keys) = (&self.work.literals[..], &self.work.keys[..]);
+        let Ok(mut buffers) = self.work.scan.try_borrow_mut() else { return };
         let mut scanned: Option<&TextForm> = None;
         let mut state = epoch | ONE_FORM;
         for form in &subject.forms {
@@ -54,12 +76,13 @@ impl<'a> Lookup<'a> {
                 Some(_) => state &= !ONE_FORM,
                 None => scanned = Some(form),
             }
-            subject.scanner.scan(prepared.as_bytes(), |literal, _| {
-                if let Some(stamp) = literals.get((subject.first + literal) as usize)
+            index.scanner.scan(prepared.as_bytes(), &mut buffers, |literal, _| {
+                if let Some(literal) = index.owners.number(literal, number)
+                    && let Some(stamp) = literals.get(literal as usize)
                     && stamp.get() != epoch
                 {
                     stamp.set(epoch);
-                    for key in subject.keys.get(literal) {
+                    for key in index.literal_keys.get(literal) {
                         hit(keys, epoch, *key, hits);
                     }
                 }

@@ -1,6 +1,6 @@
 //! The scanner against a naive search, on random and on adversarial literals and texts.
 
-use super::Scanner;
+use super::{Buffers, Scanner};
 use std::collections::BTreeSet;
 
 /// Splitmix64.
@@ -26,7 +26,7 @@ impl Random {
 
 fn found(scanner: &Scanner, text: &[u8]) -> BTreeSet<(u32, usize)> {
     let mut found = BTreeSet::new();
-    scanner.scan(text, |literal, start| {
+    scanner.scan(text, &mut Buffers::default(), |literal, start| {
         found.insert((literal, start));
     });
     found

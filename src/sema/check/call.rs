@@ -72,8 +72,9 @@ impl<'a> Checker<'a> {
             Some(Declared::Def(def)) => {
                 let args = self.arguments(name, args, &def.params, declared, span)?;
                 let sizes = args.iter().map(|arg| Measure::of(Part::Expr(arg), &self.let_measures).nodes);
+                let (sizes, args) = (sizes.collect(), &*args);
                 let mut replaced =
-                    Substitution { sizes: sizes.collect(), args: &args, made: 0, filled: Vec::new() };
+                    Substitution { sizes, args, made: 0, filled: Vec::new(), given: Vec::new() };
                 let mut term = def.body.clone();
                 match &mut term {
                     Term::Cond(cond) => {
@@ -89,8 +90,16 @@ impl<'a> Checker<'a> {
                 if replaced.made > MAX_NODES {
                     return self.too_large(span, true);
                 }
-                for (op, mode, right) in replaced.filled {
+                let Substitution { filled, given, .. } = replaced;
+                for (op, mode, left, right) in filled {
                     self.keywords_fit(op, mode, &right)?;
+                    // A constant on the left has been looked at already.
+                    if left.as_const().is_none() {
+                        self.vain_constants(op, mode, &left, &right);
+                    }
+                }
+                for (function, param, arg) in given {
+                    self.known_argument(function, param, &arg)?;
                 }
                 self.measured(term.part(), span)?;
                 Ok(term)
@@ -146,7 +155,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::ArgumentCount, span, message, format!("write `{}`", row.signature()));
         }
         let mut args = Vec::new();
-        let mut optional = row.is_partial();
+        let mut optional = row.missing().is_some();
         for (at, written) in placed.into_iter().enumerate() {
             let (param, kinds) = row.params[at.min(row.params.len() - 1)];
             let arg = match written {
@@ -311,8 +320,10 @@ struct Substitution<'s> {
     sizes: Vec<u64>,
     /// The number of nodes copied; past [`MAX_NODES`] no more are.
     made: u64,
-    /// Right operands that arguments were put into, to be looked at again.
-    filled: Vec<(Op, TestMode, Expr)>,
+    /// Right operands that arguments were put into, to be looked at again, behind the left ones.
+    filled: Vec<(Op, TestMode, Expr, Expr)>,
+    /// Constants that were put into calls of functions, with the parameters they are given for.
+    given: Vec<(Function, &'static str, Expr)>,
 }
 
 impl Substitution<'_> {
@@ -330,7 +341,7 @@ impl Substitution<'_> {
                         let open = value.as_const().is_none();
                         self.expr(value);
                         if let Some(op) = test.op.filter(|_| open) {
-                            self.filled.push((op, test.mode, value.clone()));
+                            self.filled.push((op, test.mode, test.left.clone(), value.clone()));
                         }
                     }
                     Operand::Range { start, end, .. } => {
@@ -373,9 +384,18 @@ impl Substitution<'_> {
                 items.iter_mut().for_each(|item| self.expr(item));
                 *expr = list(std::mem::take(items), expr.span);
             }
-            ExprKind::Call(_, args) | ExprKind::Extern(_, args) => {
-                args.iter_mut().for_each(|arg| self.expr(arg));
+            ExprKind::Call(function, args) => {
+                let params = function.info().params;
+                for (at, arg) in args.iter_mut().enumerate() {
+                    let open = arg.as_const().is_none();
+                    self.expr(arg);
+                    if open && arg.as_const().is_some() {
+                        let (param, _) = params[at.min(params.len() - 1)];
+                        self.given.push((*function, param, arg.clone()));
+                    }
+                }
             }
+            ExprKind::Extern(_, args) => args.iter_mut().for_each(|arg| self.expr(arg)),
             ExprKind::Count { list, body, .. } => {
                 self.expr(list);
                 self.cond(body);

@@ -13,9 +13,10 @@ use crate::sema::hir::{
 use crate::sema::resolve::duplicate;
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, StatementKind};
+use crate::text::automaton::Automaton;
 use crate::text::{Form, LazyRegex, TextMode};
 use crate::ty::Ty;
-use aho_corasick::AhoCorasick;
+use aho_corasick::MatchKind;
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ const MAX_TRIED: usize = 100_000;
 /// Finds the first of the patterns that matches an example.
 struct Catchers<'p> {
     exact: HashMap<&'p str, usize>,
-    contained: Option<AhoCorasick>,
+    contained: Option<Automaton>,
     /// The patterns that `contained` looks for.
     holds: Vec<usize>,
     regexes: Vec<(usize, LazyRegex)>,
@@ -58,15 +59,16 @@ impl<'p> Catchers<'p> {
                 _ => found.holds.push(at),
             }
         }
-        found.contained = AhoCorasick::new(found.holds.iter().map(|at| &patterns[*at].text)).ok();
+        let texts = found.holds.iter().map(|at| &patterns[*at].text);
+        found.contained = Automaton::new(MatchKind::Standard, texts).ok();
         found
     }
 
     /// The first pattern that matches; no more expressions are tried than are `left`.
     fn first(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
         let exact = self.exact.get(folded).copied();
-        let contained = self.contained.iter().flat_map(|search| search.find_overlapping_iter(folded));
-        let contained = contained.map(|found| self.holds[found.pattern().as_usize()]).min();
+        let contained = self.contained.iter().flat_map(|search| search.overlapping(folded));
+        let contained = contained.map(|(found, _)| self.holds[found]).min();
         let literal = exact.into_iter().chain(contained).min();
         let earlier = self.regexes.iter().take_while(|(at, _)| literal.is_none_or(|first| *at < first));
         let tried = earlier.take_while(|_| {
@@ -288,10 +290,10 @@ impl<'a> Checker<'a> {
         if holds.is_empty() {
             return;
         }
-        let Ok(search) = AhoCorasick::new(holds.iter().map(|at| &patterns[*at].text)) else { return };
+        let texts = holds.iter().map(|at| &patterns[*at].text);
+        let Ok(search) = Automaton::new(MatchKind::Standard, texts) else { return };
         for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Op::Matches) {
-            let found =
-                search.find_overlapping_iter(&pattern.text).map(|found| holds[found.pattern().as_usize()]);
+            let found = search.overlapping(&pattern.text).map(|(found, _)| holds[found]);
             let hiding = found.filter(|first| *first < at).min();
             let equal = |first: &Pattern| first.matching == pattern.matching && first.text == pattern.text;
             if let Some(first) = hiding.map(|first| &patterns[first]).filter(|first| !equal(first)) {
@@ -313,6 +315,10 @@ impl<'a> Checker<'a> {
 
     /// Warns of keyword patterns that match a sentence meant for an intent flow.
     fn caught_examples(&mut self, patterns: &[Pattern]) {
+        // The catchers are an automaton, which costs more to build than a route that is compiled alone.
+        if patterns.is_empty() {
+            return;
+        }
         let flows = self.program.flows.clone();
         let catchers = Catchers::new(patterns);
         let mut left = MAX_TRIED;

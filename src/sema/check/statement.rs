@@ -142,6 +142,7 @@ impl<'a> Checker<'a> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some("choice"),
             StatementKind::Router(router) if router.name.node == name => Some("router"),
+            StatementKind::Workflow(workflow) if workflow.name.node == name => Some("workflow"),
             StatementKind::Flow(flow) if flow.name.node == name => Some("flow"),
             StatementKind::Payload(payload) if payload.name.node == name => Some("payload"),
             _ => None,

@@ -77,6 +77,10 @@ impl<'p> Verifier<'p> {
         }
         let entry = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
         require(tests.iter().all(entry), "a test decides by requirements")?;
+        let mut routers =
+            program.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| node.router);
+        let is_router = |id: TableId| tables[id.index()].kind == TableKind::Router;
+        require(routers.all(is_router), "a workflow asks what is no router")?;
         Ok(verifier)
     }
 

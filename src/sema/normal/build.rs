@@ -1,6 +1,8 @@
 //! From the typed program to its normal form: negations pushed down, `let`s put in, equal parts
 //! shared, constants folded, operands ordered by cost.
 
+mod join;
+
 use super::cost::Costs;
 use super::intern::Ids;
 use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
@@ -10,13 +12,12 @@ use crate::meaning;
 use crate::ops::{Meaning, Op, Quantity, TestMode};
 use crate::predicate::{self, How};
 use crate::sema::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, Guarded, LetId, Nests, Operand, Outcome, Part, Predicate, Program,
+    Cond, CondKind, Const, Expr, ExprKind, LetId, Nests, Operand, Outcome, Part, Predicate, Program,
     TableKind, Term, Var, VarId,
 };
 use crate::span::Span;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
-use hashbrown::HashSet;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,23 +25,7 @@ use std::sync::Arc;
 /// Brings a checked program into normal form. The diagnostics are warnings about what turned out
 /// to be constant.
 pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
-    let mut builder = Builder {
-        program,
-        normal: Normal::default(),
-        exprs: Ids::default(),
-        preds: Ids::default(),
-        conds: Ids::default(),
-        costs: Costs::default(),
-        constants: HashMap::default(),
-        conds_of_lets: HashMap::default(),
-        exprs_of_lets: HashMap::default(),
-        cond_values: HashMap::default(),
-        levels: HashMap::new(),
-        depth: 0,
-        nests: Nests::default(),
-        around: 0,
-        diagnostics: Vec::new(),
-    };
+    let mut builder = Builder::new(program);
     for table in &program.tables {
         let mut routes = Vec::new();
         let mut hiding: Option<Span> = None;
@@ -99,7 +84,8 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
     (builder.normal, builder.diagnostics)
 }
 
-struct Builder<'a> {
+/// A builder of normal forms, one condition after the other: equal parts have one number.
+pub struct Builder<'a> {
     program: &'a Program,
     normal: Normal,
     exprs: Ids,
@@ -118,12 +104,42 @@ struct Builder<'a> {
     nests: Nests,
     /// The quantifiers around that what is built may depend on.
     around: u32,
+    /// True when what is built is asked both whether it holds and whether it fails.
+    is_value: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Builder<'_> {
-    /// The condition "`cond` is definitely `want`".
-    fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
+impl<'a> Builder<'a> {
+    /// A builder that has seen no condition.
+    pub fn new(program: &'a Program) -> Builder<'a> {
+        Builder {
+            program,
+            normal: Normal::default(),
+            exprs: Ids::default(),
+            preds: Ids::default(),
+            conds: Ids::default(),
+            costs: Costs::default(),
+            constants: HashMap::default(),
+            conds_of_lets: HashMap::default(),
+            exprs_of_lets: HashMap::default(),
+            cond_values: HashMap::default(),
+            levels: HashMap::new(),
+            depth: 0,
+            nests: Nests::default(),
+            around: 0,
+            is_value: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// The normal form so far; it has no tables.
+    pub fn normal(&self) -> &Normal {
+        &self.normal
+    }
+
+    /// The condition "`cond` is definitely `want`". What it is made of must stay where it is as long as the
+    /// builder lives, which knows it by its address.
+    pub fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
             CondKind::Not(inner) => self.cond(inner, !want),
@@ -137,13 +153,31 @@ impl Builder<'_> {
             CondKind::Quantifier { all, list, var, body } => {
                 let alone = self.nests.is_closed(Part::Cond(cond));
                 let list = self.expr(list);
-                let (level, nest, body) = self.inside(var, alone, body, |this| this.cond(body, want));
-                let all = *all == want;
-                match (self.normal.cond(body), all) {
+                let kinds = var.kinds;
+                let (level, nest, (both, body)) = self.inside(var, alone, body, |this| {
+                    let both = this.is_value.then(|| this.both_ways(body));
+                    let body = match both {
+                        Some((holds, fails)) => {
+                            if want {
+                                holds
+                            } else {
+                                fails
+                            }
+                        }
+                        None => this.cond(body, want),
+                    };
+                    (both, body)
+                });
+                match (self.normal.cond(body), *all == want, both) {
                     // No element does. (`all` still holds over no element, and neither holds over a
                     // missing list, so nothing else is constant.)
-                    (NCond::Const(false), false) => body,
-                    _ => self.add_cond(NCond::Each { all, list, kinds: var.kinds, body, level, nest }),
+                    (NCond::Const(false), false, _) => body,
+                    (_, all, None) => self.add_cond(NCond::Each { all, list, kinds, body, level, nest }),
+                    (.., Some((holds, fails))) => {
+                        let value = NExpr::Quantifier { all: *all, list, kinds, holds, fails, level, nest };
+                        let value = self.add_expr(value);
+                        self.truth(value, want)
+                    }
                 }
             }
             CondKind::Let(id) => {
@@ -163,62 +197,6 @@ impl Builder<'_> {
             }
             CondKind::Call(_, body) => self.cond(body, want),
             CondKind::Branch { all, conditions } => self.branch(*all, conditions, want),
-        }
-    }
-
-    /// A branch holds when a condition can be used and, joined by `and`, each that can be used
-    /// holds; joined by `or`, one that can be used holds.
-    fn branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
-        let parts = conditions.iter().map(|Guarded { usable, cond }| {
-            let (usable, skipped) = (self.cond(usable, want), self.cond(usable, !want));
-            let holds = self.cond(cond, want);
-            let part =
-                if all { self.join([skipped, holds], !want) } else { self.join([usable, holds], want) };
-            (usable, part)
-        });
-        let (usable, mut parts): (Vec<CondId>, Vec<CondId>) = parts.unzip();
-        if all {
-            let some = self.join(usable, !want);
-            parts.insert(0, some);
-        }
-        self.join(parts, all == want)
-    }
-
-    /// `and` where `conjunction`, else `or`, over the parts or their negations.
-    fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
-        let parts: Vec<CondId> = parts.iter().map(|part| self.cond(part, want)).collect();
-        self.join(parts, conjunction)
-    }
-
-    /// `and` where `conjunction`, else `or`, over parts.
-    fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
-        let mut flat: Vec<CondId> = Vec::new();
-        for id in parts {
-            match self.normal.cond(id) {
-                NCond::Const(value) if *value == conjunction => {}
-                NCond::Const(_) => return id,
-                NCond::And(inner) if conjunction => flat.extend(inner.iter()),
-                NCond::Or(inner) if !conjunction => flat.extend(inner.iter()),
-                _ => flat.push(id),
-            }
-        }
-        let mut seen = HashSet::new();
-        flat.retain(|id| seen.insert(*id));
-        flat.sort_by_key(|id| self.costs.of_cond(*id));
-        match flat.as_slice() {
-            [] => self.constant_cond(conjunction),
-            [one] => *one,
-            _ if conjunction => self.add_cond(NCond::And(flat.into())),
-            _ => self.add_cond(NCond::Or(flat.into())),
-        }
-    }
-
-    /// The condition that holds where another does not.
-    fn complement(&mut self, id: CondId) -> CondId {
-        match *self.normal.cond(id) {
-            NCond::Const(value) => self.constant_cond(!value),
-            NCond::Not(inner) => inner,
-            _ => self.add_cond(NCond::Not(id)),
         }
     }
 
@@ -369,12 +347,14 @@ impl Builder<'_> {
             ExprKind::Count { list, var, body } => {
                 let alone = self.nests.is_closed(Part::Expr(expr));
                 let list = self.expr(list);
-                let (level, nest, body) = self.inside(var, alone, body, |this| this.cond(body, true));
+                let (level, nest, body) =
+                    self.inside(var, alone, body, |this| this.asked(false, |this| this.cond(body, true)));
                 NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
             ExprKind::Cond(cond) => self.cond_value(cond),
             ExprKind::If { cond, then, other } => {
-                NExpr::If { cond: self.cond(cond, true), then: self.expr(then), other: self.expr(other) }
+                let cond = self.asked(false, |this| this.cond(cond, true));
+                NExpr::If { cond, then: self.expr(then), other: self.expr(other) }
             }
             ExprKind::Let(id) => {
                 let key = (*id, self.depth);
@@ -397,14 +377,28 @@ impl Builder<'_> {
     }
 
     fn cond_value(&mut self, cond: &Cond) -> NExpr {
+        let (holds, fails) = self.both_ways(cond);
+        NExpr::Cond { holds, fails }
+    }
+
+    /// The conditions that one holds, and that it fails.
+    fn both_ways(&mut self, cond: &Cond) -> (CondId, CondId) {
         let key = (std::ptr::from_ref(cond), self.depth);
         // Both ask for the values within, so without this each level of nesting would double the work.
-        if let Some((holds, fails)) = self.cond_values.get(&key).copied() {
-            return NExpr::Cond { holds, fails };
+        if let Some(known) = self.cond_values.get(&key) {
+            return *known;
         }
-        let (holds, fails) = (self.cond(cond, true), self.cond(cond, false));
-        self.cond_values.insert(key, (holds, fails));
-        NExpr::Cond { holds, fails }
+        let made = self.asked(true, |this| (this.cond(cond, true), this.cond(cond, false)));
+        self.cond_values.insert(key, made);
+        made
+    }
+
+    /// Builds what is asked for as a value, or only whether it holds.
+    fn asked<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.is_value, is_value);
+        let made = build(self);
+        self.is_value = outer;
+        made
     }
 
     fn exprs(&mut self, items: &[Expr]) -> Box<[ExprId]> {
@@ -459,7 +453,7 @@ impl Builder<'_> {
         ExprId(id)
     }
 
-    fn constant_cond(&mut self, value: bool) -> CondId {
+    pub fn constant_cond(&mut self, value: bool) -> CondId {
         self.add_cond(NCond::Const(value))
     }
 

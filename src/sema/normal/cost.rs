@@ -38,6 +38,9 @@ impl Costs {
             NExpr::Count { list, body, .. } => {
                 self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*body]))
             }
+            NExpr::Quantifier { list, holds, fails, .. } => {
+                self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*holds, *fails]))
+            }
             NExpr::Cond { holds, fails } => self.of_conds([*holds, *fails]),
             NExpr::If { cond, then, other } => self.of_exprs([*then, *other]).max(self.of_conds([*cond])),
         };

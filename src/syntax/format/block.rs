@@ -66,7 +66,7 @@ impl Builder<'_> {
     fn parentheses(&mut self, open: usize) {
         let close = self.closer(open);
         let elements = self.separated(open + 1..close);
-        let hangs = elements.len() > 1;
+        let hangs = elements.len() > 1 || self.gaps.is_key(open + 1);
         self.begin(false);
         self.keep(self.begins_line(open + 1));
         self.items(open, elements, |builder, element| builder.expression(element, hangs));
@@ -151,6 +151,22 @@ impl Builder<'_> {
         ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
+    /// Cuts the nodes of a workflow. An id, a kind or a router may be called `node` as well.
+    fn nodes(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut starts: Vec<usize> = Vec::new();
+        for at in self.outer(range.clone()) {
+            let named =
+                starts.last().map_or(0, |start| start + if self.gaps.word(*start) == "node" { 2 } else { 1 });
+            let goes_on = matches!(self.gaps.kind(at - 1), Some(TokenKind::Comma | TokenKind::Arrow))
+                || self.is_word(at - 1, &["by"]);
+            if starts.is_empty() || at > named && !goes_on && self.is_word(at, &["node", "passthrough"]) {
+                starts.push(at);
+            }
+        }
+        let ends = starts.iter().skip(1).copied().chain([range.end]);
+        starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+    }
+
     /// The braces at the end of a statement.
     pub(super) fn statement_block(&mut self, word: &str, open: usize) {
         let close = self.closer(open);
@@ -163,15 +179,18 @@ impl Builder<'_> {
             "router" => self.beginning(inside, &["when", "otherwise"]),
             "test" => self.beginning(inside, &["given", "expect"]),
             "intent" => self.beginning(inside, &["keywords", "examples"]),
+            "workflow" => self.nodes(inside),
             _ => self.fields(inside),
         };
         self.begin(false);
-        let several = matches!(word, "choice" | "router" | "test" | "intent") && items.len() > 1;
+        let several = matches!(word, "choice" | "router" | "test" | "intent" | "workflow") && items.len() > 1;
         self.keep(several || items.iter().any(|item| self.begins_line(item.start)));
         self.items(open, items, |builder, item| match word {
             "choice" => builder.parts(item, &["where"]),
             "router" => builder.parts(item, &["where", "->"]),
+            "test" if builder.is_word(item.start, &["expect"]) => builder.parts(item, &["->", "for"]),
             "test" => builder.definition(item),
+            "workflow" => builder.parts(item, &["within", "->"]),
             _ => builder.plain(item),
         });
         self.end();

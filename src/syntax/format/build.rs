@@ -217,7 +217,10 @@ impl Builder<'_> {
         let block = block.filter(|at| self.gaps.kind(*at) == Some(TokenKind::OpenBrace));
         match (word, block) {
             ("payload" | "group", Some(open)) => self.payload(tokens.start..open, open),
-            ("choice" | "router" | "test" | "intent" | "input" | "settings" | "lexicon", Some(open)) => {
+            (
+                "choice" | "router" | "test" | "intent" | "input" | "settings" | "lexicon" | "workflow",
+                Some(open),
+            ) => {
                 self.plain(tokens.start..open);
                 self.statement_block(word, open);
             }
@@ -278,7 +281,7 @@ impl Builder<'_> {
     /// A part of a statement, by the word that it begins with.
     pub(super) fn part(&mut self, range: Range<usize>) {
         let start = range.start;
-        if self.is_word(start, &["where"]) {
+        if self.is_word(start, &["where", "for"]) {
             self.locals(range);
         } else if self.is_word(start, &["else"]) {
             self.message(range);
@@ -290,7 +293,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `where a = …, b = …`
+    /// `where a = …, b = …`, `for "x", 5`
     fn locals(&mut self, range: Range<usize>) {
         self.token(range.start);
         self.begin(false);

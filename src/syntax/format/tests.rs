@@ -190,3 +190,12 @@ fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
     stays(&format!("route a\n  when b\n  where c = d, group = \"{long}\"\n  -> h\n"));
     stays(&format!("payload p rank 1 {{\n  closed: string\n  require \"r\": closed == \"{long}\"\n}}\n"));
 }
+
+/// The nodes of a workflow all stood on one line.
+#[test]
+fn each_node_of_a_workflow_begins_a_line() {
+    check(
+        "workflow w { passthrough a, node node node node {x:1} within 5s->node, b by node node b echo }",
+        "workflow w {\n  passthrough a, node\n  node node node { x: 1 } within 5s -> node, b by node\n  node b echo\n}\n",
+    );
+}

@@ -1,9 +1,11 @@
 //! From the grammar's pairs to the syntax tree: the statements beside routes that decide.
 
 use super::context::{Built, Cx, Failed, child, children, has};
-use super::{Pair, Rule, expr};
+use super::{Pair, Rule, expr, operand};
 use crate::span::Spanned;
-use crate::syntax::ast::{Branch, Choice, Expr, ExprKind, Flow, Ident, Locals, Router, RouterCase, Trigger};
+use crate::syntax::ast::{
+    Branch, Choice, Expr, ExprKind, Flow, Ident, Locals, Node, Router, RouterCase, Trigger, Workflow,
+};
 
 pub(super) fn choice(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Choice> {
     Ok(Choice {
@@ -88,12 +90,41 @@ pub(super) fn locals(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Locals> {
     Ok(cx.optional(pair, Rule::locals, locals)?.unwrap_or_default())
 }
 
+pub(super) fn workflow(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Workflow> {
+    let name = cx.one(&pair, Rule::name, Cx::declared)?;
+    let keys = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::node_id, text_or_name);
+    let passthrough = cx.all(&pair, Rule::passthrough, keys)?.concat();
+    Ok(Workflow { name, passthrough, nodes: cx.all(&pair, Rule::workflow_node, node)? })
+}
+
+fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Node> {
+    let ids = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+        cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
+        cx.all(&pair, Rule::node_id, text_or_name)
+    };
+    let entries = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::entry, operand::entry);
+    let number = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+        let span = cx.span(&child(&pair, Rule::number)?);
+        Ok(Spanned::new(cx.number(span, false)?, span))
+    };
+    let router = |cx: &mut Cx<'_>, pair: Pair<'_>| cx.one(&pair, Rule::name, Cx::declared);
+    Ok(Node {
+        id: cx.one(&pair, Rule::node_id, text_or_name)?,
+        kind: cx.one(&pair, Rule::node_kind, text_or_name)?,
+        config: cx.optional(&pair, Rule::metadata, entries)?.unwrap_or_default(),
+        within: cx.optional(&pair, Rule::within, number)?,
+        next: cx.optional(&pair, Rule::next_nodes, ids)?.unwrap_or_default(),
+        router: cx.optional(&pair, Rule::routed, router)?,
+        span: cx.span(&pair),
+    })
+}
+
 pub(super) fn string(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<String>> {
     cx.one(&pair, Rule::string, Cx::spanned_string)
 }
 
 /// A name, or a string in its place.
-fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Ident> {
+pub(super) fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Ident> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     match inner.as_rule() {
         Rule::string => cx.spanned_string(inner),

@@ -115,7 +115,7 @@ impl<'a> Failure<'_, 'a> {
         if self.wants(Rule::arrow) && self.rule != Rule::extern_statement {
             phrases = vec![match self.rule {
                 Rule::flow_statement => "`->` and a flow id",
-                Rule::router_statement => "`->` and a next node",
+                Rule::router_statement | Rule::workflow_statement => "`->` and a next node",
                 _ => "`->` and a handler",
             }];
         }
@@ -177,11 +177,17 @@ impl<'a> Failure<'_, 'a> {
             Rule::choice_statement => {
                 "`choice size { default branch small  branch large any { ctx.total >= 100; ctx.items > 20 } }`"
             }
+            Rule::flow_statement if self.is_flow_tool() => {
+                "`flow tool flow_executor \"Starts a flow.\" { endpoint: { url: \"https://flows.example.com/run\" } }`"
+            }
             Rule::flow_statement => {
                 "`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`"
             }
             Rule::router_statement => {
                 "`router check(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }`"
+            }
+            Rule::workflow_statement => {
+                "`workflow review { node draft echo -> ballot  node ballot vote { threshold: 0.6 } -> draft, done by verdict  node done echo }`"
             }
             Rule::intent_statement => {
                 "`intent refund { keywords [\"refund\"] examples [\"I want my money back\"] }`"
@@ -194,6 +200,11 @@ impl<'a> Failure<'_, 'a> {
             Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
             _ => return None,
         })
+    }
+
+    /// True for a `flow` whose second word says that it is the tool.
+    fn is_flow_tool(&self) -> bool {
+        self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.text(sig.token) == "tool")
     }
 
     /// The mistakes that have a better answer than what was expected.

@@ -13,7 +13,7 @@ use crate::syntax::lex::TokenKind;
 use smallvec::SmallVec;
 
 /// An expression and the height of its tree.
-pub(super) struct Node {
+pub(super) struct ExprNode {
     pub(super) expr: Expr,
     pub(super) height: usize,
     /// In parentheses: its parts do not mix with what stands around it.
@@ -28,7 +28,7 @@ pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     Ok(node(cx, pair)?.expr)
 }
 
-pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Node> {
+pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ExprNode> {
     let mut climb = Climb::over(cx, pair);
     let node = climb.climb(0)?;
     climb.end(node)
@@ -147,17 +147,17 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.cx.report(diagnostic)
     }
 
-    pub(super) fn node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<Node> {
+    pub(super) fn node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<ExprNode> {
         if height > MAX_HEIGHT {
             let message = format!("more than {MAX_HEIGHT} operators are chained or nested here");
             let diagnostic = Diagnostic::new(Code::TooDeep, span, message);
             return Err(self.report(diagnostic.help("give parts of it a name with `let`")));
         }
-        Ok(Node { expr: Expr { kind, span }, height, wrapped: false })
+        Ok(ExprNode { expr: Expr { kind, span }, height, wrapped: false })
     }
 
     /// An expression of operators that bind at least as tightly as `min`.
-    pub(super) fn climb(&mut self, min: u8) -> Built<Node> {
+    pub(super) fn climb(&mut self, min: u8) -> Built<ExprNode> {
         let mut left = self.prefix()?;
         loop {
             let Some(piece) = self.peek() else { return Ok(left) };
@@ -226,7 +226,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if let Some(failed) = self.prefix_slip() {
+        if let Some(failed) = self.foreign_prefix() {
             return Err(failed);
         }
         let symbol = self.peek().is_some_and(|piece| piece.kind == PieceKind::Operator);
@@ -288,7 +288,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if let Some(diagnostic) = self.method_call() {
             return self.report(diagnostic);
         }
-        if let Some(failed) = self.prefix_slip() {
+        if let Some(failed) = self.foreign_prefix() {
             return failed;
         }
         let (_, found) = self.cx.found_at(span.start);
@@ -313,7 +313,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     }
 
     /// Ends the climb at the last piece; complains about what no operator has taken.
-    fn end(&mut self, node: Node) -> Built<Node> {
+    fn end(&mut self, node: ExprNode) -> Built<ExprNode> {
         if self.peek().is_none() {
             return Ok(node);
         }
@@ -332,7 +332,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         })
     }
 
-    fn logic(&mut self, left: Node, op: Op) -> Built<Node> {
+    fn logic(&mut self, left: ExprNode, op: Op) -> Built<ExprNode> {
         self.at += 1;
         let right = self.climb(op.info().precedence + 1)?;
         let span = left.expr.span.to(right.expr.span);
@@ -349,7 +349,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         }
     }
 
-    fn binary(&mut self, left: Node, op: Op, negated: bool) -> Built<Node> {
+    fn binary(&mut self, left: ExprNode, op: Op, negated: bool) -> Built<ExprNode> {
         let info = op.info();
         if negated {
             self.at += 1;
@@ -415,7 +415,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         operand.then_some(quantity)
     }
 
-    fn right_of_in(&mut self) -> Built<Node> {
+    fn right_of_in(&mut self) -> Built<ExprNode> {
         let start = self.climb(Op::In.info().precedence + 1)?;
         if !self.spelling(0).is_some_and(|word| word.starts_with("..")) {
             return Ok(start);
@@ -451,7 +451,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         Ok(word.to(self.place(self.at - 1)))
     }
 
-    fn cast(&mut self, operand: Node) -> Built<Node> {
+    fn cast(&mut self, operand: ExprNode) -> Built<ExprNode> {
         let piece = self.pieces[self.at];
         self.at += 1;
         let span = operand.expr.span.to(piece.span);
@@ -460,7 +460,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     }
 
     /// `is missing`, `is present`.
-    fn presence(&mut self, operand: Node) -> Built<Node> {
+    fn presence(&mut self, operand: ExprNode) -> Built<ExprNode> {
         let is = self.place(self.at);
         let (op, words, exact) = match (self.spelling(1), self.spelling(2)) {
             (Some("missing"), _) => (Op::IsMissing, 2, true),

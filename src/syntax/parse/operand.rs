@@ -2,7 +2,7 @@
 //! records, blocks and quantifiers, with the prefixes before them.
 
 use super::context::{Built, Cx, Failed, child, children, unexpected, unquote};
-use super::expr::{Climb, Node, Piece, PieceKind, node};
+use super::expr::{Climb, ExprNode, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
 use crate::builtins;
@@ -13,7 +13,7 @@ use crate::syntax::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal, Quantif
 
 impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     /// An operand with the prefixes before it.
-    pub(super) fn prefix(&mut self) -> Built<Node> {
+    pub(super) fn prefix(&mut self) -> Built<ExprNode> {
         let Some(word) = self.spelling(0) else { return self.operand() };
         let span = if self.at < self.pieces.len() { self.place(self.at) } else { return self.operand() };
         let op = match word {
@@ -40,7 +40,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     /// An operand with its fields, indices and arguments.
-    fn operand(&mut self) -> Built<Node> {
+    fn operand(&mut self) -> Built<ExprNode> {
         let mut node = self.primary()?;
         while let Some(piece) = self.peek() {
             let span = node.expr.span.to(piece.span);
@@ -77,7 +77,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         Ok(node)
     }
 
-    fn primary(&mut self) -> Built<Node> {
+    fn primary(&mut self) -> Built<ExprNode> {
         let Some(piece) = self.peek() else { return Err(self.value_wanted()) };
         let span = piece.span;
         match piece.kind {
@@ -104,7 +104,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                     let message = "parentheses hold one expression";
                     return Err(self.report(unexpected(span, message, "a list is written `[a, b]`")));
                 }
-                Ok(Node { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
+                Ok(ExprNode { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
             }
             PieceKind::Braces => {
                 self.at += 1;
@@ -123,7 +123,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         }
     }
 
-    fn word(&mut self, text: &'cx str, span: Span) -> Built<Node> {
+    fn word(&mut self, text: &'cx str, span: Span) -> Built<ExprNode> {
         if !text.starts_with('`') {
             let block = self.pieces.get(self.at + 1).filter(|piece| piece.kind == PieceKind::Braces).copied();
             let kind = match text {
@@ -196,16 +196,19 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             Some(word) if word.starts_with('/') => {
                 "a regular expression is a text: `x matches r\"…\"`".to_owned()
             }
-            Some(word) if Op::infix(word).is_some() && matches!(logic, Some("and" | "or")) => {
-                "each side of `and` and `or` is a whole condition: `x > 3 and x < 5`".to_owned()
+            _ if matches!(logic, Some("and" | "or" | "unless")) => {
+                "each side of `and`, `or` and `unless` is a whole condition: `x > 3 and x < 5`".to_owned()
             }
-            _ => return self.report(diagnostic),
+            word => match logic.or(word).and_then(Op::infix) {
+                Some(op) => format!("for example: `{}`", op.info().example.0),
+                None => return self.report(diagnostic),
+            },
         };
         self.report(diagnostic.help(help))
     }
 
     /// A word before an operand that is no prefix here, as in `exists x` or `len x`.
-    pub(super) fn prefix_slip(&mut self) -> Option<Failed> {
+    pub(super) fn foreign_prefix(&mut self) -> Option<Failed> {
         let word = self.pieces[..self.at].last().filter(|piece| piece.kind == PieceKind::Word)?;
         let (span, word) = (word.span, self.text(*word));
         let help = foreign::prefix_help(word)?;
@@ -243,7 +246,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         })
     }
 
-    fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<Node> {
+    fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<ExprNode> {
         let span = word.to(block.span);
         let inner = self.inside(block).nth(1);
         let help = "conditions in braces are separated by `;` or `,`";
@@ -260,7 +263,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         }
     }
 
-    fn quantified(&mut self, piece: Piece) -> Built<Node> {
+    fn quantified(&mut self, piece: Piece) -> Built<ExprNode> {
         let pair = self.pairs[piece.at].clone();
         let kind = match self.cx.text(&child(&pair, Rule::quantifier)?) {
             "all" => QuantifierKind::All,
@@ -275,7 +278,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
     }
 
-    fn conditional(&mut self, piece: Piece) -> Built<Node> {
+    fn conditional(&mut self, piece: Piece) -> Built<ExprNode> {
         let pair = self.pairs[piece.at].clone();
         let parts = self.cx.all(&pair, Rule::expression, node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
@@ -304,7 +307,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     fn arguments(&mut self, group: Piece) -> Built<(Vec<Arg>, usize)> {
         let (mut args, mut most) = (Vec::new(), 0);
         for pair in self.inside(group) {
-            let (name, Node { expr: value, height, .. }) = match pair.as_rule() {
+            let (name, ExprNode { expr: value, height, .. }) = match pair.as_rule() {
                 Rule::expression => (None, node(self.cx, pair)?),
                 Rule::argument => {
                     let (name, value) = entry_node(self.cx, pair)?;
@@ -340,7 +343,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 }
 
-fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Node)> {
+fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
     let key = pair.clone().into_inner().next().ok_or(Failed)?;
     let key = if key.as_rule() == Rule::string { cx.spanned_string(key)? } else { cx.ident(&key) };
     Ok((key, cx.one(&pair, Rule::expression, node)?))

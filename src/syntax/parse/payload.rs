@@ -162,7 +162,7 @@ fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ItemKind> {
             Rule::not_blank => field.not_blank = Some(cx.span(&clause)),
             Rule::one_of => field.limits = Some(one_of(cx, clause)?),
             Rule::exactly => field.exactly = Some(value(cx, clause)?),
-            _ => said(cx, clause, &mut field.notice)?,
+            _ => outcome(cx, clause, &mut field.notice)?,
         }
     }
     Ok(ItemKind::Field(field))
@@ -174,7 +174,7 @@ fn one_of(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Limits> {
 }
 
 /// Reads `else`, `repair`, `default`, `clamp`, `remove` and `warning`.
-fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
+fn outcome(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
         Rule::message => {
@@ -205,7 +205,7 @@ fn said(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
 fn notice(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Notice> {
     let mut notice = Notice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {
-        said(cx, clause, &mut notice)?;
+        outcome(cx, clause, &mut notice)?;
     }
     Ok(notice)
 }

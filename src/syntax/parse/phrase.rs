@@ -30,7 +30,18 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::words | R::list_in_place => "a list",
         R::flow_id => "a flow id",
         R::router_case => "`when`",
+        R::workflow_node => "`node`",
+        R::node_id => "a node's name",
+        R::node_kind => "a kind of node",
+        R::passthrough => "`passthrough`",
+        R::within => "`within`",
+        R::next_nodes => "`->`",
+        R::routed => "`by`",
         R::destinations | R::destination => "a next node",
+        R::expected => "`->`",
+        R::broken => "a rule's name",
+        R::score => "`score`",
+        R::case_values => "`for`",
         R::ignoring_case => "`ignoring case`",
         R::weight => "a word and its weight",
         R::rank => "`rank`",
@@ -110,8 +121,9 @@ pub(super) fn is_piece(rule: Rule) -> bool {
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub(super) fn one_of(words: &[&str]) -> String {
-    match words {
+pub(super) fn one_of<W: AsRef<str>>(words: &[W]) -> String {
+    let words: Vec<&str> = words.iter().map(W::as_ref).collect();
+    match words.as_slice() {
         [] => "something else".to_owned(),
         [one] => (*one).to_owned(),
         [init @ .., last] => format!("{} or {last}", init.join(", ")),

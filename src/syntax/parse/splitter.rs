@@ -4,6 +4,7 @@
 //! such a word stands at the margin (or, inside a table, at the indentation of the table's
 //! statements), the bracket was forgotten: the word closes whatever is open.
 
+use super::phrase::one_of;
 use super::stream::{Sig, Stream};
 use super::terminals::{self, Terminal};
 use crate::diag::{Code, Diagnostic, nearest};
@@ -191,6 +192,9 @@ impl<'a> Splitter<'a> {
         if before == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
         }
+        if terminals::terminal(self.codes[index]).is_name_elsewhere() {
+            return !self.heads_block(index);
+        }
         match self.text(index) {
             // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
             "list" => {
@@ -199,14 +203,33 @@ impl<'a> Splitter<'a> {
                     || matches!(word_before, Some("as" | "=" | "->"))
             }
             "intent" => {
-                // After the flow's name, or after its description.
-                self.current.as_ref().is_some_and(|current| {
-                    current.word.is_some_and(|word| word.text == "flow")
-                        && (before == Some(TokenKind::String) || current.first + 2 == index)
-                })
+                // After the flow's name, or after its description. A target may end a flow like a description.
+                !self.names_block(index)
+                    && self.current.as_ref().is_some_and(|current| {
+                        current.word.is_some_and(|word| word.text == "flow")
+                            && (before == Some(TokenKind::String) || current.first + 2 == index)
+                    })
             }
             _ => false,
         }
+    }
+
+    /// Returns true if a block stands behind a word, or if no other statement can go on with it.
+    fn heads_block(&self, index: usize) -> bool {
+        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base());
+        self.names_block(index) || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
+    }
+
+    /// Returns true if a name and a brace stand behind a word, between them at most a description.
+    fn names_block(&self, index: usize) -> bool {
+        let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
+        let is = |index, kind| token(index).is_some_and(|token| token.kind == kind);
+        let is_name = match token(index + 1) {
+            Some(next) if next.kind == TokenKind::Word => !super::is_reserved(next.text(self.text)),
+            next => next.is_some_and(|next| next.kind == TokenKind::Quoted),
+        };
+        let described = usize::from(is(index + 2, TokenKind::String));
+        is_name && is(index + 2 + described, TokenKind::OpenBrace)
     }
 
     /// Returns true if the token before cannot end a statement, so that a statement's word after it on the
@@ -384,6 +407,10 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
             .help("statements follow each other without marks: `route NAME when CONDITION -> HANDLER`");
     }
     let lower = found.to_lowercase();
+    if lower == "if" {
+        return diagnostic
+            .help("write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left");
+    }
     if terminals::statements().any(|word| word == found) {
         return diagnostic.help(format!("write `{shown}` without the `:` behind it"));
     }
@@ -391,7 +418,7 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         word if terminals::statements().any(|known| known == word) => {
             terminals::statements().find(|known| *known == word)
         }
-        "rule" | "if" | "when" | "case" | "match" => Some("route"),
+        "rule" | "when" | "case" | "match" => Some("route"),
         "var" | "const" | "set" | "define" => Some("let"),
         "func" | "function" | "fn" | "macro" => Some("def"),
         "include" | "use" | "require" => Some("import"),
@@ -403,10 +430,10 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
     };
     match similar {
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
-        None if token.kind == TokenKind::Word => diagnostic.help(
-            "statements start with `import`, `input`, `handler`, `list`, `let`, `def`, `extern`, `settings`, \
-             `type`, `route`, `default`, `table`, `choice`, `flow`, `router`, `intent`, `entity`, `lexicon` or `test`",
-        ),
+        None if token.kind == TokenKind::Word => {
+            let words: Vec<String> = terminals::statements().map(|word| format!("`{word}`")).collect();
+            diagnostic.help(format!("statements start with {}", one_of(&words)))
+        }
         None => diagnostic.help("a statement starts with a word such as `route` or `let`"),
     }
 }

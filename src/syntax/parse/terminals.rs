@@ -62,6 +62,8 @@ const WANTS_NAME: u8 = 4;
 const CONTINUES: u8 = 8;
 /// A terminal that the grammar also reads without a node, which nobody is told to be expected.
 const BARE: u8 = 16;
+/// A word that starts a statement where a name and a brace stand behind it, and is a name everywhere else.
+const STARTS: u8 = 32;
 
 impl Terminal {
     const fn has(&self, traits: u8) -> bool {
@@ -95,7 +97,12 @@ impl Terminal {
     }
 
     pub(super) fn starts_statement(&self) -> bool {
-        matches!(self.class, Class::Statement | Class::InnerStatement)
+        matches!(self.class, Class::Statement | Class::InnerStatement) || self.is_name_elsewhere()
+    }
+
+    /// It starts a statement, and needs no quotes where it is a name.
+    pub(super) fn is_name_elsewhere(&self) -> bool {
+        self.has(STARTS)
     }
 }
 
@@ -219,6 +226,13 @@ terminals! {
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;
     kw_count "count" Quantity CONTINUES;
+    kw_workflow "workflow" Contextual DECLARES STARTS;
+    kw_node "node" Contextual;
+    kw_within "within" Contextual;
+    kw_by "by" Contextual;
+    kw_passthrough "passthrough" Contextual;
+    kw_for "for" Contextual;
+    kw_score "score" Contextual;
     bar "|" Operator;
     // Every other symbol, of this language or not; those that are none are told so by their place.
     symbol "" Operator => "a value";
@@ -328,7 +342,9 @@ pub(super) fn statements() -> impl Iterator<Item = &'static str> {
 
 /// Returns true for a word that ends an expression and, as a name, must be quoted.
 pub(super) fn is_reserved(text: &str) -> bool {
-    word(text).is_some_and(|terminal| terminal.starts_statement() || terminal.class == Class::Clause)
+    let quoted =
+        |word: &Terminal| matches!(word.class, Class::Statement | Class::InnerStatement | Class::Clause);
+    word(text).is_some_and(quoted)
 }
 
 /// Returns true for a word that, behind a dot, is a field within a run of pieces.

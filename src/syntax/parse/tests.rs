@@ -166,6 +166,55 @@ fn keywords() -> Vec<&'static str> {
     reserved.chain(crate::ops::reserved_words()).chain(others).collect()
 }
 
+/// `workflow` came to the language late: rules that use it as a name go on without quotes.
+#[test]
+fn workflow_is_a_name_where_it_begins_no_graph() {
+    let graph = "workflow w { node a echo }\n";
+    for text in [
+        "type workflow = { status: string }\n",
+        "input { x?: dict<workflow> }\n",
+        "let workflow = ctx.workflows[text]\n",
+        "let x = a and\nworkflow contains \"b\"\n",
+        "route workflow when workflow == \"a\" -> workflow { workflow: 1 }\n",
+        "route x when\n  workflow in [\"a\"] -> goto workflow\n",
+        "handler workflow(workflow: int)\n",
+        "handler workflow\n",
+        "default -> workflow\n",
+        "route x when any workflow in l: workflow == 1 -> h\n",
+        "choice workflow to_user { branch workflow { workflow == 1 } default branch b }\n",
+        "router workflow(workflow) { when workflow.x -> workflow }\n",
+        "lexicon workflow { \"a\": 1 }\n",
+        "payload workflow internal { workflow: string\n let workflow = 1 }\n",
+        "workflow workflow { passthrough workflow node workflow workflow -> workflow by workflow }\n",
+    ] {
+        // Beside a graph and a block of another kind, each on either side.
+        for text in
+            [text.to_owned(), format!("{text}{graph}"), format!("{graph}{text}settings {{ }}\n{graph}")]
+        {
+            let statements = clean(&text).len();
+            let wanted = 1 + text.matches(graph).count() + text.matches("settings").count();
+            assert_eq!(statements, wanted, "{text}");
+        }
+    }
+}
+
+/// The target at the end of a flow was taken for the description before its `intent`.
+#[test]
+fn an_intent_begins_behind_a_flow_of_keywords_and_goes_on_with_one_of_examples() {
+    let keywords = "flow hi \"greets\" keyword exact [\"hi\"] -> \"hello\"\n";
+    let intent = "intent refund { keywords [\"refund\"] }\n";
+    let described = "intent refund \"money\" {\n  keywords [\"refund\"]\n}\n";
+    let examples = "flow mood \"moods\"\n  intent [\"I am sad\"] -> \"mood\"\n";
+    for (text, wanted) in [
+        (format!("{keywords}{intent}"), 2),
+        (format!("{keywords}{described}{keywords}"), 3),
+        (format!("{examples}{intent}{examples}"), 3),
+        (format!("{keywords}{examples}{keywords}{intent}"), 4),
+    ] {
+        assert_eq!(clean(&text).len(), wanted, "{text}");
+    }
+}
+
 #[test]
 fn every_keyword_is_a_field_and_a_key() {
     for word in keywords() {

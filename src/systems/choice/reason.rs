@@ -1,8 +1,7 @@
 //! The reason of a choice, branch by branch, in words that a user may read.
 
-use super::{Question, UnknownChoice, suggested, unknown};
+use super::{Question, UnknownChoice, choice};
 use crate::engine::Rules;
-use crate::sema::hir::TableKind;
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TraceNode};
 use serde_json::Value as Json;
 
@@ -16,13 +15,7 @@ pub fn reasons(
     name: &str,
     message: &Json,
 ) -> Result<impl Iterator<Item = String> + use<>, UnknownChoice> {
-    let entry = rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
-        unknown(rules, name, "", |rules, name| {
-            let names: Vec<&str> =
-                rules.entries().filter(|name| rules.entry_of_kind(name, TableKind::Choice).is_ok()).collect();
-            suggested(name, &names, "`choice NAME { default branch ID … }` is one")
-        })
-    })?;
+    let entry = choice(rules, name)?;
     let sentences: Vec<String> = match Question::new(rules, name) {
         Ok(question) => vec![match question.answer(message) {
             Ok(answer) => format!("`{answer}` is the answer to: {}", question.text()),

@@ -1,8 +1,8 @@
 //! A choice as a tool that an agent may call: what it reads of a message are the tool's parameters.
 
-use super::{Question, UnknownChoice, suggested, unknown};
+use super::{Question, UnknownChoice, choice};
 use crate::engine::Rules;
-use crate::sema::hir::{ExprKind, Part, Program, Table, TableKind};
+use crate::sema::hir::{ExprKind, Part, Program, Table};
 use crate::systems::payload::type_schema;
 use crate::systems::prompt::function;
 use crate::ty::{KindSet, Ty};
@@ -22,14 +22,7 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
         return Ok(question.tool().to_json());
     }
     let program = rules.program();
-    let of_kind = |table: &&Table| table.kind == TableKind::Choice;
-    let Some(table) = program.tables.iter().filter(of_kind).find(|table| &*table.name == name) else {
-        return Err(unknown(rules, name, "", |rules, name| {
-            let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
-            let names: Vec<&str> = choices.map(|table| &*table.name).collect();
-            suggested(name, &names, "`choice NAME { default branch ID … }` is one")
-        }));
-    };
+    let table = &program.tables[choice(rules, name)?.id().index()];
     let mut ids: Vec<&str> = table.order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
     // The rules are tried from the last branch to the first.
     ids.reverse();

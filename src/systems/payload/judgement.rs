@@ -34,19 +34,13 @@ impl Outcome {
 #[non_exhaustive]
 pub struct Violation {
     /// The rule's id.
-    #[serde(serialize_with = "text")]
     pub rule: Arc<str>,
     /// The place, such as `$.nodes[2].config.url`.
     pub path: String,
     /// The mistake, in words.
     pub message: String,
     /// The repair, in words.
-    #[serde(serialize_with = "text")]
     pub repair: Arc<str>,
-}
-
-fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(text)
 }
 
 /// A rule that could not be asked.
@@ -54,7 +48,6 @@ fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error
 #[non_exhaustive]
 pub struct Unchecked {
     /// The rule's id.
-    #[serde(serialize_with = "text")]
     pub rule: Arc<str>,
     /// The place it would be about.
     pub path: String,
@@ -79,25 +72,19 @@ pub struct Applied {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     kind: Arc<str>,
-    violations: Vec<Violation>,
-    corrections: Vec<Applied>,
-    remaining: Vec<Violation>,
     outcome: Outcome,
-    corrected: Option<Json>,
     fallback: Option<Arc<str>>,
-    warnings: Vec<Violation>,
-    unchecked: Vec<Unchecked>,
-    exceeded: Vec<Exceeded>,
+    findings: Findings,
 }
 
 /// All that was found out about a payload.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Findings {
     pub violations: Vec<Violation>,
     pub corrections: Vec<Applied>,
     pub remaining: Vec<Violation>,
-    /// The payload after the corrections.
-    pub corrected: Json,
+    /// The payload after the corrections, when that is accepted.
+    pub corrected: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
     pub exceeded: Vec<Exceeded>,
@@ -105,26 +92,16 @@ pub(super) struct Findings {
 
 impl Judgement {
     /// The judgement of a payload of the kind.
-    pub(super) fn of(kind: &Payload, findings: Findings) -> Judgement {
-        let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded } =
-            findings;
+    pub(super) fn of(kind: &Payload, mut findings: Findings) -> Judgement {
+        let Findings { violations, corrections, remaining, .. } = &findings;
         let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
             (true, ..) => Outcome::Accept,
             (false, false, true) => Outcome::AcceptCorrected,
             _ => Outcome::Reject,
         };
-        Judgement {
-            kind: kind.name.clone(),
-            violations,
-            corrections,
-            remaining,
-            outcome,
-            corrected: (outcome == Outcome::AcceptCorrected).then_some(corrected),
-            fallback: kind.fallback.clone().filter(|_| outcome == Outcome::Reject),
-            warnings,
-            unchecked,
-            exceeded,
-        }
+        findings.corrected.take_if(|_| outcome != Outcome::AcceptCorrected);
+        let fallback = kind.fallback.clone().filter(|_| outcome == Outcome::Reject);
+        Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
     /// The payload's kind.
@@ -134,7 +111,7 @@ impl Judgement {
 
     /// True when nothing at all was wrong.
     pub fn is_valid(&self) -> bool {
-        self.violations.is_empty()
+        self.findings.violations.is_empty()
     }
 
     /// True when the payload, or its corrected form, may be acted on.
@@ -154,22 +131,22 @@ impl Judgement {
 
     /// Everything that was wrong, by rule, then place.
     pub fn violations(&self) -> &[Violation] {
-        &self.violations
+        &self.findings.violations
     }
 
     /// The corrections that were made.
     pub fn corrections(&self) -> &[Applied] {
-        &self.corrections
+        &self.findings.corrections
     }
 
     /// The violations that remain after the corrections; empty when none was made.
     pub fn remaining(&self) -> &[Violation] {
-        &self.remaining
+        &self.findings.remaining
     }
 
     /// The corrected payload, when that is accepted.
     pub fn corrected(&self) -> Option<&Json> {
-        self.corrected.as_ref()
+        self.findings.corrected.as_ref()
     }
 
     /// The kind to turn to instead, when this one is rejected.
@@ -180,25 +157,26 @@ impl Judgement {
     /// The limits that were exceeded on the way to it, each once. What was larger counted as missing, so a rule
     /// about it was not broken.
     pub fn exceeded(&self) -> &[Exceeded] {
-        &self.exceeded
+        &self.findings.exceeded
     }
 
     /// The breaches of rules that only warn, by rule, then place. They change nothing in the verdict, and are
     /// about the payload as the corrections left it.
     pub fn warnings(&self) -> &[Violation] {
-        &self.warnings
+        &self.findings.warnings
     }
 
     /// The rules that could not be asked, since an input that they read was not given.
     pub fn unchecked(&self) -> &[Unchecked] {
-        &self.unchecked
+        &self.findings.unchecked
     }
 
     /// All of it as one text that a language model can act on: what is still wrong, where, and how to
     /// repair it, and what it is warned of. Empty when the payload is accepted as it is without a warning.
     pub fn feedback(&self) -> String {
         let mut text = String::new();
-        let open = if self.corrections.is_empty() { &self.violations } else { &self.remaining };
+        let Findings { violations, corrections, remaining, warnings, .. } = &self.findings;
+        let open = if corrections.is_empty() { violations } else { remaining };
         if !open.is_empty() {
             let s = if open.len() == 1 { "" } else { "s" };
             let _ = writeln!(text, "The {} payload was rejected: {} problem{s}.", self.kind, open.len());
@@ -211,11 +189,11 @@ impl Judgement {
             }
             let _ = writeln!(text, "Send the whole payload again with these repaired.");
         }
-        if !self.corrections.is_empty() {
+        if !corrections.is_empty() {
             let verdict =
                 if open.is_empty() { "was accepted after these corrections" } else { "was also corrected" };
             let _ = writeln!(text, "The {} payload {verdict}:", self.kind);
-            for correction in &self.corrections {
+            for correction in corrections {
                 let what = match correction.kind {
                     "default" => "was missing and was given its default",
                     "clamp" => "was out of range and was pulled back",
@@ -224,9 +202,9 @@ impl Judgement {
                 let _ = writeln!(text, "- {} {what}.", correction.path);
             }
         }
-        if !self.warnings.is_empty() {
+        if !warnings.is_empty() {
             let _ = writeln!(text, "Beside that, these are allowed and may be mistakes:");
-            for warning in &self.warnings {
+            for warning in warnings {
                 let _ = writeln!(text, "- At {}: {} (rule {}).", warning.path, warning.message, warning.rule);
             }
         }
@@ -239,30 +217,32 @@ impl Judgement {
 
 impl Serialize for Judgement {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded } =
+            &self.findings;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("decision", &*self.kind)?;
         map.serialize_entry("valid", &self.is_valid())?;
-        map.serialize_entry("violations", &self.violations)?;
+        map.serialize_entry("violations", violations)?;
         map.serialize_entry("outcome", self.outcome.name())?;
         map.serialize_entry("event", self.event())?;
-        if !self.corrections.is_empty() {
-            map.serialize_entry("corrections", &self.corrections)?;
-            map.serialize_entry("remaining", &self.remaining)?;
+        if !corrections.is_empty() {
+            map.serialize_entry("corrections", corrections)?;
+            map.serialize_entry("remaining", remaining)?;
         }
-        if let Some(corrected) = &self.corrected {
+        if let Some(corrected) = corrected {
             map.serialize_entry("corrected", corrected)?;
         }
         if let Some(fallback) = &self.fallback {
             map.serialize_entry("fallback", &**fallback)?;
         }
-        if !self.exceeded.is_empty() {
-            map.serialize_entry("exceeded", &self.exceeded)?;
+        if !exceeded.is_empty() {
+            map.serialize_entry("exceeded", exceeded)?;
         }
-        if !self.warnings.is_empty() {
-            map.serialize_entry("warnings", &self.warnings)?;
+        if !warnings.is_empty() {
+            map.serialize_entry("warnings", warnings)?;
         }
-        if !self.unchecked.is_empty() {
-            map.serialize_entry("unchecked", &self.unchecked)?;
+        if !unchecked.is_empty() {
+            map.serialize_entry("unchecked", unchecked)?;
         }
         map.end()
     }

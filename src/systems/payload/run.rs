@@ -13,6 +13,7 @@ use crate::sema::hir::{
 };
 use crate::source::SourceMap;
 use crate::systems::condition::{Condition, ConditionError};
+use crate::text::shortened;
 use crate::trace::{TraceNode, Tracer};
 use crate::value::{Tri, Value};
 use crate::vm::Rooted;
@@ -258,7 +259,7 @@ impl<'a> Run<'a> {
         let repair = match &mend {
             _ if !advice.is_empty() => advice,
             Some(Mend::Default(value) | Mend::Clamp(value)) => {
-                format!("write {}", short(value.to_string())).into()
+                format!("write {}", shortened(&value.to_string(), SHOWN)).into()
             }
             _ => requirement.message.clone(),
         };
@@ -344,13 +345,5 @@ fn shown(value: &Json) -> String {
         }
         other => other.to_string(),
     };
-    short(text)
-}
-
-/// A text for a message, cut if it is long.
-fn short(text: String) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shortened(&text, SHOWN)
 }

@@ -17,6 +17,9 @@ pub struct Why {
     /// [`crate::Explanation`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
+    /// True when the rule only warns.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub warning: bool,
 }
 
 impl Why {
@@ -45,7 +48,8 @@ fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Violation { rule, path, message, repair } = &self.violation;
-        writeln!(f, "\u{2717} {}", on_one_line(&format!("{rule} at {path}")))?;
+        let (mark, kind) = if self.warning { ("!", " (warning)") } else { ("\u{2717}", "") };
+        writeln!(f, "{mark} {}{kind}", on_one_line(&format!("{rule} at {path}")))?;
         writeln!(f, "    {}", on_one_line(message))?;
         if **repair != **message {
             writeln!(f, "    to repair it: {}", on_one_line(repair))?;

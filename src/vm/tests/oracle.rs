@@ -43,29 +43,39 @@ impl<'a> Oracle<'a> {
             NCond::Or(parts) => parts.iter().any(|part| self.cond(*part)),
             NCond::Not(inner) => !self.cond(*inner),
             NCond::Each { all, list, kinds, body, level, .. } => {
-                match self.each(*list, *kinds, *body, *level) {
-                    Some((holds, len)) => {
-                        if *all {
-                            holds == len
-                        } else {
-                            holds > 0
-                        }
-                    }
-                    None => false,
-                }
+                let results = self.each(*list, *kinds, *level, |this| this.cond(*body));
+                results.is_some_and(
+                    |results| {
+                        if *all { !results.contains(&false) } else { results.contains(&true) }
+                    },
+                )
             }
         }
     }
 
-    fn each(&mut self, list: ExprId, kinds: KindSet, body: CondId, level: u32) -> Option<(usize, usize)> {
+    /// The answer for each element of a list.
+    fn each<T>(
+        &mut self,
+        list: ExprId,
+        kinds: KindSet,
+        level: u32,
+        ask: impl Fn(&mut Self) -> T,
+    ) -> Option<Vec<T>> {
         let elements: Vec<Value<'a>> = self.expr(list).elements()?.collect();
         self.vars.resize(self.vars.len().max(level as usize + 1), Value::Missing);
-        let mut holds = 0;
-        for element in &elements {
+        let results = elements.iter().map(|element| {
             self.vars[level as usize] = element.read(kinds);
-            holds += usize::from(self.cond(body));
+            ask(self)
+        });
+        Some(results.collect())
+    }
+
+    fn truth(&mut self, holds: CondId, fails: CondId) -> Tri {
+        match (self.cond(holds), self.cond(fails)) {
+            (true, _) => Tri::True,
+            (false, true) => Tri::False,
+            (false, false) => Tri::Unknown,
         }
-        Some((holds, elements.len()))
     }
 
     fn expr(&mut self, id: ExprId) -> Value<'a> {
@@ -108,10 +118,15 @@ impl<'a> Oracle<'a> {
                     self.arena,
                 )
             }
-            NExpr::Count { list, kinds, body, level, .. } => match self.each(*list, *kinds, *body, *level) {
-                Some((holds, _)) => Value::Int(holds as i64),
-                None => Value::Missing,
-            },
+            NExpr::Count { list, kinds, body, level, .. } => {
+                let results = self.each(*list, *kinds, *level, |this| i64::from(this.cond(*body)));
+                results.map_or(Value::Missing, |results| Value::Int(results.iter().sum()))
+            }
+            NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
+                let results = self.each(*list, *kinds, *level, |this| this.truth(*holds, *fails));
+                let truth = results.map(|results| if *all { Tri::all(results) } else { Tri::any(results) });
+                truth.map_or(Value::Missing, Value::from)
+            }
             NExpr::If { cond, then, other } => {
                 if self.cond(*cond) {
                     self.expr(*then)
@@ -119,15 +134,7 @@ impl<'a> Oracle<'a> {
                     self.expr(*other)
                 }
             }
-            NExpr::Cond { holds, fails } => {
-                if self.cond(*holds) {
-                    Value::Bool(true)
-                } else if self.cond(*fails) {
-                    Value::Bool(false)
-                } else {
-                    Value::Missing
-                }
-            }
+            NExpr::Cond { holds, fails } => self.truth(*holds, *fails).into(),
         }
     }
 }

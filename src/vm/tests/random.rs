@@ -184,6 +184,15 @@ impl Gen {
                 level,
                 nest: Nest::default(),
             },
+            _ if self.rng.one_in(3) => NExpr::Quantifier {
+                all: self.rng.one_in(2),
+                list: self.expr(depth - 1, level),
+                kinds: self.rng.pick(KINDS),
+                holds: self.cond(depth - 1, level + 1),
+                fails: self.cond(depth - 1, level + 1),
+                level,
+                nest: Nest::default(),
+            },
             _ if self.rng.one_in(2) => NExpr::If {
                 cond: self.cond(depth - 1, level),
                 then: self.expr(depth - 1, level),

@@ -47,11 +47,13 @@ impl Generator<'_> {
         self.scope.push((name.clone(), kind));
         let body = self.cond(depth - 1);
         self.scope.pop();
-        match self.random.below(5) {
+        let condition = match self.random.below(5) {
             0 | 1 => format!("(any {name} in {list}: {body})"),
             2 | 3 => format!("(all {name} in {list}: {body})"),
             _ => format!("((count {name} in {list}: {body}) {} {})", self.comparison(), self.random.below(3)),
-        }
+        };
+        // As a value it is walked otherwise.
+        if self.random.chance(20) { format!("[{condition}][0]") } else { condition }
     }
 
     fn comparison(&mut self) -> &'static str {

@@ -1,4 +1,4 @@
-//! Random choices, flows and routers.
+//! Random choices, flows, routers and workflows.
 
 use super::{Generator, Kind, REGEXES, WORDS};
 use std::fmt::Write;
@@ -13,12 +13,19 @@ const READS: &[(&str, &[&str])] = &[
     ("dict", &["ctx.user", "ctx.scores", "ctx.extra", "ctx.s"]),
 ];
 
+/// The answers of a language model.
+pub(super) const ANSWERS: &[&str] = &["yes", "no", "查订单"];
+
 impl Generator<'_> {
     /// A few statements beside the routes; their entries are added.
     pub(super) fn statements(&mut self, entries: &mut Vec<String>) {
         if self.random.chance(40) {
             self.choice();
             entries.push("c0".to_owned());
+        }
+        if self.random.chance(20) {
+            self.asked();
+            entries.push("c1".to_owned());
         }
         if self.random.chance(30) {
             self.flows();
@@ -28,10 +35,15 @@ impl Generator<'_> {
             self.router();
             entries.push("n0".to_owned());
         }
+        if self.random.chance(20) {
+            self.workflow();
+            entries.push("n1".to_owned());
+        }
     }
 
     fn choice(&mut self) {
-        self.out.push_str("choice c0 {\n");
+        let shown = self.shown();
+        let _ = writeln!(self.out, "choice c0{shown} {{");
         let branches = 1 + self.random.below(5);
         let default = self.random.below(branches + 2);
         for at in 0..branches {
@@ -40,11 +52,32 @@ impl Generator<'_> {
                 continue;
             }
             let logic = self.random.pick(&["", "all ", "any "]);
-            let conditions: Vec<String> =
-                (0..1 + self.random.below(4)).map(|_| self.branch_condition()).collect();
-            let _ = writeln!(self.out, "  branch b{at} {logic}{{ {} }}", conditions.join("; "));
+            let (names, conditions) = self.with_locals(2, |this| {
+                let conditions: Vec<String> =
+                    (0..1 + this.random.below(4)).map(|_| this.branch_condition()).collect();
+                conditions.join("; ")
+            });
+            let _ = writeln!(self.out, "  branch b{at} {logic}{{ {conditions} }}{names}");
         }
         self.out.push_str("}\n");
+    }
+
+    /// A choice that a language model makes. Its answer is a part of the message.
+    fn asked(&mut self) {
+        let shown = self.shown();
+        let _ = writeln!(self.out, "choice c1 ask \"which one is it?\"{shown} {{");
+        let branches = 1 + self.random.below(ANSWERS.len());
+        let default = self.random.below(branches);
+        for (at, id) in ANSWERS[..branches].iter().enumerate() {
+            let default = if at == default { "default " } else { "" };
+            let meaning = self.random.pick(&["", " \"what it means\""]);
+            let _ = writeln!(self.out, "  {default}branch {id:?}{meaning}");
+        }
+        self.out.push_str("}\n");
+    }
+
+    fn shown(&mut self) -> &'static str {
+        self.random.pick(&["", "", " to_user"])
     }
 
     fn branch_condition(&mut self) -> String {
@@ -109,16 +142,26 @@ impl Generator<'_> {
                 .collect();
             let _ = writeln!(self.out, "flow f{at} keyword {way} [{}] -> \"flow-{at}\"", patterns.join(", "));
         }
+        if self.random.chance(30) {
+            let (one, other) = (self.word(), self.word());
+            let _ =
+                writeln!(self.out, "flow i0 \"shows files\" intent [{one}] keywords [{other}] -> \"flow-i\"");
+        }
+        if self.random.chance(30) {
+            let endpoint =
+                "endpoint: { url: \"https://flows.example.com/run\", body: { flow: \"{flow_id}\" } }";
+            let _ = writeln!(self.out, "flow tool start \"Starts a flow.\" {{ {endpoint} }}");
+        }
     }
 
     fn router(&mut self) {
         self.out.push_str("router n0(output) {\n");
         for at in 0..self.random.below(4) {
-            let condition = match self.random.below(3) {
+            let (names, condition) = self.with_locals(2, |this| match this.random.below(3) {
                 0 => "output.done".to_owned(),
                 1 => "output.score >= 3".to_owned(),
-                _ => self.cond(2),
-            };
+                _ => this.cond(2),
+            });
             let to = self.random.pick(&[
                 "next",
                 "next[0]",
@@ -129,7 +172,7 @@ impl Generator<'_> {
             ]);
             let _ = writeln!(
                 self.out,
-                "  when {condition} -> {to}, \"node {at}\"",
+                "  when {condition}{names} -> {to}, \"node {at}\"",
                 to = to.trim_end_matches(" loopback")
             );
         }
@@ -138,5 +181,25 @@ impl Generator<'_> {
             let _ = writeln!(self.out, "  otherwise -> {to}");
         }
         self.out.push_str("}\n");
+    }
+
+    /// A chain of nodes that ends in a choice between two, by a router of its own.
+    fn workflow(&mut self) {
+        let condition = self.cond(2);
+        let _ = writeln!(
+            self.out,
+            "router n1(output) {{\n  when {condition} -> next[1]\n  otherwise -> next[0]\n}}\nworkflow w0 {{"
+        );
+        if self.random.chance(50) {
+            self.out.push_str("  passthrough session, \"request id\"\n");
+        }
+        let last = self.random.below(4);
+        for at in 0..=last {
+            let config =
+                self.random.pick(&["", " { a: 1, b: [true, \"x\"] }", " { threshold: 0.5 } within 30s"]);
+            let next = if at < last { format!("m{}", at + 1) } else { "yes, no by n1".to_owned() };
+            let _ = writeln!(self.out, "  node m{at} echo{config} -> {next}");
+        }
+        self.out.push_str("  node yes vote\n  node no \"another kind\"\n}\n");
     }
 }

@@ -1,6 +1,7 @@
 //! Random messages for the programs of the generator.
 
 use super::super::random::Random;
+use super::decide::ANSWERS;
 use super::{FLOATS, GAPS, INTS, TIMES, WORDS};
 use serde_json::{Map, Value as Json, json};
 
@@ -26,6 +27,11 @@ pub fn message(random: &mut Random) -> Json {
     put(random, &mut message, "text", text);
     put(random, &mut message, "now", |random| random.pick(TIMES).into());
     put(random, &mut message, "ctx", |_| Json::Object(ctx.clone()));
+    put(random, &mut message, "answers", |random| {
+        let mut answers = Map::new();
+        put(random, &mut answers, "c1", |random| random.pick(ANSWERS).into());
+        Json::Object(answers)
+    });
     put(random, &mut message, "next", |_| json!(["first", "second"]));
     put(random, &mut message, "output", |random| {
         let mut output = Map::new();

@@ -395,6 +395,17 @@ pub const KINDS: &[Kind] = &[
         Right,
     ),
     (
+        // So many that finding them in one pass is most of the work.
+        "lexicon words by the thousand",
+        |n| {
+            format!(
+                "lexicon x {{ {} }}\nroute r when request.x > 0.1 -> h",
+                join(20 * n, ", ", |i| format!("\"w{i}\": 0.5"))
+            )
+        },
+        Right,
+    ),
+    (
         "test givens",
         |n| format!("{ROUTE}\ntest \"t\" {{ {} expect none }}", each(n, |i| format!("given f{i} = {i}\n"))),
         Right,

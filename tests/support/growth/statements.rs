@@ -130,6 +130,11 @@ pub const KINDS: &[Kind] = &[
         },
         Right,
     ),
+    (
+        "workflow",
+        |n| each(n, |i| format!("workflow w{i} {{ node a echo {{ n: {i} }} -> b  node b echo }}\n")),
+        Right,
+    ),
     ("payload", |n| each(n, |i| format!("payload p{i} rank {i} {{ a: int in 0..=9 }}\n")), Right),
     (
         "group",

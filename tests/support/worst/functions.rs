@@ -147,7 +147,7 @@ pub const CASES: &[Case] = &[
     }),
     (Function, "IndexOf", "a long text", |size| long(size, "index_of(text, \"b\") == 1", "a")),
     (Function, "IndexOf", "texts in a nest", |size| {
-        indexed(size, "index_of($, \"b\") == 1", text(size.work_of_pair()))
+        indexed(size, "index_of($, \"b\") == 1", text(size.work_of_pair() - 1))
     }),
     (Function, "Number", "in a nest", |size| indexed(size, "number($) == 1", "1234567.89e3")),
     (Function, "Number", "a long text", |size| long(size, "number(text) == 1", "1")),
@@ -162,7 +162,7 @@ pub const CASES: &[Case] = &[
     (Function, "Ancestors", "a row of many", |size| {
         ask(
             "len(ancestors(ctx.n, \"i\", ctx.e, \"f\", \"t\", \"000000\")) == -1",
-            graph(size.bytes / 48, true),
+            graph(size.records(48, 2).min(size.of(Limit::ValueBytes) / 16), true),
         )
     }),
     (Function, "Placeholders", "of many texts", |size| {
@@ -201,7 +201,7 @@ pub const CASES: &[Case] = &[
     (Function, "Pluck", "many records", |size| {
         ask(
             "len(pluck(ctx.l, \"a\", \"b\")) == 1",
-            json!({ "ctx": { "l": list(size.bytes / 16, json!({"a": {"c": 1}})) } }),
+            json!({ "ctx": { "l": list(size.records(16, 2), json!({"a": {"c": 1}})) } }),
         )
     }),
     (Function, "Pluck", "lists in a nest", |size| {
@@ -251,34 +251,34 @@ pub const CASES: &[Case] = &[
         indexed(size, "url_host($) == \"b\"", format!("\t\thttps://{}", "A".repeat(bytes_of_pair(size))))
     }),
     (Function, "Duplicates", "many records", |size| {
-        ask("len(duplicates(ctx.n, \"i\")) == 1", graph(size.bytes / 48, true))
+        ask("len(duplicates(ctx.n, \"i\")) == 1", graph(size.records(48, 2), true))
     }),
     (Function, "Duplicates", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 16 - 1, json!({"i": " "}));
+        let records = list((size.work_of_pair() / 4 - 1) / 8, json!({"i": "a"}));
         indexed(size, "len(duplicates($, \"i\")) == 1000", records)
     }),
     (Function, "Unmatched", "many records", |size| {
-        ask("len(unmatched(ctx.e, \"t\", ctx.n, \"i\")) == 1", graph(size.bytes / 48, true))
+        ask("len(unmatched(ctx.e, \"t\", ctx.n, \"i\")) == 1", graph(size.records(48, 2), true))
     }),
     (Function, "Unmatched", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 32 - 1, json!({"i": "a"}));
+        let records = list((size.work_of_pair() / 4 - 3) / 16, json!({"i": "a"}));
         indexed(size, "len(unmatched($, \"i\", $, \"i\")) == 1000", records)
     }),
     (Function, "Isolated", "many records", |size| {
-        ask("len(isolated(ctx.n, \"i\", ctx.e, \"f\", \"t\")) == 1", graph(size.bytes / 48, true))
+        ask("len(isolated(ctx.n, \"i\", ctx.e, \"f\", \"t\")) == 1", graph(size.records(48, 2), true))
     }),
     (Function, "Isolated", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 32 - 1, json!({"i": "a"}));
+        let records = list((size.work_of_pair() / 4 - 3) / 16, json!({"i": "a"}));
         indexed(size, "len(isolated($, \"i\", $, \"i\", \"i\")) == 1000", records)
     }),
     (Function, "Acyclic", "a circle of many", |size| {
-        ask("acyclic(ctx.n, \"i\", ctx.e, \"f\", \"t\")", graph(size.bytes / 48, true))
+        ask("acyclic(ctx.n, \"i\", ctx.e, \"f\", \"t\")", graph(size.records(48, 2), true))
     }),
     (Function, "Acyclic", "a row of many", |size| {
-        ask("not acyclic(ctx.n, \"i\", ctx.e, \"f\", \"t\")", graph(size.bytes / 48, false))
+        ask("not acyclic(ctx.n, \"i\", ctx.e, \"f\", \"t\")", graph(size.records(48, 2), false))
     }),
     (Function, "Acyclic", "lists in a nest", |size| {
-        let records = list(size.work_of_pair() / 32 - 1, json!({"i": "a"}));
+        let records = list((size.work_of_pair() / 4 - 3) / 16, json!({"i": "a"}));
         indexed(size, "acyclic($, \"i\", $, \"i\", \"i\")", records)
     }),
     (Function, "Abs", "every element", |size| each(size, "abs(x) == 5", -3)),

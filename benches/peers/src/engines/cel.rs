@@ -33,6 +33,7 @@ fn term(term: &Term) -> String {
         }
         Term::Lacks(word) => format!("!text.contains({word:?})"),
         Term::StartsWith { word, fold } => format!("{}.startsWith({word:?})", text(*fold)),
+        Term::TextIs(wanted) => format!("text == {wanted:?}"),
         Term::Matches { pattern, .. } => format!("text.matches(r\"{pattern}\")"),
         Term::Is(field, value) => format!("{} == {value:?}", STRINGS[*field]),
         Term::IsNot(field, value) => format!("{} != {value:?}", STRINGS[*field]),

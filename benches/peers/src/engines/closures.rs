@@ -112,6 +112,10 @@ fn condition(term: &Term) -> Cond {
                 Box::new(move |view| view.text().starts_with(&word))
             }
         }
+        Term::TextIs(wanted) => {
+            let wanted = wanted.clone().into_boxed_str();
+            Box::new(move |view| *view.message.text == *wanted)
+        }
         Term::Matches { pattern, .. } => {
             let regex = Regex::new(pattern).unwrap_or_else(|error| panic!("{error}"));
             Box::new(move |view| regex.is_match(&view.message.text))

@@ -53,6 +53,10 @@ impl Conditions {
                     let parts = of(parts);
                     Rc::new(move |view| parts.iter().any(|part| part(view)))
                 }
+                NCond::Not(part) => {
+                    let part = conds[part.index()].clone();
+                    Rc::new(move |view| !part(view))
+                }
                 NCond::Each { .. } => return Err(super::beyond("conditions over lists")),
             };
             conds.push(cond);

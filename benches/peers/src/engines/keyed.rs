@@ -37,6 +37,7 @@ pub struct Keyed<'w, S> {
     by_literal: Vec<Ranks>,
     by_string: [HashMap<&'w str, Ranks>; 5],
     by_tag: HashMap<&'w str, Ranks>,
+    by_text: HashMap<&'w str, Ranks>,
     /// By field and comparison: thresholds with ranks, those that hold for most values first.
     by_threshold: [[Vec<(f64, u32)>; 2]; 5],
     /// Routes without a key.
@@ -59,6 +60,7 @@ enum Key<'w> {
     Literals(Vec<&'w str>),
     Strings(usize, Vec<&'w str>),
     Tag(&'w str),
+    Text(&'w str),
     Threshold(Number, Comparison, f64),
     None,
 }
@@ -91,6 +93,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
             by_literal: Vec::new(),
             by_string: Default::default(),
             by_tag: HashMap::default(),
+            by_text: HashMap::default(),
             by_threshold: Default::default(),
             rest: Vec::new(),
         };
@@ -114,6 +117,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
                         .for_each(|value| index.by_string[field].entry(value).or_default().push(rank));
                 }
                 Key::Tag(tag) => index.by_tag.entry(tag).or_default().push(rank),
+                Key::Text(text) => index.by_text.entry(text).or_default().push(rank),
                 Key::Threshold(field, comparison, value) => {
                     index.by_threshold[field as usize][comparison as usize].push((value, rank));
                 }
@@ -156,6 +160,9 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
                 walk(ranks, &mut best);
             }
         }
+        if let Some(ranks) = self.by_text.get(message.text.as_str()) {
+            walk(ranks, &mut best);
+        }
         walk(&self.rest, &mut best);
         for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
             let value = view.number(field);
@@ -188,6 +195,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         for tag in &message.tags {
             found.extend(self.by_tag.get(tag.as_str()).into_iter().flatten());
         }
+        found.extend(self.by_text.get(message.text.as_str()).into_iter().flatten());
         let by_value = found.len() - by_literal;
         for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
             let value = view.number(field);
@@ -222,7 +230,15 @@ fn key(term: &Term) -> Key<'_> {
         Term::OneOf(field, values) => Key::Strings(*field, values.iter().map(String::as_str).collect()),
         Term::Tagged(tag) => Key::Tag(tag),
         Term::Compare(field, comparison, value) => Key::Threshold(*field, *comparison, *value),
-        Term::Lacks(_) | Term::IsNot(..) | Term::IsNew | Term::Either(..) => Key::None,
+        Term::TextIs(text) => Key::Text(text),
+        Term::Either(left, right) => match (key(left), key(right)) {
+            (Key::Literals(mut left), Key::Literals(right)) => {
+                left.extend(right);
+                Key::Literals(left)
+            }
+            _ => Key::None,
+        },
+        Term::Lacks(_) | Term::IsNot(..) | Term::IsNew => Key::None,
     }
 }
 
@@ -248,6 +264,7 @@ fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
         Key::Strings(crate::workload::route::COUNTRY, values) => values.len() as u64 * 25_000,
         Key::Strings(_, values) => values.len() as u64 * 100_000,
         Key::Tag(_) => 2_000_000 / words.tags.len() as u64,
+        Key::Text(_) => 0,
         Key::Threshold(field, Comparison::AtLeast, value) => ((1.0 - value / field.limit()) * 1e6) as u64,
         Key::Threshold(field, Comparison::Below, value) => (value / field.limit() * 1e6) as u64,
         Key::None => u64::MAX,
@@ -266,6 +283,7 @@ fn holds(term: &Term, view: &View<'_>, regex: &OnceCell<Regex>) -> bool {
         Term::Lacks(word) => !has(word, false),
         Term::StartsWith { word, fold: false } => text.starts_with(word),
         Term::StartsWith { word, fold: true } => view.lower().starts_with(word.as_bytes()),
+        Term::TextIs(wanted) => text == wanted,
         Term::Matches { pattern, .. } => {
             regex.get_or_init(|| Regex::new(pattern).unwrap_or_else(|error| panic!("{error}"))).is_match(text)
         }

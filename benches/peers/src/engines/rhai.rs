@@ -45,6 +45,7 @@ fn term(term: &Term, regexes: &mut Vec<Regex>) -> Result<String, String> {
         }
         Term::Lacks(word) => format!("!text.contains({word:?})"),
         Term::StartsWith { word, fold } => format!("{}.starts_with({word:?})", text(*fold)),
+        Term::TextIs(wanted) => format!("text == {wanted:?}"),
         Term::Matches { pattern, .. } => {
             regexes.push(Regex::new(pattern).map_err(|error| error.to_string())?);
             format!("matches(text, {})", regexes.len() - 1)

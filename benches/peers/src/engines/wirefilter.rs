@@ -19,7 +19,7 @@ struct Wirefilter {
 }
 
 pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
-    only(&[Variant::Subset, Variant::Fields], workload, "lists and floating numbers")?;
+    only(&[Variant::Subset, Variant::Context], workload, "lists and floating numbers")?;
     let fields = STRINGS.iter().chain(&["text", "lower"]).map(|name| ((*name).to_owned(), Type::Bytes));
     let fields = fields.chain(NUMBERS.iter().map(|name| ((*name).to_owned(), Type::Int)));
     let fields = fields.chain([("is_new".to_owned(), Type::Bool)]);
@@ -45,6 +45,7 @@ fn term(term: &Term) -> Result<String, String> {
         }
         Term::Lacks(word) => format!("not (text contains {word:?})"),
         Term::StartsWith { word, fold } => format!("{} matches \"^{word}\"", text(*fold)),
+        Term::TextIs(wanted) => format!("text == {wanted:?}"),
         Term::Matches { pattern, .. } => format!("text matches \"(?u){pattern}\""),
         Term::Is(field, value) => format!("{} == {value:?}", STRINGS[*field]),
         Term::IsNot(field, value) => format!("({0} != \"\" && {0} != {value:?})", STRINGS[*field]),

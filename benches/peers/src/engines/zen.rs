@@ -40,6 +40,7 @@ fn term(term: &Term, guarded: bool) -> String {
         }
         Term::Lacks(word) => format!("not contains(text, {word:?})"),
         Term::StartsWith { word, fold } => format!("startsWith({}, {word:?})", text(*fold)),
+        Term::TextIs(wanted) => format!("text == {wanted:?}"),
         Term::Matches { pattern, .. } => format!("matches(text, \"{pattern}\")"),
         Term::Is(field, value) => format!("{} == {value:?}", STRINGS[*field]),
         Term::IsNot(field, value) => format!("({0} != null and {0} != {value:?})", STRINGS[*field]),

@@ -10,6 +10,7 @@ use super::random::Random;
 use super::route::{
     CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRESENT, PRODUCT, ROLE, Route, Term, Words,
 };
+use super::verbs;
 use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 
@@ -21,14 +22,26 @@ pub enum Variant {
     /// All but lists and floating numbers.
     Subset,
     /// Strings for equality, integers and booleans of the context; no text.
-    Fields,
+    Context,
+    /// Requests: a verb that many rules share with a word of the rule's own, see [`verbs`](super::verbs).
+    Verbs,
 }
 
 impl Variant {
-    pub const ALL: [Variant; 3] = [Variant::Mixed, Variant::Subset, Variant::Fields];
+    pub const ALL: [Variant; 4] = [Variant::Mixed, Variant::Subset, Variant::Context, Variant::Verbs];
 
     pub fn name(self) -> &'static str {
-        ["mixed", "subset", "fields"][self as usize]
+        ["mixed", "subset", "context", "verbs"][self as usize]
+    }
+
+    /// The densities of its words that make a difference.
+    pub fn densities(self) -> &'static [Density] {
+        if self == Variant::Verbs { &[Density::Rare] } else { &Density::ALL }
+    }
+
+    /// True when rules test lists and floating numbers.
+    fn is_whole(self) -> bool {
+        matches!(self, Variant::Mixed | Variant::Verbs)
     }
 }
 
@@ -52,7 +65,10 @@ impl Shape {
 
     /// The name of rules of this shape, whatever their number.
     pub fn name(&self) -> String {
-        format!("{}, {}", self.variant.name(), self.density.name())
+        match self.variant {
+            Variant::Verbs => self.variant.name().to_owned(),
+            variant => format!("{}, {}", variant.name(), self.density.name()),
+        }
     }
 }
 
@@ -73,7 +89,10 @@ const PLANTED_WORDS: f64 = 0.42;
 impl Workload {
     pub fn new(shape: Shape) -> Workload {
         let mut random = Random::new(shape.seed ^ (shape.routes as u64) << 8 ^ shape.variant as u64);
-        let vocabulary = Vocabulary::new(shape.routes, shape.density, &mut random);
+        let vocabulary = match shape.variant {
+            Variant::Verbs => verbs::vocabulary(shape.routes, &mut random),
+            _ => Vocabulary::new(shape.routes, shape.density, &mut random),
+        };
         let mut maker = Maker { shape, vocabulary: &vocabulary, random };
         let routes = (0..shape.routes).map(|rank| maker.route(rank)).collect();
         Workload { shape, vocabulary, routes }
@@ -102,13 +121,19 @@ impl Maker<'_> {
         // Steps of the golden ratio keep the shares exact for few routes too.
         let class = (0.3 + rank as f64 * 0.618_033_988_749_895).fract() * 100.0;
         let priority = (10 - rank * 11 / self.shape.routes.max(1)) as i64 * 10;
-        let count = 2 + self.random.below(3);
+        let count = 2 + self.random.below(if self.shape.variant == Variant::Verbs { 2 } else { 3 });
         let mut wanted = (HOLDING / self.shape.routes as f64).min(0.3);
         let mut terms = Vec::with_capacity(count);
         let no_key = class >= (100 - self.shape.no_key) as f64;
         if !no_key {
             let (term, frequency) = match class {
-                _ if self.shape.variant == Variant::Fields => self.identity(),
+                _ if self.shape.variant == Variant::Context => self.identity(),
+                _ if self.shape.variant == Variant::Verbs => {
+                    match verbs::request(self.vocabulary, &mut self.random) {
+                        Some(term) => (term, 0.4 / self.shape.routes as f64),
+                        None => self.tag(),
+                    }
+                }
                 ..60.0 => self.text(),
                 ..70.0 => self.regex(),
                 _ => self.identity(),
@@ -173,16 +198,28 @@ impl Maker<'_> {
         let ((first, a), (second, b)) = (self.word(false), self.word(false));
         let planted = 0.4 / self.shape.routes as f64;
         let form = self.random.below(3);
-        let (pattern, literals, frequency) = match form {
-            0 => (format!(r"(?i)\b({first}|{second})s?\b"), vec![first, second], (a + b).min(0.9)),
+        let (pattern, literals, examples, frequency) = match form {
+            0 => {
+                let pattern = format!(r"(?i)\b({first}|{second})s?\b");
+                let literals = vec![first, second];
+                (pattern, literals.clone(), literals, (a + b).min(0.9))
+            }
             1 => {
                 let pattern = format!("{first} (my|the|this) {second}");
-                let literals = vec![format!("{first} ")];
-                (pattern, literals, planted)
+                (pattern, vec![format!("{first} ")], vec![format!("{first} the {second}")], planted)
             }
-            _ => (format!("{first} [A-Z]{{2}}-[0-9]{{4,8}}"), vec![format!("{first} ")], planted),
+            _ => {
+                let pattern = format!("{first} [A-Z]{{2}}-[0-9]{{4,8}}");
+                (pattern, vec![format!("{first} ")], vec![format!("{first} AB-123456")], planted)
+            }
         };
-        (Term::Matches { pattern, literals, fold: form == 0 }, frequency)
+        (Term::Matches { pattern, literals, examples, fold: form == 0 }, frequency)
+    }
+
+    /// A tag of the list.
+    fn tag(&mut self) -> (Term, f64) {
+        let tags = &self.vocabulary.tags;
+        (Term::Tagged(tags[self.random.below(tags.len())].clone()), 1.8 / tags.len() as f64)
     }
 
     /// The subject of a route without a text: mostly one of many products, sometimes a tag, rarely one of
@@ -207,7 +244,7 @@ impl Maker<'_> {
         match self.random.below(10) {
             0 | 1 if wanted > 0.5 => (Term::IsNot(CHANNEL, self.random.pick(CHANNELS).to_owned()), 0.9),
             2 if wanted > 0.5 => (Term::IsNot(ROLE, self.random.pick(ROLES).to_owned()), 0.85),
-            3 if wanted > 0.5 && self.shape.variant != Variant::Fields => {
+            3 if wanted > 0.5 && self.shape.variant != Variant::Context => {
                 let (word, often) = self.word(false);
                 (Term::Lacks(word), 1.0 - often)
             }
@@ -226,7 +263,7 @@ impl Maker<'_> {
         let present = PRESENT as f64 / 100.0;
         loop {
             let field = Number::ALL[self.random.below(Number::ALL.len())];
-            let absent = field == Number::Score && self.shape.variant != Variant::Mixed;
+            let absent = field == Number::Score && !self.shape.variant.is_whole();
             if absent || (wanted * field.limit() < field.step() && field != Number::Total) {
                 continue;
             }
@@ -246,7 +283,7 @@ impl Maker<'_> {
         let products = &self.vocabulary.products;
         loop {
             let random = &mut self.random;
-            let lists = self.shape.variant == Variant::Mixed;
+            let lists = self.shape.variant.is_whole();
             let (term, frequency) = match random.below(15) {
                 0 => (Term::Is(ROLE, random.pick(ROLES).to_owned()), 0.9 / ROLES.len() as f64),
                 1 => (Term::OneOf(ROLE, several(random, ROLES, 2)), 1.8 / ROLES.len() as f64),

@@ -1,7 +1,7 @@
 //! Messages of 20 to 200 bytes, three in ten Chinese, each with a context that lacks a field now and
 //! then.
 
-use super::generate::Workload;
+use super::generate::{Variant, Workload};
 use super::random::Random;
 use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, Number, PRESENT, PRODUCT, ROLE, Route, Term, Words};
 use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
@@ -31,8 +31,12 @@ impl Message {
     /// A message of the workload.
     pub fn random(workload: &Workload, random: &mut Random) -> Message {
         let chinese = random.chance(30);
+        let text = match workload.shape.variant {
+            Variant::Verbs => super::verbs::text(random, chinese),
+            _ => text(workload, random, chinese),
+        };
         let mut message = Message {
-            text: text(workload, random, chinese),
+            text,
             strings: context_strings(workload, random),
             numbers: [f64::NAN; 5],
             tags: Vec::new(),
@@ -80,14 +84,18 @@ impl Message {
                 self.text.insert_str(0, word);
                 self.cut();
             }
-            Term::Matches { pattern, literals, .. } => {
-                let mut found = literals[random.below(literals.len())].clone();
-                if pattern.ends_with("{4,8}") {
-                    found.push_str("AB-123456");
-                } else if pattern.contains(" (my|the|this) ") {
-                    found = pattern.replace("(my|the|this)", "the");
+            Term::Matches { pattern, examples, .. } => {
+                let example = &examples[random.below(examples.len())];
+                if pattern.starts_with('^') {
+                    self.text.insert_str(0, &format!("{example} "));
+                    self.cut();
+                } else {
+                    self.insert(example, random);
                 }
-                self.insert(&found, random);
+            }
+            Term::TextIs(wanted) => self.text.clone_from(wanted),
+            Term::Either(left, right) if term.is_search() => {
+                self.plant(if random.chance(50) { left } else { right }, random);
             }
             _ => {}
         }

@@ -4,11 +4,13 @@
 
 #![allow(dead_code, unused_imports, missing_docs, reason = "each user takes a part of it")]
 
+pub mod detection;
 pub mod generate;
 pub mod message;
 #[path = "../../../../tests/support/random.rs"]
 pub mod random;
 pub mod route;
+pub mod verbs;
 pub mod vocabulary;
 
 pub use generate::{Shape, Variant, Workload};

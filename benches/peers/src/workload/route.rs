@@ -38,10 +38,14 @@ pub enum Term {
         word: String,
         fold: bool,
     },
-    /// Whatever the pattern finds has one of the literals in it, in lower case if it ignores case.
+    /// The text is that and no more.
+    TextIs(String),
+    /// Whatever the pattern finds has one of the literals in it, in lower case if it ignores case. Beside each
+    /// literal stands a text that the pattern matches with it.
     Matches {
         pattern: String,
         literals: Vec<String>,
+        examples: Vec<String>,
         fold: bool,
     },
     Is(usize, String),
@@ -60,11 +64,20 @@ impl Term {
         match self {
             Term::Compare(..) | Term::IsNew => 0,
             Term::Is(..) | Term::IsNot(..) => 1,
-            Term::OneOf(..) | Term::Tagged(_) | Term::StartsWith { .. } => 2,
+            Term::OneOf(..) | Term::Tagged(_) | Term::StartsWith { .. } | Term::TextIs(_) => 2,
             Term::Either(left, right) => left.cost().max(right.cost()) + 1,
             Term::Contains { words, .. } => 10 + words.len() as u32,
             Term::Lacks(_) => 11,
             Term::Matches { .. } => 100,
+        }
+    }
+
+    /// True when it, or each part of it, looks for literals in the text.
+    pub fn is_search(&self) -> bool {
+        match self {
+            Term::Contains { .. } | Term::StartsWith { .. } | Term::Matches { .. } => true,
+            Term::Either(left, right) => left.is_search() && right.is_search(),
+            _ => false,
         }
     }
 }
@@ -161,6 +174,7 @@ impl Display for Term {
             },
             Term::Lacks(word) => write!(f, "text not contains {word:?}"),
             Term::StartsWith { word, fold } => write!(f, "text starts_with {word:?}{}", folded(*fold)),
+            Term::TextIs(wanted) => write!(f, "text == {wanted:?}"),
             Term::Matches { pattern, .. } => write!(f, "text matches r\"{pattern}\""),
             Term::Is(field, value) => write!(f, "{} == {value:?}", STRINGS[*field]),
             Term::IsNot(field, value) => write!(f, "{} != {value:?}", STRINGS[*field]),

@@ -136,7 +136,7 @@ pub const ERRORS: &[&str] = &[
 ];
 
 /// The parts that words are made of.
-struct Language {
+pub(super) struct Language {
     /// The beginnings and middles of syllables, and the ends of words.
     english: [&'static [&'static str]; 3],
     chinese: Vec<char>,
@@ -147,7 +147,7 @@ impl Language {
         Language { english, chinese: chinese.chars().filter(|c| !c.is_whitespace()).collect() }
     }
 
-    fn common() -> Language {
+    pub(super) fn common() -> Language {
         Language::new([ONSETS, VOWELS, CODAS], CHINESE)
     }
 
@@ -155,7 +155,7 @@ impl Language {
         Language::new([NAME_ONSETS, NAME_VOWELS, NAME_CODAS], NAME_CHINESE)
     }
 
-    fn english(&self, random: &mut Random, syllables: usize) -> String {
+    pub(super) fn english(&self, random: &mut Random, syllables: usize) -> String {
         let [onsets, vowels, codas] = self.english;
         let parts = (0..syllables).flat_map(|_| [random.pick(onsets), random.pick(vowels)]);
         parts.collect::<String>() + random.pick(codas)
@@ -225,7 +225,7 @@ impl Vocabulary {
 }
 
 /// Makes different words, none of those taken.
-fn distinct(
+pub(super) fn distinct(
     count: usize,
     random: &mut Random,
     taken: &[String],

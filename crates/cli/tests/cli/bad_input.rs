@@ -6,7 +6,9 @@ use super::Folder;
 #[track_caller]
 fn findings(folder: &Folder, status: i32) -> String {
     let ran = folder.rulec(&["check", "a.rules", "--format", "json"]).expect(status);
-    let found = ran.json().into_iter().map(|found| {
+    // The rules of these tests are too short to have a default, which is not what they are about.
+    let about = ran.json().into_iter().filter(|found| found["code"] != "W0216");
+    let found = about.map(|found| {
         let at = match (found["line"].as_u64(), found["column"].as_u64()) {
             (Some(line), Some(column)) => format!(" {line}:{column}"),
             _ => String::new(),

@@ -3,7 +3,7 @@
 use super::{Folder, SMALL};
 
 const TWICE: &str = "let a = \"x\"\nlet a = \"y\"\nroute r when text == a -> h\n";
-const UNUSED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\n";
+const UNUSED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\ndefault -> h\n";
 
 #[test]
 fn sound_files_say_so() {
@@ -170,7 +170,7 @@ fn warnings_fail_only_when_denied() {
 #[test]
 fn folders_are_searched_and_fragments_judged_with_their_importers() {
     // Alone the fragment would be wrong: only `main.rules` declares what `ctx.at` is.
-    let main = "import \"../lib/part.rules\"\ninput { text: string, ctx: { at: datetime } }\nroute r when late -> h\n";
+    let main = "import \"../lib/part.rules\"\ninput { text: string, ctx: { at: datetime } }\nroute r when late -> h\ndefault -> h\n";
     let folder = Folder::new()
         .file("rules/b/main.rules", main)
         .file("rules/lib/part.rules", "let late = hour(ctx.at) > 20\n")
@@ -224,7 +224,7 @@ fn the_root_may_be_widened() {
 
 #[test]
 fn host_functions_may_be_missing() {
-    let rules = "extern fn score(text: string) -> int\nroute r when score(text) > 3 -> h\n";
+    let rules = "extern fn score(text: string) -> int\nroute r when score(text) > 3 -> h\ndefault -> h\n";
     Folder::with(rules).rulec(&["check", "a.rules", "--deny", "warnings"]).expect(0);
 }
 

@@ -123,6 +123,13 @@ fn the_field_that_names_the_kind_chooses_the_judge() {
         "{}",
         ran.err
     );
+    // Warnings of all kinds may be violations.
+    let warning = Folder::with("payload a { n: int; forbid \"odd\" when n == 3 warning }\n");
+    for (strict, valid) in [(&[][..], true), (&["--strict"][..], false)] {
+        let args = [&["run", "a.rules", "--decision-by", "kind"], strict].concat();
+        let ran = warning.fed(&args, "{\"kind\": \"a\", \"n\": 3}\n").expect(0);
+        assert_eq!(ran.json()[0]["valid"], valid, "{}", ran.out);
+    }
     folder.fed(&["run", "a.rules", "--decision-by", "kind", "--entry", "a"], lines).expect(2);
     folder.fed(&["run", "a.rules", "--decision-by", "kind", "--decision", "a"], lines).expect(2);
     let ran = Folder::with("default -> h").fed(&["run", "a.rules", "--decision-by", "kind"], lines).expect(2);

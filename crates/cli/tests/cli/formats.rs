@@ -5,7 +5,9 @@ use serde_json::Value as Json;
 
 /// An error with two places, an error with a safe repair, and a warning.
 const RULES: &str = "let 文 = \"x\"\nlet 文 = \"y\"\nroute r when text == 文 && z -> h\n";
-const WARNED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\n";
+const WARNED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\ndefault -> h\n";
+/// What an analysis finds comes with a message that shows it.
+const ANALYSED: &str = "route r when text == \"y\" -> h\n";
 
 fn checked(rules: &str, format: &str, status: i32) -> Ran {
     Folder::new()
@@ -29,8 +31,10 @@ fn the_json_is_what_its_schema_says() {
     let validator = jsonschema::validator_for(&schema).expect("the schema is one");
     let mut findings = checked(RULES, "json", 1).json();
     findings.extend(checked(WARNED, "json", 0).json());
+    findings.extend(checked(ANALYSED, "json", 0).json());
     findings.extend(checked("", "json", 1).json());
-    assert_eq!(findings.len(), 4, "{findings:?}");
+    assert_eq!(findings.len(), 5, "{findings:?}");
+    assert_eq!(findings[3]["witness"], serde_json::json!({}));
     for finding in &findings {
         let errors: Vec<String> = validator.iter_errors(finding).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{finding}: {errors:?}");

@@ -21,6 +21,7 @@ mod shell;
 mod streams;
 mod tests;
 mod why;
+mod workflow;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

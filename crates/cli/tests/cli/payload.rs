@@ -157,6 +157,53 @@ fn why_shows_each_broken_rule_with_its_values_once() {
     folder.rulec(&[&args[..], &["[]"]].concat()).expect(1);
 }
 
+/// `why` told of broken rules alone, and `run` of the same payload of warnings and of what it could not check as well.
+#[test]
+fn why_tells_of_warnings_and_of_what_could_not_be_checked() {
+    let rules = r#"
+        input { context: { names: list<string> } }
+        payload note {
+          text: string
+          size: int in 0..=9 clamp
+          forbid "note.loud" at text when text == upper(text) else "do not shout" warning
+          require "note.known" at text: text in context.names
+          require "note.large" at size when text == "A": size < 9 else "that is a lot" warning
+        }
+    "#;
+    let folder = Folder::with(rules);
+    let why = |input: &str, more: &[&str]| {
+        folder
+            .rulec(&[&["why", "a.rules", "--decision", "note", "--input", input], more].concat())
+            .expect(0)
+            .out
+    };
+    let text = why(r#"{"text": "HELLO", "size": 3}"#, &[]);
+    insta::assert_snapshot!(text, @r#"
+    ! note.loud at $.text (warning)
+        do not shout
+        payload.text = "HELLO"
+        upper(text) = "HELLO"
+    ? note.known at $.text: `context.names` was not given, so this could not be checked
+    ✓ no rule is broken
+    "#);
+    // Warnings are about the payload as the corrections leave it, like those of `run`.
+    let text = why(r#"{"text": "A", "size": 12}"#, &[]);
+    assert!(
+        text.contains("! note.large at $.size (warning)\n    that is a lot\n    payload.text = \"A\"\n    payload.size = 9\n"),
+        "{text}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&why(r#"{"text": "A", "size": 12}"#, &["--format", "json"])).unwrap();
+    let told: Vec<_> =
+        json.as_array().unwrap().iter().map(|one| json!([one["rule"], one["warning"]])).collect();
+    assert_eq!(json!(told), json!([["note.size.range", null], ["note.large", true], ["note.loud", true]]));
+    let text = why(r#"{"text": "HELLO", "size": 3}"#, &["--strict"]);
+    assert!(
+        text.contains("\u{2717} note.loud at $.text\n") && text.contains("answered with reject"),
+        "{text}"
+    );
+}
+
 #[test]
 fn schemas_are_one_object_or_one_for_each_kind() {
     let folder = folder();

@@ -1,6 +1,6 @@
 //! Reading a model's answer: the first call of the tool, held against the list of ids.
 
-use crate::error::{HttpError, said};
+use crate::error::{HttpError, quoted};
 use crate::request::HeaderError;
 use rulec::prompt::{PickTool, REASON};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub enum ModelError {
     #[error(transparent)]
     Key(#[from] HeaderError),
     /// The model answered without calling the tool: it found nothing that fits, or cannot call tools.
-    #[error("the model called no tool{}", said(.text))]
+    #[error("the model called no tool{}", quoted(.text))]
     NoCall {
         /// The words that it said instead.
         text: String,
@@ -36,7 +36,7 @@ pub enum ModelError {
         name: String,
     },
     /// Arguments that are no JSON object with the id as a string.
-    #[error("the model called the tool without a string `{parameter}`{}", said(.arguments))]
+    #[error("the model called the tool without a string `{parameter}`{}", quoted(.arguments))]
     Arguments {
         /// The parameter.
         parameter: String,
@@ -46,7 +46,7 @@ pub enum ModelError {
     /// JSON, but no answer of a chat-completions endpoint.
     #[error(
         "the answer is none of a chat-completions endpoint, it has no `{missing}`{}; see whether the address is the right one",
-        said(.text)
+        quoted(.text)
     )]
     Malformed {
         /// The part that is missing or of another type.

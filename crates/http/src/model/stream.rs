@@ -16,26 +16,26 @@ pub(super) struct Streamed {
     any: bool,
     content: String,
     calls: Vec<(String, String)>,
-    /// The bytes of the reason that were told.
-    told: usize,
+    /// The bytes of the reason that were passed on.
+    passed_on: usize,
     /// An event that is no part of an answer, such as an error.
     other: Option<Value>,
 }
 
 impl Streamed {
-    /// Takes a piece of the body, and tells what is new of the reason.
-    pub(super) fn add(&mut self, piece: &[u8], told: &mut (dyn FnMut(&str) + Send)) {
+    /// Takes a piece of the body, and passes on what is new of the reason.
+    pub(super) fn add(&mut self, piece: &[u8], on_reason: &mut (dyn FnMut(&str) + Send)) {
         self.rest.extend_from_slice(piece);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
             self.line(&String::from_utf8_lossy(&line));
         }
         let reason = self.calls.first().and_then(|(_, arguments)| text_so_far(arguments));
-        if let Some(new) = reason.as_deref().and_then(|reason| reason.get(self.told..))
+        if let Some(new) = reason.as_deref().and_then(|reason| reason.get(self.passed_on..))
             && !new.is_empty()
         {
-            told(new);
-            self.told += new.len();
+            on_reason(new);
+            self.passed_on += new.len();
         }
     }
 
@@ -68,9 +68,9 @@ impl Streamed {
         }
     }
 
-    /// True when something of the reason was told.
-    pub(super) fn has_told(&self) -> bool {
-        self.told > 0
+    /// True when something of the reason was passed on.
+    pub(super) fn has_reason(&self) -> bool {
+        self.passed_on > 0
     }
 
     /// The answer in one piece; `None` when what came was no stream of events.

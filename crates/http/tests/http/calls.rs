@@ -22,7 +22,7 @@ fn ms(milliseconds: u64) -> Duration {
 
 /// Generous limits, quick retries.
 fn limits() -> Limits {
-    Limits::default().attempt(LONG).overall(LONG).retries(2).pauses(ms(1), ms(4))
+    Limits { attempt: LONG, overall: LONG, retries: 2, pauses: (ms(1), ms(4)), ..Limits::default() }
 }
 
 fn client(hosts: &[String], limits: Limits) -> HttpClient {
@@ -189,12 +189,12 @@ fn retries_come_to_an_end() {
     for (reply, retries) in
         [(Reply::status(503), 0), (Reply::status(503), 2), (Reply::Drop, 0), (Reply::Drop, 3)]
     {
-        let (result, requests) = get([reply], limits().retries(retries));
+        let (result, requests) = get([reply], Limits { retries, ..limits() });
         let error = result.unwrap_err();
         assert_eq!((error.attempts(), requests), (retries + 1, retries as usize + 1), "{error}");
     }
     // The overall limit ends them where the count would not.
-    let endless = limits().retries(u32::MAX).pauses(ms(5), ms(20)).overall(SHORT);
+    let endless = Limits { retries: u32::MAX, pauses: (ms(5), ms(20)), overall: SHORT, ..limits() };
     let (result, _) = get([Reply::status(503)], endless);
     assert!(result.unwrap_err().attempts() < 100);
 }
@@ -223,14 +223,14 @@ fn nothing_listens() {
 fn encryption_is_wanted_where_the_address_says_so() {
     let server = Server::replies([Reply::status(200)]);
     let request = Request::get(server.url("/").replace("http:", "https:"));
-    let error = run(client(&[server.host()], limits().retries(0)).send(&request)).unwrap_err();
+    let error = run(client(&[server.host()], Limits { retries: 0, ..limits() }).send(&request)).unwrap_err();
     assert!(matches!(error.failure(), HttpFailure::Connection { .. }), "{error}");
     assert!(server.requests().is_empty());
 }
 
 #[test]
 fn a_late_answer_is_a_timeout() {
-    let (attempt, overall) = (limits().attempt(SHORT), limits().overall(SHORT));
+    let (attempt, overall) = (Limits { attempt: SHORT, ..limits() }, Limits { overall: SHORT, ..limits() });
     for reply in [Reply::Silence, Reply::Drip(200), Reply::status(200).after(SHORT * 10)] {
         for (limits, overall) in [(attempt.clone(), false), (overall.clone(), true)] {
             let (result, requests) = get([reply.clone()], limits);
@@ -249,7 +249,7 @@ fn a_failure_that_is_slow_to_explain_itself_keeps_its_status() {
     let cut = Reply::Cut { status: 500, promised: 100, body: b"par".to_vec() };
     let error = get([cut], limits()).0.unwrap_err();
     assert_eq!(error.failure(), &HttpFailure::Status { status: 500, text: "par".to_owned() });
-    let (result, _) = get([Reply::Drip(500)], limits().attempt(ms(1_500)));
+    let (result, _) = get([Reply::Drip(500)], Limits { attempt: ms(1_500), ..limits() });
     assert!(matches!(result.unwrap_err().failure(), HttpFailure::Status { status: 500, .. }));
     let (result, _) = get([Reply::text(500, &"文".repeat(100_000))], limits());
     let error = result.unwrap_err();
@@ -262,12 +262,12 @@ fn a_body_beyond_the_limit_is_refused() {
     for (reply, limit) in
         [(Reply::Endless, 1 << 20), (Reply::text(200, "12345"), 4), (Reply::text(200, "1"), 0)]
     {
-        let (result, requests) = get([reply], limits().body(limit));
+        let (result, requests) = get([reply], Limits { body: limit, ..limits() });
         assert_eq!(result.unwrap_err().failure(), &HttpFailure::BodyTooLarge { limit });
         assert_eq!(requests, 1);
     }
-    assert!(get([Reply::text(200, "1234")], limits().body(4)).0.is_ok());
-    assert!(get([Reply::status(204)], limits().body(0)).0.is_ok());
+    assert!(get([Reply::text(200, "1234")], Limits { body: 4, ..limits() }).0.is_ok());
+    assert!(get([Reply::status(204)], Limits { body: 0, ..limits() }).0.is_ok());
 }
 
 #[test]

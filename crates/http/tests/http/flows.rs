@@ -27,7 +27,7 @@ flow complain "takes complaints" intent ["your service is bad", "我要投诉"] 
 
 fn limits() -> Limits {
     let pause = Duration::from_millis(1);
-    Limits::default().attempt(LONG).overall(LONG).retries(1).pauses(pause, pause)
+    Limits { attempt: LONG, overall: LONG, retries: 1, pauses: (pause, pause), ..Limits::default() }
 }
 
 fn client(hosts: &[String], limits: Limits) -> HttpClient {
@@ -222,7 +222,7 @@ fn a_model_that_finds_nothing_or_fails_executes_nothing() {
         assert_eq!((&ran.outcome.result, ran.outcome.flow.as_deref()), (&expected, None));
         assert!(ran.executed.is_empty(), "{expected:?}");
     }
-    let quick = Setting { limits: limits().attempt(SHORT), ..Setting::plain() };
+    let quick = Setting { limits: Limits { attempt: SHORT, ..limits() }, ..Setting::plain() };
     for (setting, reply, failure) in [
         (
             Setting::plain(),
@@ -242,7 +242,7 @@ fn a_model_that_finds_nothing_or_fails_executes_nothing() {
 
 #[test]
 fn an_execution_that_fails_names_flow_and_cause() {
-    let quick = Setting { limits: limits().attempt(SHORT), ..Setting::plain() };
+    let quick = Setting { limits: Limits { attempt: SHORT, ..limits() }, ..Setting::plain() };
     for (setting, reply, says) in [
         (Setting::plain(), Reply::text(500, "no such flow"), "answered 500: `no such flow`"),
         (Setting::plain(), Reply::text(404, ""), "answered 404"),
@@ -294,8 +294,8 @@ fn decide(reply: Reply, limits: Limits, message: Value) -> (ChoiceAnswer, Vec<Se
     let server = Server::replies([reply]);
     let model = ChatModel::new(client(&[server.host()], limits), &server.url("/v1"), "small").unwrap();
     let choice = AskedChoice::new(&Rules::from_text(MOOD).unwrap(), "mood", model).unwrap();
-    assert_eq!(choice.branches().collect::<Vec<_>>(), ["angry", "worried", "calm"]);
-    assert_eq!(choice.default_branch(), "calm");
+    assert_eq!(choice.question().branches().collect::<Vec<_>>(), ["angry", "worried", "calm"]);
+    assert_eq!(choice.question().default_branch(), "calm");
     (run(choice.decide(&message)), server.requests())
 }
 
@@ -334,7 +334,7 @@ fn a_choice_without_an_answer_of_use_takes_the_default_and_says_why() {
         (says("angry"), limits(), Some(ModelError::NoCall { text: text("angry") })),
         (Reply::text(500, "oh"), limits(), None),
         (Reply::Drop, limits(), None),
-        (Reply::Silence, limits().attempt(SHORT), None),
+        (Reply::Silence, Limits { attempt: SHORT, ..limits() }, None),
     ] {
         let (answer, _) = decide(reply.clone(), limits, json!({"text": "hm"}));
         assert_eq!(answer.branch, "calm", "{reply:?}");
@@ -405,7 +405,7 @@ fn a_service_that_fails_is_a_result_that_names_the_route() {
     assert_eq!(requests, 1);
     let (error, _) = failed(Reply::Drop, limits(), message.clone());
     assert!(error.contains("the connection failed"), "{error}");
-    let (error, _) = failed(Reply::Silence, limits().attempt(SHORT), message);
+    let (error, _) = failed(Reply::Silence, Limits { attempt: SHORT, ..limits() }, message);
     assert!(error.contains("no complete answer within 150ms"), "{error}");
     // What the address needs is not in the context, so nothing is sent.
     let (error, requests) = failed(Reply::status(200), limits(), json!({"text": "x"}));

@@ -12,7 +12,7 @@ use std::time::Duration;
 fn builder(server: &Server) -> CoordinatorBuilder {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules");
     let rules = Rules::from_path(path).unwrap_or_else(|error| panic!("{error}"));
-    let limits = Limits::default().retries(0).attempt(Duration::from_secs(5));
+    let limits = Limits { retries: 0, attempt: Duration::from_secs(5), ..Limits::default() };
     let client = HttpClient::new(AllowedHosts::new([server.host()]).unwrap(), limits).unwrap();
     Coordinator::builder(Judges::new(&rules)).node_kind("HTTP", node(client))
 }

@@ -18,7 +18,7 @@ const OPEN: Duration = Duration::from_millis(200);
 /// A handler that calls a server once.
 fn handler(server: &Server) -> impl Fn(Request) -> HandlerReply + Clone + Send + Sync + 'static {
     let hosts = AllowedHosts::new([server.host()]).unwrap();
-    let client = HttpClient::new(hosts, Limits::default().retries(0)).unwrap();
+    let client = HttpClient::new(hosts, Limits { retries: 0, ..Limits::default() }).unwrap();
     let endpoint = Template::parse(&json!({"url": server.url("/"), "body": {"text": "#text#"}})).unwrap();
     rulec_http::handler(client, endpoint).unwrap()
 }

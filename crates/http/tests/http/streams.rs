@@ -19,7 +19,7 @@ choice mood ask "how does the customer feel?" to_user {
 
 fn client(host: &str) -> HttpClient {
     let pause = Duration::from_millis(1);
-    let limits = Limits::default().retries(1).pauses(pause, pause);
+    let limits = Limits { retries: 1, pauses: (pause, pause), ..Limits::default() };
     HttpClient::new(AllowedHosts::new([host]).unwrap(), limits).unwrap()
 }
 

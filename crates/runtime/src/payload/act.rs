@@ -4,7 +4,7 @@ use super::coordinator::Coordinator;
 use super::execute::{Ask, Judged, Run, RunReport, RunStatus, check_kinds};
 use super::plan::{Plan, PlanError, Progress, REPLAN, Recovery};
 use super::{DecisionEvent, Handled, Judges, Made, NodeFailure, Validated};
-use crate::task::{self, Broken};
+use crate::task;
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -33,11 +33,7 @@ impl Coordinator {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {
             let answer = task::call(None, handler, decision).await;
-            let result = answer.map_err(|broken| match broken {
-                Broken::Failed(error) => error,
-                Broken::TimedOut(limit) => format!("it took longer than {limit:?}"),
-                Broken::Panicked(message) => format!("it panicked: {message}"),
-            });
+            let result = answer.map_err(|broken| broken.to_string());
             return Acted { result: Some(result), report: None };
         }
         let payload = decision.payload();

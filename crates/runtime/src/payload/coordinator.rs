@@ -3,7 +3,7 @@
 use super::execute::{Crew, Factory, Run};
 use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected, Validated};
 use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
-use crate::task::{self, Broken, Function};
+use crate::task::{self, Function};
 use crate::workflow::{Node, ProcessError, Processor, from_fn};
 use arc_swap::ArcSwap;
 use rulec::internals::sema::hir::Payload;
@@ -54,15 +54,7 @@ pub struct Again {
 /// Puts a [`Coordinator`] together.
 #[must_use]
 pub struct CoordinatorBuilder {
-    judges: Judges,
-    bus: Option<BusBuilder<DecisionEvent>>,
-    recovery: Option<Recovery>,
-    limit: Option<Duration>,
-    fallback: Option<Fallback>,
-    agent: Option<Function<Again, Vec<Made>>>,
-    tries: u32,
-    handlers: HashMap<String, Function<Validated, Json>>,
-    crew: Crew,
+    inner: Inner,
 }
 
 /// The fate of an event, or of one that followed from it.
@@ -83,55 +75,61 @@ impl fmt::Debug for Coordinator {
 
 impl fmt::Debug for CoordinatorBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CoordinatorBuilder").field("bus", &self.bus).finish_non_exhaustive()
+        f.debug_struct("CoordinatorBuilder").field("bus", &self.inner.bus).finish_non_exhaustive()
     }
 }
 
 impl CoordinatorBuilder {
     /// A bus with middleware of its own. It sees decisions before they are judged.
-    pub fn over(self, bus: BusBuilder<DecisionEvent>) -> Self {
-        CoordinatorBuilder { bus: Some(bus), ..self }
+    pub fn over(mut self, bus: BusBuilder<DecisionEvent>) -> Self {
+        self.inner.bus = bus.build();
+        self
     }
 
     /// The strategy that answers the failure of a node with the payload of a decision of this kind,
     /// such as `error_recovery`, or of the kind that the payload's `action_type` names. Where it fails or panics the kind's fallback takes its place.
-    pub fn recovery<F, Fut, E>(self, kind: impl Into<String>, strategy: F) -> Self
+    pub fn recovery<F, Fut, E>(mut self, kind: impl Into<String>, strategy: F) -> Self
     where
         F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Json, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
         let strategy = task::boxed(strategy, |answer| answer.map_err(Into::into));
-        CoordinatorBuilder { recovery: Some(Recovery { kind: kind.into(), strategy }), ..self }
+        self.inner.recovery = Some(Recovery { kind: kind.into(), strategy });
+        self
     }
 
     /// Sets how long the recovery strategy may take; without limit when not set.
-    pub fn recovery_limit(self, limit: Duration) -> Self {
-        CoordinatorBuilder { limit: Some(limit), ..self }
+    pub fn recovery_limit(mut self, limit: Duration) -> Self {
+        self.inner.limit = Some(limit);
+        self
     }
 
     /// Makes the payload of the kind that a rejected one falls back to, or none to leave it at the
     /// rejection. When not set, the payload gets those of its fields that are known: what the node's
     /// failure says, what the rejected payload has under the same name, and as `reason` why it was
     /// rejected.
-    pub fn fallback(self, make: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static) -> Self {
-        CoordinatorBuilder { fallback: Some(Arc::new(make)), ..self }
+    pub fn fallback(mut self, make: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static) -> Self {
+        self.inner.fallback = Some(Arc::new(make));
+        self
     }
 
     /// The agent that is asked again when a [`Session`](super::Session) is offered a decision of its that is rejected. It answers
     /// with other decisions, or with none to give up. Its own failure counts as none.
-    pub fn agent<F, Fut, E>(self, agent: F) -> Self
+    pub fn agent<F, Fut, E>(mut self, agent: F) -> Self
     where
         F: Fn(Again) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Vec<Made>, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
-        CoordinatorBuilder { agent: Some(task::boxed(agent, |made| made.map_err(Into::into))), ..self }
+        self.inner.agent = Some(task::boxed(agent, |made| made.map_err(Into::into)));
+        self
     }
 
     /// Sets how often the agent is asked again about one decision; 3 times when not set.
-    pub fn tries(self, tries: u32) -> Self {
-        CoordinatorBuilder { tries, ..self }
+    pub fn tries(mut self, tries: u32) -> Self {
+        self.inner.tries = tries;
+        self
     }
 
     /// The handler that carries out accepted decisions of a kind, in the place of what is built in.
@@ -141,7 +139,7 @@ impl CoordinatorBuilder {
         Fut: Future<Output = Result<Json, E>> + Send + 'static,
         E: Into<MiddlewareError> + 'static,
     {
-        self.handlers.insert(kind.into(), task::boxed(handler, |answer| answer.map_err(Into::into)));
+        self.inner.handlers.insert(kind.into(), task::boxed(handler, |answer| answer.map_err(Into::into)));
         self
     }
 
@@ -152,45 +150,43 @@ impl CoordinatorBuilder {
         kind: impl Into<String>,
         factory: impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync + 'static,
     ) -> Self {
-        self.crew.kinds.insert(kind.into(), Arc::new(factory));
+        self.crew().kinds.insert(kind.into(), Arc::new(factory));
         self
     }
 
     /// A value that plans may name in a placeholder, such as `${API_KEY}`. Whoever writes plans can have it sent
     /// wherever a node may send.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
-        self.crew.values.insert(name.into(), value.into());
+        self.crew().values.insert(name.into(), value.into());
         self
     }
 
     /// Sets how long an attempt at a node may take whose config has no `timeout`; 60 seconds when not set.
     pub fn node_limit(mut self, limit: Duration) -> Self {
-        self.crew.node_limit = limit;
+        self.crew().node_limit = limit;
         self
     }
 
     /// Sets how many failures of nodes may be asked about in one run; 10 when not set.
     pub fn recoveries(mut self, most: u64) -> Self {
-        self.crew.recoveries = most;
+        self.crew().recoveries = most;
         self
     }
 
     /// Told of a run after each of its nodes, in the form that [`Coordinator::restore`] takes. Called from within
     /// the run, so that it must be quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
-        self.crew.saving = Some(Arc::new(save));
+        self.crew().saving = Some(Arc::new(save));
         self
+    }
+
+    fn crew(&mut self) -> &mut Crew {
+        Arc::make_mut(&mut self.inner.crew)
     }
 
     /// The coordinator, nobody yet subscribed to its bus.
     pub fn build(self) -> Coordinator {
-        let CoordinatorBuilder { judges, bus, recovery, limit, fallback, agent, tries, handlers, crew } =
-            self;
-        let bus = bus.unwrap_or_else(Bus::builder).build();
-        let (judges, crew) = (ArcSwap::from_pointee(judges), Arc::new(crew));
-        let workflows = Mutex::default();
-        let inner = Inner { bus, judges, recovery, limit, fallback, agent, tries, handlers, crew, workflows };
-        Coordinator { inner: Arc::new(inner) }
+        Coordinator { inner: Arc::new(self.inner) }
     }
 }
 
@@ -205,17 +201,19 @@ impl Coordinator {
             recoveries: 10,
             saving: None,
         };
-        CoordinatorBuilder {
-            judges,
-            bus: None,
+        let inner = Inner {
+            bus: Bus::builder().build(),
+            judges: ArcSwap::from_pointee(judges),
             recovery: None,
             limit: None,
             fallback: None,
             agent: None,
             tries: 3,
             handlers: HashMap::new(),
-            crew,
-        }
+            crew: Arc::new(crew),
+            workflows: Mutex::default(),
+        };
+        CoordinatorBuilder { inner }
     }
 
     /// The bus, to subscribe to. What is published there directly is not judged.
@@ -286,9 +284,7 @@ impl Coordinator {
                 decision.payload = payload;
                 return Some(DecisionEvent::Made(decision));
             }
-            Err(Broken::Failed(error)) => error,
-            Err(Broken::TimedOut(after)) => format!("it took longer than {after:?}"),
-            Err(Broken::Panicked(message)) => format!("it panicked: {message}"),
+            Err(broken) => broken,
         };
         let feedback = format!("the recovery strategy failed: {problem}");
         let fallback = judges

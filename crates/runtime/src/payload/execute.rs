@@ -95,6 +95,8 @@ pub(super) struct Run {
     state: Mutex<State>,
     /// The word that judges know its state by.
     status: Mutex<&'static str>,
+    /// Held by the node that asks what to do about its failure: one is asked about at a time.
+    asking: tokio::sync::Mutex<()>,
 }
 
 pub(super) struct State {
@@ -116,7 +118,8 @@ pub(super) type Judged = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync
 impl Run {
     pub fn new(id: String, plan: Plan, progress: Progress) -> Arc<Run> {
         let state = State { plan, progress, ended: None, asked: 0, order: None, deadline: None };
-        Arc::new(Run { id, state: Mutex::new(state), status: Mutex::new("READY") })
+        let asking = tokio::sync::Mutex::default();
+        Arc::new(Run { id, state: Mutex::new(state), status: Mutex::new("READY"), asking })
     }
 
     pub fn status(&self) -> &'static str {
@@ -170,12 +173,18 @@ impl Run {
     }
 
     pub fn report(&self, status: RunStatus, reason: Option<String>) -> RunReport {
-        let Progress { outputs, failures, skipped, unreached, .. } = self.state().progress.clone();
+        let state = self.state();
+        let Progress { outputs, failures, mut skipped, mut unreached, .. } = state.progress.clone();
+        // In the plan's order, whichever ended first.
+        let place = |id: &String| state.plan.nodes.iter().position(|node| node.id == *id);
+        skipped.sort_by_cached_key(place);
+        unreached.sort_by_cached_key(place);
         let failures = failures.into_iter().map(|(node, (times, _))| (node, times)).collect();
         RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
     }
 
-    /// The plan as a workflow. Every edge delivers; a node itself sees which of its edges are taken.
+    /// The plan as a workflow, whose nodes run as soon as they are ready. Every edge delivers; a node itself sees which
+    /// of its edges are taken.
     fn workflow(
         self: &Arc<Run>,
         crew: &Arc<Crew>,
@@ -202,7 +211,8 @@ impl Run {
         let mut builder = Workflow::builder(start.as_str())
             .node(Node::new(start.as_str(), "").next(roots.map(|node| node.id.as_str())))
             .processor(start.as_str(), crate::workflow::from_fn(|input| async move { Ok(input) }))
-            .step_limit(plan.nodes.len() + 1);
+            .step_limit(plan.nodes.len() + 1)
+            .at_once();
         for node in &plan.nodes {
             let step = Step {
                 id: node.id.clone(),
@@ -236,13 +246,20 @@ pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
 }
 
 impl State {
-    /// The values of an edge's condition: the fields of its source's output, `output` for all of it, and each
-    /// node's under its id.
-    fn facts(&self, output: &Json) -> Json {
+    /// The outputs of the nodes that come before a node. That of any other may be there or not, by which of those that
+    /// run side by side is faster, so that it counts as missing.
+    fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
+        let before = self.plan.before(id).into_iter();
+        before.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
+    }
+
+    /// The values of an edge's condition: the fields of its source's output, `output` for all of it, and that of each
+    /// node before its target under the node's id.
+    fn facts(&self, target: &str, output: &Json) -> Json {
         let mut facts = output.as_object().cloned().unwrap_or_default();
         facts.insert("output".to_owned(), output.clone());
-        facts
-            .extend(self.progress.outputs.iter().map(|(id, output)| (id.clone(), json!({"output": output}))));
+        let before = self.outputs_before(target).into_iter();
+        facts.extend(before.map(|(id, output)| (id.to_owned(), json!({"output": output}))));
         Json::Object(facts)
     }
 
@@ -255,7 +272,7 @@ impl State {
         }
         for edge in edges {
             let Some(output) = self.progress.outputs.get(&edge.from) else { continue };
-            let holds = |condition: &rulec::condition::Condition| condition.holds(&self.facts(output));
+            let holds = |condition: &rulec::condition::Condition| condition.holds(&self.facts(id, output));
             let known = arrivals.iter().any(|arrival| arrival.from == edge.from.as_str());
             if !known && edge.condition.as_ref().is_none_or(holds) {
                 arrivals.push(Arrival { from: edge.from.as_str().into(), value: output.clone() });
@@ -276,7 +293,8 @@ impl State {
         let env = self.plan.values().unwrap_or(&nothing);
         let values = vec![fields, run, env, &crew.values];
         let ids: Vec<&str> = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let outputs = |id: &str| self.progress.outputs.get(id);
+        let before = self.outputs_before(&node.id);
+        let outputs = |id: &str| before.get(id).copied();
         let given = match &node.input_mapping {
             None => None,
             Some(mapping) => {
@@ -295,7 +313,8 @@ impl State {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own = Map::from_iter([("output".to_owned(), output.clone())]);
         let ids = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let outputs = |id: &str| self.progress.outputs.get(id);
+        let before = self.outputs_before(&node.id);
+        let outputs = |id: &str| before.get(id).copied();
         let scope = Scope { outputs: &outputs, ids, values: vec![&own] };
         let named = scope.fill(mapping, "output_mapping")?;
         let mut fields = output.as_object().cloned().unwrap_or_default();

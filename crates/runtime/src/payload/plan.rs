@@ -181,6 +181,17 @@ impl Plan {
         self.nodes.iter().find(|node| node.id == id)
     }
 
+    /// The ids of the nodes that come before a node: those from which edges lead to it, over others or directly.
+    pub fn before<'p>(&'p self, node: &'p str) -> HashSet<&'p str> {
+        let mut before = HashSet::new();
+        let mut ends = vec![node];
+        while let Some(end) = ends.pop() {
+            let edges = self.edges.iter().filter(|edge| edge.to == end);
+            ends.extend(edges.map(|edge| edge.from.as_str()).filter(|from| before.insert(*from)));
+        }
+        before
+    }
+
     /// The time for a whole run.
     pub fn time_limit(&self) -> Option<Duration> {
         seconds(&self.written.others.get("global_config")?["timeout"])

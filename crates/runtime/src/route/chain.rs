@@ -45,9 +45,11 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
         let error = format!("no handler is registered for `{target}`");
         return Run { ending: Ending::Failed { route, error }, by: target, attempts: 0, tried: Vec::new() };
     };
-    let mut run = call(shared, registered, &target, &request).await;
+    let deadline = Deadline::after(registered.policy.chain_limit);
+    let mut run = call(shared, registered, &target, &request, deadline).await;
     for name in &registered.policy.fallbacks {
-        let Some(fallback) = shared.handlers.get(name).filter(|_| !run.ending.is_reply()) else { break };
+        let is_wanted = !run.ending.is_reply() && !deadline.is_over();
+        let Some(fallback) = shared.handlers.get(name).filter(|_| is_wanted) else { break };
         let missing = sender.missing(decision.permissions_required_by(name));
         if !missing.is_empty() {
             shared.stats.call(name, "refused", Duration::ZERO);
@@ -61,13 +63,42 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
         );
         let mut tried = std::mem::take(&mut run.tried);
         tried.push(Tried::new(&run.by, run.attempts, &run.ending));
-        run = Run { tried, ..call(shared, fallback, name, &request).await };
+        run = Run { tried, ..call(shared, fallback, name, &request, deadline).await };
     }
     run
 }
 
-/// Calls a handler as often as its policy says.
-async fn call(shared: &Shared, registered: &Registered, name: &str, request: &Request) -> Run {
+/// The end of the time for a whole chain, if it has one.
+#[derive(Clone, Copy)]
+struct Deadline(Option<tokio::time::Instant>);
+
+impl Deadline {
+    fn after(limit: Option<Duration>) -> Deadline {
+        Deadline(limit.map(|limit| tokio::time::Instant::now() + limit))
+    }
+
+    fn left(self) -> Option<Duration> {
+        self.0.map(|end| end.saturating_duration_since(tokio::time::Instant::now()))
+    }
+
+    fn is_over(self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+
+    /// The limit of one call.
+    fn within(self, limit: Option<Duration>) -> Option<Duration> {
+        limit.into_iter().chain(self.left()).min()
+    }
+}
+
+/// Calls a handler as often as its policy and the deadline say.
+async fn call(
+    shared: &Shared,
+    registered: &Registered,
+    name: &str,
+    request: &Request,
+    deadline: Deadline,
+) -> Run {
     let attempts = AtomicU32::new(0);
     let once = || async {
         let Some(leave) =
@@ -80,7 +111,8 @@ async fn call(shared: &Shared, registered: &Registered, name: &str, request: &Re
         let request = Request { handler: name.to_owned(), attempt, ..request.clone() };
         let counted =
             Counted { stats: &shared.stats, handler: name, start: Instant::now(), result: "cancelled" };
-        let result = task::call(registered.policy.time_limit, &registered.function, request).await;
+        let result =
+            task::call(deadline.within(registered.policy.time_limit), &registered.function, request).await;
         counted.ended(&result);
         if let Some(leave) = leave {
             Leave::ended(leave, result.is_ok());
@@ -89,7 +121,10 @@ async fn call(shared: &Shared, registered: &Registered, name: &str, request: &Re
     };
     let result = match registered.policy.pauses() {
         None => once().await,
-        Some(pauses) => once.retry(pauses).when(Failure::may_pass).await,
+        Some(pauses) => {
+            let fits = |pause: &Duration| deadline.left().is_none_or(|left| *pause < left);
+            once.retry(pauses).when(Failure::may_pass).adjust(|_, pause| pause.filter(fits)).await
+        }
     };
     let ending = ending(request.route.clone(), result);
     Run { ending, by: name.to_owned(), attempts: attempts.into_inner(), tried: Vec::new() }

@@ -82,11 +82,11 @@ pub enum Ending {
         /// Its text, those of its causes after it.
         error: String,
     },
-    /// The handler was stopped at its time limit.
+    /// The handler was stopped at its time limit, or at that of the whole chain.
     TimedOut {
         /// The route that led to it.
         route: String,
-        /// The limit; microseconds in JSON.
+        /// The time it was given; microseconds in JSON.
         #[serde(rename = "after_us", serialize_with = "microseconds")]
         after: Duration,
     },

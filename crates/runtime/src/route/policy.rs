@@ -31,6 +31,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 #[must_use]
 pub struct Policy {
     pub(super) time_limit: Option<Duration>,
+    pub(super) chain_limit: Option<Duration>,
     pub(super) retries: Option<(usize, Duration)>,
     pub(super) circuit: Option<(u32, Duration)>,
     pub(super) fallbacks: Vec<String>,
@@ -45,6 +46,14 @@ impl Policy {
     /// Sets how long one attempt may take before it is stopped.
     pub fn time_limit(mut self, limit: Duration) -> Policy {
         self.time_limit = Some(limit);
+        self
+    }
+
+    /// Sets how long a message may take altogether, from the first attempt of this handler to the last of its fallbacks.
+    /// A call under way is stopped then; a pause that would outlast it is not begun, and nobody else is asked. The limit
+    /// of the handler that a route leads to is the one that counts, not those of its fallbacks.
+    pub fn chain_limit(mut self, limit: Duration) -> Policy {
+        self.chain_limit = Some(limit.min(LONGEST));
         self
     }
 

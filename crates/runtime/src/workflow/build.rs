@@ -1,12 +1,12 @@
 //! From nodes, processors and routers to a workflow that can run.
 
-use super::check::{self, Finding, FindingKind, Severity};
 use super::merge::{FirstValues, MergeStrategy};
 use super::node::{Node, NodeId};
-use super::plan::{Plan, Step, count_incoming};
+use super::plan::{Plan, Step};
 use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
-use std::collections::{HashMap, HashSet};
+use rulec::internals::graph::{self, Finding, FindingKind, Severity, Vertex};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +33,8 @@ impl Workflow {
             routers: HashMap::new(),
             merge: Arc::new(FirstValues),
             step_limit: STEP_LIMIT,
+            passthrough: Vec::new(),
+            at_once: false,
         }
     }
 
@@ -58,6 +60,8 @@ pub struct WorkflowBuilder {
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
     step_limit: usize,
+    passthrough: Vec<String>,
+    at_once: bool,
 }
 
 impl WorkflowBuilder {
@@ -113,10 +117,25 @@ impl WorkflowBuilder {
         self
     }
 
+    /// Names fields that every node hands on: what its input has under such a key and its output lacks is put into
+    /// the output, where that is an object. So a session travels with the run, whatever the processors answer.
+    #[must_use]
+    pub fn passthrough(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.passthrough.extend(keys.into_iter().map(Into::into));
+        self
+    }
+
     /// Sets how many times processors may run in one run of the workflow; 10,000 when nothing is said.
     #[must_use]
     pub fn step_limit(mut self, steps: usize) -> Self {
         self.step_limit = steps;
+        self
+    }
+
+    /// Lets every node run as soon as it is ready, beside all others; the order is then that in which they end.
+    #[must_use]
+    pub(crate) fn at_once(mut self) -> Self {
+        self.at_once = true;
         self
     }
 
@@ -175,10 +194,15 @@ impl WorkflowBuilder {
             Finding::new(FindingKind::UnknownNode, vec![id.clone()], message)
         }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
-        count_incoming(&mut steps, &numbers);
-        let findings = check::graph(&steps, &numbers, start);
-        let (merge, step_limit) = (self.merge, self.step_limit);
-        let plan = Arc::new(Plan { steps, numbers, start, merge, step_limit });
+        let mut vertices: Vec<Vertex> = steps.iter().map(Step::vertex).collect();
+        graph::connect(&mut vertices, &numbers);
+        let findings = graph::check(&vertices, &numbers, start);
+        for (step, vertex) in steps.iter_mut().zip(vertices) {
+            step.incoming = vertex.incoming;
+        }
+        let (merge, step_limit, passthrough) = (self.merge, self.step_limit, self.passthrough);
+        let at_once = self.at_once;
+        let plan = Arc::new(Plan { steps, numbers, start, merge, step_limit, passthrough, at_once });
         Ok(Workflow { plan, findings: findings.into() })
     }
 
@@ -197,19 +221,15 @@ impl WorkflowBuilder {
                 return Err(missing(format!("`{id}` has no processor: the kind `{kind}` is not registered")));
             }
         };
-        let mut step = Step {
+        Ok(Step {
             given: self.routers.get(&node.id).cloned(),
             id: node.id,
+            kind: node.kind,
             next: node.next,
             processor,
             time_limit: node.time_limit_ms.map(Duration::from_millis),
-            loop_backs: HashSet::new(),
             incoming: Vec::new(),
-        };
-        let routes = step.router().map(|router| router.routes(&step.next)).unwrap_or_default();
-        let declared = routes.iter().filter(|route| route.loopback);
-        step.loop_backs = declared.flat_map(|route| route.possible(&step.next)).collect();
-        Ok(step)
+        })
     }
 }
 

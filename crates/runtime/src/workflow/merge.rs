@@ -1,10 +1,11 @@
 //! Merges the inputs that met at a node into one.
 
 use super::node::NodeId;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One input that has arrived at a node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
     /// The node that delivered it.
     pub from: NodeId,

@@ -1,61 +1,9 @@
 //! The nodes that a workflow is written down as, each with the nodes that come next.
 
+pub use rulec::internals::graph::NodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::borrow::Borrow;
-use std::fmt;
-use std::ops::Deref;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// The name of a node. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct NodeId(Arc<str>);
-
-impl NodeId {
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<T: Into<Arc<str>>> From<T> for NodeId {
-    fn from(text: T) -> Self {
-        NodeId(text.into())
-    }
-}
-
-impl Deref for NodeId {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Borrow<str> for NodeId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl PartialEq<&str> for NodeId {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
-    }
-}
-
-impl fmt::Display for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self)
-    }
-}
-
-impl fmt::Debug for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.as_str())
-    }
-}
 
 /// One node as its author wrote it. As JSON: `{"id", "type", "next", "parallel", "config",
 /// "time_limit_ms"}`; all but `id` may be left out.

@@ -4,7 +4,8 @@ use super::merge::MergeStrategy;
 use super::node::NodeId;
 use super::processor::Processor;
 use super::router::ConditionalRouter;
-use std::collections::{HashMap, HashSet};
+use rulec::internals::graph::Vertex;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,17 +16,20 @@ pub(super) struct Plan {
     pub(super) start: usize,
     pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) step_limit: usize,
+    /// The fields that nodes hand on from their inputs to their outputs.
+    pub(super) passthrough: Vec<String>,
+    /// Every node runs as soon as it is ready, beside all others, and not one after the other.
+    pub(super) at_once: bool,
 }
 
 pub(super) struct Step {
     pub(super) id: NodeId,
+    pub(super) kind: String,
     pub(super) next: Vec<NodeId>,
     /// `None` for a parallel node.
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) given: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
-    /// The targets of its declared loop-backs.
-    pub(super) loop_backs: HashSet<NodeId>,
     /// The origins of its counted edges: one entry for each.
     pub(super) incoming: Vec<NodeId>,
 }
@@ -40,25 +44,21 @@ impl Step {
         let processor = self.processor.as_ref()?;
         self.given.as_deref().or_else(|| processor.router())
     }
+
+    /// The node as its graph is judged. The router of a parallel node is told too, so that it can be found fault with.
+    pub(super) fn vertex(&self) -> Vertex {
+        let router = if self.is_parallel() { self.given.as_deref() } else { self.router() };
+        let routes = router.map(|router| router.routes(&self.next).into());
+        Vertex::new(self.id.clone(), self.next.clone(), self.is_parallel(), routes)
+    }
 }
 
 impl Plan {
-    pub(super) fn find(&self, id: &NodeId) -> Option<(usize, &Step)> {
-        let number = *self.numbers.get(id)?;
-        Some((number, self.steps.get(number)?))
+    pub(super) fn find(&self, id: &NodeId) -> Option<&Step> {
+        self.steps.get(*self.numbers.get(id)?)
     }
-}
 
-/// Notes at each node where its counted edges come from.
-pub(super) fn count_incoming(steps: &mut [Step], numbers: &HashMap<NodeId, usize>) {
-    let mut edges = Vec::new();
-    for step in &*steps {
-        let counted = step.next.iter().filter(|to| !step.loop_backs.contains(*to));
-        edges.extend(counted.filter_map(|to| Some((step.id.clone(), *numbers.get(to)?))));
-    }
-    for (from, to) in edges {
-        if let Some(step) = steps.get_mut(to) {
-            step.incoming.push(from);
-        }
+    pub(super) fn start(&self) -> Option<&Step> {
+        self.steps.get(self.start)
     }
 }

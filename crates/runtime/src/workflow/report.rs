@@ -1,6 +1,7 @@
 //! The report of a run, as plain data.
 
 use super::node::NodeId;
+use rulec::internals::graph::names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -109,14 +110,4 @@ pub enum FailureKind {
     NestedParallel,
     /// A child of a parallel node does not exist.
     UnknownNode,
-}
-
-/// Names in backticks, joined as in a sentence.
-pub(super) fn names(nodes: &[NodeId]) -> String {
-    let quoted: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();
-    match quoted.split_last() {
-        None => "nobody".to_owned(),
-        Some((only, [])) => only.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
 }

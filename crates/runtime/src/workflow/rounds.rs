@@ -3,8 +3,10 @@
 //! A count belongs to the node that loops back, not to the data that passes by: nodes in between
 //! may drop the field, and a loop inside another one starts at 1 each time it is entered.
 
+use super::node::NodeId;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The round an input says it is: its integer, at least 1, and 1 when there is none.
 pub(super) fn round_of(input: &Value, field: &str) -> i64 {
@@ -14,35 +16,35 @@ pub(super) fn round_of(input: &Value, field: &str) -> i64 {
     number.as_i64().or_else(whole).unwrap_or(1).max(1)
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Rounds {
     /// Node → its round now, while its loop has not been left.
-    current: HashMap<usize, i64>,
+    current: BTreeMap<NodeId, i64>,
     /// The fields that were written: what stands in them then is no longer the caller's.
-    written: HashSet<String>,
+    written: BTreeSet<String>,
 }
 
 impl Rounds {
     /// Before a node runs: its input says which round it is.
-    pub(super) fn enter(&mut self, node: usize, field: &str, input: &mut Value) {
-        match self.current.get(&node) {
+    pub(super) fn enter(&mut self, node: &NodeId, field: &str, input: &mut Value) {
+        match self.current.get(node) {
             Some(round) => write(input, field, *round),
             None => {
                 if self.written.contains(field) {
                     write(input, field, 1);
                 }
-                self.current.insert(node, round_of(input, field));
+                self.current.insert(node.clone(), round_of(input, field));
             }
         }
     }
 
     /// After it ran: a loop-back begins the next round and says so to the nodes on the way.
-    pub(super) fn leave(&mut self, node: usize, field: &str, output: &mut Value, loop_back: bool) {
+    pub(super) fn leave(&mut self, node: &NodeId, field: &str, output: &mut Value, loop_back: bool) {
         if !loop_back {
-            self.current.remove(&node);
+            self.current.remove(node);
             return;
         }
-        let round = self.current.entry(node).or_insert(1);
+        let round = self.current.entry(node.clone()).or_insert(1);
         *round = round.saturating_add(1);
         write(output, field, *round);
         self.written.insert(field.to_owned());
@@ -81,10 +83,10 @@ mod tests {
 
     #[test]
     fn an_inner_loop_starts_anew_and_the_outer_count_survives_it() {
-        let (inner, outer) = (0, 1);
+        let (inner, outer): (NodeId, NodeId) = ("inner".into(), "outer".into());
         let mut rounds = Rounds::default();
         // Enters with `input`, leaves by a loop-back or not; the round it was.
-        let mut step = |node, input: Value, loop_back| {
+        let mut step = |node: &NodeId, input: Value, loop_back| {
             let mut value = input;
             rounds.enter(node, "n", &mut value);
             let round = round_of(&value, "n");
@@ -95,11 +97,11 @@ mod tests {
         let mut data = json!({});
         for outer_back in [true, true, false] {
             for inner_back in [true, true, false] {
-                let (round, value) = step(inner, data, inner_back);
+                let (round, value) = step(&inner, data, inner_back);
                 seen.push(round);
                 data = value;
             }
-            let (round, value) = step(outer, data, outer_back);
+            let (round, value) = step(&outer, data, outer_back);
             seen.push(round);
             data = value;
         }
@@ -108,15 +110,15 @@ mod tests {
 
     #[test]
     fn a_caller_may_begin_at_a_later_round() {
-        let mut rounds = Rounds::default();
+        let (mut rounds, node) = (Rounds::default(), NodeId::from("a"));
         let mut input = json!({"n": 3});
-        rounds.enter(0, "n", &mut input);
+        rounds.enter(&node, "n", &mut input);
         assert_eq!(input, json!({"n": 3}));
         let mut output = json!({"kept": true});
-        rounds.leave(0, "n", &mut output, true);
+        rounds.leave(&node, "n", &mut output, true);
         assert_eq!(output, json!({"kept": true, "n": 4}));
         let mut without = json!({});
-        rounds.enter(0, "n", &mut without);
+        rounds.enter(&node, "n", &mut without);
         assert_eq!(without, json!({"n": 4}));
     }
 }

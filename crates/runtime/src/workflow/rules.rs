@@ -1,13 +1,15 @@
 //! A `router` of a rules file as a [`ConditionalRouter`]: workflows decide where outputs go without
 //! a line of Rust.
 
-use super::node::NodeId;
-use super::router::{ConditionalRouter, Route, Target};
-use rulec::internals::sema::hir::{
-    Destination, ExprKind, NEXT, OUTPUT, Outcome, Program, TableId, TableKind,
-};
+use super::build::{Workflow, WorkflowBuilder};
+use super::node::{Node, NodeId};
+use super::router::ConditionalRouter;
+use rulec::internals::graph::{Route, Target};
+use rulec::internals::sema::hir::{NEXT, OUTPUT, TableId, TableKind};
 use rulec::{Rules, UnknownEntry};
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A `router NAME(output) { … }` of a rule set.
 #[derive(Clone, Debug)]
@@ -23,8 +25,58 @@ impl RulesRouter {
     /// # Errors
     /// When the rules have none.
     pub fn new(rules: &Rules, name: &str) -> Result<RulesRouter, UnknownEntry> {
-        let table = rules.entry_of_kind(name, TableKind::Router)?.id();
-        Ok(RulesRouter { rules: rules.clone(), table, routes: routes(rules.program(), table) })
+        Ok(RulesRouter::of(rules, rules.entry_of_kind(name, TableKind::Router)?.id()))
+    }
+
+    fn of(rules: &Rules, table: TableId) -> RulesRouter {
+        RulesRouter { rules: rules.clone(), table, routes: rules.program().routes_of(table) }
+    }
+}
+
+impl Workflow {
+    /// A builder that has the nodes, routers and passthrough keys of a `workflow NAME { … }` of a rule set. What the
+    /// rules cannot say is left to say: how nodes of each kind are processed.
+    ///
+    /// # Errors
+    /// When the rules have no workflow of that name.
+    pub fn from_rules(rules: &Rules, name: &str) -> Result<WorkflowBuilder, UnknownWorkflow> {
+        let program = rules.program();
+        let unknown = || {
+            let known = program.workflows.iter().map(|workflow| workflow.name.to_string());
+            UnknownWorkflow { name: name.to_owned(), known: known.collect() }
+        };
+        let declared = program.workflow_named(name).ok_or_else(unknown)?;
+        let start = declared.nodes.first().ok_or_else(unknown)?;
+        let mut builder = Workflow::builder(start.id.clone())
+            .passthrough(declared.passthrough.iter().map(|key| key.to_string()));
+        let mut routers: HashMap<TableId, Arc<RulesRouter>> = HashMap::new();
+        for written in &declared.nodes {
+            let mut node = Node::new(written.id.clone(), &*written.kind).next(written.next.iter().cloned());
+            node.config = Value::Object((*written.config).clone());
+            node.parallel = written.is_parallel();
+            node.time_limit_ms = written.time_limit;
+            builder = builder.node(node);
+            if let Some(table) = written.router {
+                let router = routers.entry(table).or_insert_with(|| Arc::new(RulesRouter::of(rules, table)));
+                builder = builder.shared_router(written.id.clone(), router.clone());
+            }
+        }
+        Ok(builder)
+    }
+}
+
+/// The error where rules have no workflow of a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no workflow `{name}`; {}", known_ones(known))]
+pub struct UnknownWorkflow {
+    name: String,
+    known: Vec<String>,
+}
+
+fn known_ones(known: &[String]) -> String {
+    match known {
+        [] => "the rules declare none: `workflow NAME { node … }`".to_owned(),
+        _ => format!("the workflows are {}", known.join(", ")),
     }
 }
 
@@ -45,28 +97,4 @@ impl ConditionalRouter for RulesRouter {
     fn routes(&self, _: &[NodeId]) -> Vec<Route> {
         self.routes.clone()
     }
-}
-
-/// The answers a router can give, as it is written.
-fn routes(program: &Program, table: TableId) -> Vec<Route> {
-    let rules = program.tables[table.index()].order.iter().map(|id| &program.rules[id.index()]);
-    rules
-        .filter_map(|rule| match &rule.outcome {
-            Outcome::Next { destinations, loopback, .. } => {
-                let targets = destinations.iter().map(|destination| match destination {
-                    Destination::All => Target::Every,
-                    Destination::At(slot) => Target::Next(*slot as usize),
-                    Destination::Node(id) => Target::Node((&**id).into()),
-                    Destination::Named(value) => Target::Listed(match program.value(*value).kind {
-                        ExprKind::Slot(slot) => {
-                            program.slots[slot.index()].path.iter().skip(1).map(ToString::to_string).collect()
-                        }
-                        _ => Vec::new(),
-                    }),
-                });
-                Some(Route { targets: targets.collect(), loopback: *loopback })
-            }
-            _ => None,
-        })
-        .collect()
 }

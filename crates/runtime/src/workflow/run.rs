@@ -2,22 +2,25 @@
 //!
 //! Sequential and depth first, by an explicit stack: a delivery that makes its target ready runs it
 //! and all its consequences before the next delivery. Only the children of a parallel node run side
-//! by side. A processor runs as a task of its own; dropping the run ends it.
+//! by side, or, in a workflow that is told so, all nodes that are ready. A processor runs as a task of its own;
+//! dropping the run ends it.
 
 use super::build::Workflow;
 use super::merge::Arrival;
 use super::node::NodeId;
 use super::plan::{Plan, Step};
 use super::processor::{Call, Processor};
-use super::report::{Delivery, Failure, FailureKind, Report, Stall, names};
+use super::report::{Delivery, Failure, FailureKind, Report, Stall};
 use super::rounds::Rounds;
 use crate::task::{self, Broken};
 use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use rulec::internals::graph::names;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use std::vec::IntoIter;
 use tracing::{Instrument, debug, info_span, warn};
 
 impl Workflow {
@@ -25,32 +28,72 @@ impl Workflow {
     ///
     /// The future may be dropped at any time: what was running ends, and the workflow is as it was.
     pub async fn run(&self, input: Value) -> Report {
-        let plan = &*self.plan;
-        let span = info_span!("workflow", start = plan.steps.get(plan.start).map(|step| step.id.as_str()));
-        let run = Run {
-            plan,
-            stack: Vec::new(),
-            waiting: BTreeMap::new(),
-            memory: HashMap::new(),
-            rounds: Rounds::default(),
-            report: Report::default(),
-        };
-        run.all(input).instrument(span).await
+        self.begin(input).to_end().await
+    }
+
+    /// Begins a run that goes on node by node, so that it can be saved in between.
+    ///
+    /// ```
+    /// # use rulec_runtime::workflow::{Node, SavedRun, Workflow, from_fn};
+    /// # use serde_json::{Value, json};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let flow = Workflow::builder("a")
+    /// #     .node(Node::new("a", "echo").next(["b"]))
+    /// #     .node(Node::new("b", "echo"))
+    /// #     .kind("echo", |_| Ok(from_fn(|input: Value| async move { Ok(input) })))
+    /// #     .build()?;
+    /// let mut run = flow.begin(json!({ "text": "hello" }));
+    /// run.step().await;
+    /// let kept = serde_json::to_string(&run.save())?;
+    /// // … later, in another process:
+    /// let saved: SavedRun = serde_json::from_str(&kept)?;
+    /// let report = flow.resume(saved)?.to_end().await;
+    /// assert_eq!(report.executed, ["a", "b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn begin(&self, input: Value) -> Run {
+        let start = self.plan.start().map(|step| Ready { node: step.id.clone(), input });
+        let state = State { pending: start, ..State::default() };
+        Run { plan: self.plan.clone(), state, memory: HashMap::new() }
     }
 }
 
-struct Run<'p> {
-    plan: &'p Plan,
-    stack: Vec<Outgoing>,
-    waiting: BTreeMap<usize, Vec<Arrival>>,
-    memory: HashMap<usize, Arc<Mutex<Value>>>,
-    rounds: Rounds,
-    report: Report,
+/// One run of a workflow, which goes on node by node.
+pub struct Run {
+    pub(super) plan: Arc<Plan>,
+    pub(super) state: State,
+    pub(super) memory: HashMap<NodeId, Arc<Mutex<Value>>>,
 }
 
+/// The state of a run between two nodes, all but what processors remember.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    /// The node that runs next.
+    pending: Option<Ready>,
+    /// The outputs that are still to be delivered, the next one last.
+    stack: Vec<Outgoing>,
+    waiting: BTreeMap<NodeId, Vec<Arrival>>,
+    rounds: Rounds,
+    /// The nodes that are tried again when nothing else is left to run.
+    again: VecDeque<Ready>,
+    /// The inputs of the nodes that failed, each with the number of its failure.
+    failed: Vec<(usize, Ready)>,
+    pub(super) report: Report,
+}
+
+/// A node with the input that it runs on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Ready {
+    node: NodeId,
+    input: Value,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Outgoing {
     from: NodeId,
-    targets: IntoIter<NodeId>,
+    targets: VecDeque<NodeId>,
     output: Value,
     loop_back: bool,
 }
@@ -64,49 +107,125 @@ struct Parcel {
 
 type NodeError = (FailureKind, String);
 
-impl Run<'_> {
-    async fn all(mut self, input: Value) -> Report {
-        self.enter(self.plan.start, input).await;
-        while !self.report.limit_hit {
-            let Some(parcel) = self.next_parcel() else { break };
-            if let Some((number, input)) = self.deliver(parcel) {
-                self.enter(number, input).await;
+impl Run {
+    /// Runs to the end.
+    pub async fn to_end(mut self) -> Report {
+        let start = self.plan.start().map(|step| step.id.clone());
+        let span = info_span!("workflow", start = start.as_deref());
+        async move {
+            match self.plan.at_once {
+                true => self.at_once().await,
+                false => while self.step().await {},
+            }
+            self.finish()
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// Runs the next node, or the children of a parallel one, and delivers the outputs until the next one is ready.
+    /// Returns false when nothing was left to run.
+    ///
+    /// Where the future is dropped half way, the run is not to be used any more: resume it from where it was saved.
+    pub async fn step(&mut self) -> bool {
+        let Some(ready) = self.next_ready() else { return false };
+        let plan = self.plan.clone();
+        let jobs = self.enter(&plan, ready).await;
+        let ended = join_all(jobs.into_iter().map(Job::run)).await;
+        let outgoing: Vec<Option<Outgoing>> =
+            ended.into_iter().map(|ended| self.settle(&plan, ended)).collect();
+        self.state.stack.extend(outgoing.into_iter().rev().flatten());
+        if self.state.pending.is_none() {
+            self.state.pending = self.next_ready();
+        }
+        true
+    }
+
+    /// Runs every node as soon as it is ready, beside all others.
+    async fn at_once(&mut self) {
+        let plan = self.plan.clone();
+        let mut running = FuturesUnordered::new();
+        loop {
+            while let Some(ready) = self.next_ready() {
+                running.extend(self.enter(&plan, ready).await.into_iter().map(Job::run));
+            }
+            let Some(ended) = running.next().await else { return };
+            let outgoing = self.settle(&plan, ended);
+            self.state.stack.extend(outgoing);
+        }
+    }
+
+    /// Delivers outputs until a node is ready; `None` when nothing is left to deliver, or the step limit is reached.
+    fn next_ready(&mut self) -> Option<Ready> {
+        if self.state.report.limit_hit {
+            return None;
+        }
+        if let Some(ready) = self.state.pending.take() {
+            return Some(ready);
+        }
+        while let Some(parcel) = self.next_parcel() {
+            if let Some(ready) = self.deliver(parcel) {
+                return Some(ready);
             }
         }
-        self.finish()
+        self.state.again.pop_front()
+    }
+
+    /// The node that runs next; `None` at the end.
+    pub fn next_node(&self) -> Option<&NodeId> {
+        self.state.pending.as_ref().map(|ready| &ready.node)
+    }
+
+    /// Lets the nodes that failed run once more on the same inputs, and takes their failures out of the report.
+    /// Returns how many there are.
+    pub fn retry_failed(&mut self) -> usize {
+        let State { pending, again, failed, report, .. } = &mut self.state;
+        let count = failed.len();
+        // From behind, so that the numbers of those before stay right.
+        for (number, ready) in std::mem::take(failed).into_iter().rev() {
+            if number < report.failures.len() {
+                report.failures.remove(number);
+            }
+            again.push_front(ready);
+        }
+        if pending.is_none() {
+            *pending = again.pop_front();
+        }
+        count
     }
 
     /// The next delivery. An output leaves the stack with its last target, so that a chain or a loop
     /// needs one place on it.
     fn next_parcel(&mut self) -> Option<Parcel> {
-        let mut outgoing = self.stack.pop()?;
-        let to = outgoing.targets.next()?;
+        let mut outgoing = self.state.stack.pop()?;
+        let to = outgoing.targets.pop_front()?;
         let loop_back = outgoing.loop_back;
-        if outgoing.targets.as_slice().is_empty() {
+        if outgoing.targets.is_empty() {
             return Some(Parcel { from: outgoing.from, to, value: outgoing.output, loop_back });
         }
         let (from, value) = (outgoing.from.clone(), outgoing.output.clone());
-        self.stack.push(outgoing);
+        self.state.stack.push(outgoing);
         Some(Parcel { from, to, value, loop_back })
     }
 
     /// Hands a value over; the node to run now, with its input.
-    fn deliver(&mut self, parcel: Parcel) -> Option<(usize, Value)> {
+    fn deliver(&mut self, parcel: Parcel) -> Option<Ready> {
         let Parcel { from, to, value, loop_back } = parcel;
-        let plan = self.plan;
+        let plan = self.plan.clone();
         let arrival = Arrival { from: from.clone(), value };
         let target = plan.find(&to);
+        let waiting = &mut self.state.waiting;
         let run = match target {
             None => None,
-            Some((number, _)) if loop_back => {
-                self.waiting.remove(&number);
-                Some((number, vec![arrival]))
+            Some(_) if loop_back => {
+                waiting.remove(&to);
+                Some(vec![arrival])
             }
-            Some((number, step)) => {
-                let arrived = self.waiting.entry(number).or_default();
+            Some(step) => {
+                let arrived = waiting.entry(to.clone()).or_default();
                 arrived.push(arrival);
                 let full = arrived.len() >= step.incoming.len();
-                full.then(|| (number, self.waiting.remove(&number).unwrap_or_default()))
+                full.then(|| waiting.remove(&to).unwrap_or_default())
             }
         };
         let ready = target.is_none() || run.is_some();
@@ -114,48 +233,46 @@ impl Run<'_> {
         if target.is_none() {
             warn!(%from, %to, "no such node");
         }
-        self.report.deliveries.push(Delivery { from, to, ready, loop_back });
-        let (number, mut inputs) = run?;
+        self.state.report.deliveries.push(Delivery { from, to: to.clone(), ready, loop_back });
+        let mut inputs = run?;
         if inputs.len() == 1 {
-            return inputs.pop().map(|only| (number, only.value));
+            return inputs.pop().map(|only| Ready { node: to, input: only.value });
         }
-        let id = &plan.steps.get(number)?.id;
-        match guarded(|| plan.merge.merge(id, inputs)) {
-            Ok(merged) => Some((number, merged)),
+        match guarded(|| plan.merge.merge(&to, inputs)) {
+            Ok(input) => Some(Ready { node: to, input }),
             Err(error) => {
-                self.fail(id, error);
+                self.fail(&to, error);
                 None
             }
         }
     }
 
-    /// Runs a node, or the children of a parallel one, and puts their outputs on their way.
-    async fn enter(&mut self, number: usize, input: Value) {
+    /// The work to do for a node, or for the children of a parallel one.
+    async fn enter(&mut self, plan: &Plan, Ready { node, input }: Ready) -> Vec<Job> {
         // A long run of processors that never wait must let others have their turn, and can be
         // cancelled here.
         tokio::task::consume_budget().await;
-        let Some(step) = self.plan.steps.get(number) else { return };
-        let numbers = if step.is_parallel() { self.children(step) } else { vec![number] };
-        if numbers.len() > self.plan.step_limit.saturating_sub(self.report.executed.len()) {
-            self.report.limit_hit = true;
-            warn!(limit = self.plan.step_limit, node = %step.id, "step limit reached");
-            return;
+        let Some(step) = plan.find(&node) else { return Vec::new() };
+        let (executed, failures) = (self.state.report.executed.len(), self.state.report.failures.len());
+        let steps = if step.is_parallel() { self.children(plan, step) } else { vec![step] };
+        if steps.len() > plan.step_limit.saturating_sub(executed) {
+            // What could not run is there for a resumed run with a higher limit, which finds the same anew.
+            self.state.report.failures.truncate(failures);
+            self.state.report.limit_hit = true;
+            self.state.pending = Some(Ready { node, input });
+            warn!(limit = plan.step_limit, node = %step.id, "step limit reached");
+            return Vec::new();
         }
-        let inputs = std::iter::repeat_n(input, numbers.len());
-        let jobs: Vec<Job> =
-            numbers.iter().zip(inputs).filter_map(|(number, input)| self.job(*number, input)).collect();
-        let results = join_all(jobs.into_iter().map(Job::run)).await;
-        let outgoing: Vec<Option<Outgoing>> =
-            numbers.into_iter().zip(results).map(|(number, result)| self.settle(number, result)).collect();
-        self.stack.extend(outgoing.into_iter().rev().flatten());
+        let input = Arc::new(input);
+        steps.into_iter().filter_map(|step| self.job(step, &input)).collect()
     }
 
     /// The children of a parallel node that can run; those that cannot have failed.
-    fn children(&mut self, parent: &Step) -> Vec<usize> {
+    fn children<'p>(&mut self, plan: &'p Plan, parent: &Step) -> Vec<&'p Step> {
         let mut found = Vec::new();
         for child in &parent.next {
-            match self.plan.find(child) {
-                Some((number, step)) if !step.is_parallel() => found.push(number),
+            match plan.find(child) {
+                Some(step) if !step.is_parallel() => found.push(step),
                 Some(_) => {
                     let message = format!("a parallel node directly under the parallel node `{}`", parent.id);
                     self.fail(child, (FailureKind::NestedParallel, message));
@@ -169,21 +286,24 @@ impl Run<'_> {
         found
     }
 
-    fn job(&mut self, number: usize, mut input: Value) -> Option<Job> {
-        let step = self.plan.steps.get(number)?;
+    fn job(&mut self, step: &Step, given: &Arc<Value>) -> Option<Job> {
         let processor = step.processor.clone()?;
+        let mut input = Value::clone(given);
         if let Some(field) = processor.round_field() {
-            self.rounds.enter(number, field, &mut input);
+            self.state.rounds.enter(&step.id, field, &mut input);
         }
         debug!(node = %step.id, "run");
-        self.report.executed.push(step.id.clone());
-        let memory = self.memory.entry(number).or_default().clone();
-        Some(Job { processor, call: Call { node: step.id.clone(), memory }, input, limit: step.time_limit })
+        self.state.report.executed.push(step.id.clone());
+        let memory = self.memory.entry(step.id.clone()).or_default().clone();
+        let call = Call { node: step.id.clone(), memory };
+        Some(Job { processor, call, given: given.clone(), input, limit: step.time_limit })
     }
 
-    fn settle(&mut self, number: usize, result: Result<Value, NodeError>) -> Option<Outgoing> {
-        let step = self.plan.steps.get(number)?;
-        let routed = result.and_then(|output| {
+    /// Takes a node's output or failure; what is to be delivered.
+    fn settle(&mut self, plan: &Plan, Ended { node, given, result }: Ended) -> Option<Outgoing> {
+        let step = plan.find(&node)?;
+        let routed = result.and_then(|mut output| {
+            hand_on(&plan.passthrough, &given, &mut output);
             let Some(router) = step.router() else { return Ok((output, step.next.clone(), false)) };
             let (targets, loop_back) = guarded(|| {
                 let route = router.route(&output, &step.next);
@@ -194,28 +314,32 @@ impl Run<'_> {
         let (mut output, targets, loop_back) = match routed {
             Ok(routed) => routed,
             Err(error) => {
+                let ready = Ready { node, input: Arc::unwrap_or_clone(given) };
+                self.state.failed.push((self.state.report.failures.len(), ready));
                 self.fail(&step.id, error);
                 return None;
             }
         };
         if let Some(field) = step.processor.as_ref().and_then(|processor| processor.round_field()) {
-            self.rounds.leave(number, field, &mut output, loop_back);
+            self.state.rounds.leave(&step.id, field, &mut output, loop_back);
         }
         if targets.is_empty() {
-            self.report.outputs.insert(step.id.clone(), output);
+            self.state.report.outputs.insert(step.id.clone(), output);
             return None;
         }
-        Some(Outgoing { from: step.id.clone(), targets: targets.into_iter(), output, loop_back })
+        Some(Outgoing { from: step.id.clone(), targets: targets.into(), output, loop_back })
     }
 
     fn fail(&mut self, node: &NodeId, (kind, message): NodeError) {
         warn!(%node, ?kind, %message, "failed");
-        self.report.failures.push(Failure { node: node.clone(), kind, message });
+        self.state.report.failures.push(Failure { node: node.clone(), kind, message });
     }
 
-    fn finish(mut self) -> Report {
-        for (number, arrivals) in std::mem::take(&mut self.waiting) {
-            let Some(step) = self.plan.steps.get(number) else { continue };
+    /// Ends the run where it is, and says what happened and which nodes still wait.
+    pub fn finish(self) -> Report {
+        let State { waiting, mut report, .. } = self.state;
+        for (id, arrivals) in waiting {
+            let Some(step) = self.plan.find(&id) else { continue };
             let received: Vec<NodeId> = arrivals.into_iter().map(|arrival| arrival.from).collect();
             let mut waiting_for = step.incoming.clone();
             for from in &received {
@@ -224,32 +348,54 @@ impl Run<'_> {
                 }
             }
             warn!(node = %step.id, waiting_for = %names(&waiting_for), "stalled");
-            self.report.stalled.push(Stall { node: step.id.clone(), received, waiting_for });
+            report.stalled.push(Stall { node: step.id.clone(), received, waiting_for });
         }
-        self.report.stalled.sort_by(|a, b| a.node.cmp(&b.node));
-        self.report
+        report.stalled.sort_by(|a, b| a.node.cmp(&b.node));
+        report
+    }
+}
+
+/// Puts into an output what the input has under these keys and the output lacks.
+fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
+    let Value::Object(fields) = output else { return };
+    for key in keys {
+        if let Some(value) = input.get(key).filter(|_| !fields.contains_key(key)) {
+            fields.insert(key.clone(), value.clone());
+        }
     }
 }
 
 struct Job {
     processor: Arc<dyn Processor>,
     call: Call,
+    /// The input as it came.
+    given: Arc<Value>,
+    /// The same with the round it is.
     input: Value,
     limit: Option<Duration>,
 }
 
+/// A node that has run, what it was given, and what it answered.
+struct Ended {
+    node: NodeId,
+    given: Arc<Value>,
+    result: Result<Value, NodeError>,
+}
+
 impl Job {
-    async fn run(self) -> Result<Value, NodeError> {
-        let Job { processor, call, input, limit } = self;
+    async fn run(self) -> Ended {
+        let Job { processor, call, given, input, limit } = self;
+        let node = call.node.clone();
         let ended = task::run(limit, async move { processor.process(&call, input).await }).await;
-        ended.map_err(|broken| match broken {
+        let result = ended.map_err(|broken| match broken {
             Broken::Failed(error) => (FailureKind::Error, error),
             Broken::TimedOut(limit) => {
                 let limit = limit.as_millis();
                 (FailureKind::TimeLimit, format!("it took longer than its limit of {limit} ms"))
             }
             Broken::Panicked(message) => (FailureKind::Panic, format!("panicked: {message}")),
-        })
+        });
+        Ended { node, given, result }
     }
 }
 

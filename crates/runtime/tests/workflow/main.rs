@@ -5,4 +5,5 @@ mod conformance;
 mod engine;
 mod names;
 mod random;
+mod saved;
 mod support;

@@ -257,3 +257,12 @@ fn what_is_not_too_deep_is_read() {
     clean(&format!("let a = b{}", " or not b == 1".repeat(20_000)));
     clean(&format!("list a = [{}]", "\"w\", ".repeat(50_000)));
 }
+
+/// The list was written by hand, and lacked `payload` and `group`.
+#[test]
+fn the_help_for_an_unknown_statement_names_every_word_that_starts_one() {
+    let help = help("zzzzzzzz a\n");
+    for word in crate::syntax::parse::terminals::statements() {
+        assert!(help.contains(&format!("`{word}`")), "{word}: {help}");
+    }
+}

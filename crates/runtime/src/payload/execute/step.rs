@@ -2,7 +2,7 @@
 
 use super::super::plan::{PlanNode, Recovery};
 use super::{Ask, Crew, Ended, Judged, Run, RunStatus, State, check_kinds};
-use crate::task::{self, Broken};
+use crate::task;
 use crate::workflow::{BoxFuture, Call, ProcessResult, Processor};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -23,6 +23,9 @@ impl Processor for Step {
         Box::pin(async move { self.step().await.map(|()| Json::Null).map_err(Into::into) })
     }
 }
+
+/// The word of a node that would begin or go on when the run has come to its end.
+const ENDED: &str = "the run has ended";
 
 /// The attempts at a node that follow from a decision, or from its plan at first.
 struct Attempts {
@@ -65,7 +68,7 @@ impl Step {
     fn begin(&self) -> Result<Option<Json>, String> {
         let mut state = self.run.state();
         if state.ended.is_some() {
-            return Err("the run has ended".to_owned());
+            return Err(ENDED.to_owned());
         }
         if state.progress.outputs.contains_key(&self.id) {
             return Ok(None);
@@ -81,6 +84,9 @@ impl Step {
     /// Does what was decided; the attempts that follow from it, none when the node is done with.
     fn follow(&self, order: Option<Recovery>) -> Result<Option<Attempts>, String> {
         let mut state = self.run.state();
+        if state.ended.is_some() {
+            return Err(ENDED.to_owned());
+        }
         match order {
             None => {
                 let (retries, pause) =
@@ -140,6 +146,10 @@ impl Step {
             if attempt > 0 || attempts.paused {
                 sleep(attempts.pause).await;
             }
+            // Another node's failure ended the run meanwhile.
+            if self.run.state().ended.is_some() {
+                return false;
+            }
             match self.attempt(attempts.instead.as_deref(), input).await {
                 Ok(()) => {
                     if let Some(saving) = &self.crew.saving {
@@ -173,12 +183,12 @@ impl Step {
         let processor = task::caught(|| factory(&made))?.map_err(|error| error.to_string())?;
         let call = Call::new(self.id.as_str().into());
         let ended = task::run(Some(limit), async move { processor.process(&call, given).await }).await;
-        let output = ended.map_err(|broken| match broken {
-            Broken::Failed(error) => error,
-            Broken::TimedOut(limit) => format!("it took longer than {limit:?}"),
-            Broken::Panicked(message) => format!("it panicked: {message}"),
-        })?;
+        let output = ended.map_err(|broken| broken.to_string())?;
         let mut state = self.run.state();
+        // Made for a plan that is no more: under the new one the node runs again.
+        if matches!(state.ended, Some(Ended::Replanned)) {
+            return Ok(());
+        }
         let output = state.mapped(&node, output)?;
         state.done(&self.id, output);
         Ok(())
@@ -186,8 +196,12 @@ impl Step {
 
     /// Asks what to do about the failure.
     async fn asked(&self) -> Result<Recovery, String> {
+        let _one_at_a_time = self.run.asking.lock().await;
         let failure = {
             let mut state = self.run.state();
+            if state.ended.is_some() {
+                return Err(ENDED.to_owned());
+            }
             state.asked += 1;
             if state.asked > self.crew.recoveries {
                 let why = format!(
@@ -206,7 +220,7 @@ impl Step {
             _ => {
                 let mut state = self.run.state();
                 let why = format!("`{}` failed: {}", self.id, self.last(&state));
-                state.ended = Some(Ended::Stopped(RunStatus::Failed, why.clone()));
+                state.ended.get_or_insert_with(|| Ended::Stopped(RunStatus::Failed, why.clone()));
                 Err(why)
             }
         }

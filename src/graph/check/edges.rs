@@ -1,8 +1,6 @@
 //! The workflow as petgraph sees it: nodes by number, and the edges that outputs can take.
 
-use super::super::node::NodeId;
-use super::super::plan::Step;
-use super::super::router::{Route, Target};
+use super::super::node::{NodeId, Route, Target, Vertex};
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::algo::{astar, has_path_connecting, kosaraju_scc};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -18,25 +16,21 @@ pub(super) enum Edge {
 }
 
 pub(super) struct Graph<'s> {
-    pub(super) steps: &'s [Step],
+    pub(super) steps: &'s [Vertex],
     numbers: &'s HashMap<NodeId, usize>,
     pub(super) start: usize,
-    /// The answers that each router may give; `None` where there is none.
-    routes: Vec<Option<Vec<Route>>>,
     edges: DiGraph<(), Edge>,
     /// The node before each one that can be reached, on a shortest way from the start.
     before: HashMap<usize, usize>,
 }
 
 impl<'s> Graph<'s> {
-    pub(super) fn new(steps: &'s [Step], numbers: &'s HashMap<NodeId, usize>, start: usize) -> Self {
-        let routes: Vec<Option<Vec<Route>>> =
-            steps.iter().map(|step| step.router().map(|router| router.routes(&step.next))).collect();
+    pub(super) fn new(steps: &'s [Vertex], numbers: &'s HashMap<NodeId, usize>, start: usize) -> Self {
         let mut edges = DiGraph::with_capacity(steps.len(), steps.len());
         for _ in steps {
             edges.add_node(());
         }
-        let mut graph = Graph { steps, numbers, start, routes, edges, before: HashMap::new() };
+        let mut graph = Graph { steps, numbers, start, edges, before: HashMap::new() };
         for (from, step) in steps.iter().enumerate() {
             // petgraph visits the edge that was added last first; ways are to be tried as listed.
             for to in graph.targets(from).into_iter().rev() {
@@ -61,8 +55,10 @@ impl<'s> Graph<'s> {
         self.numbers.get(id).copied()
     }
 
-    pub(super) fn routes(&self, number: usize) -> Option<&[Route]> {
-        self.routes[number].as_deref()
+    /// The answers that the node's router may give. That of a parallel node is never asked.
+    pub(super) fn routes(&self, number: usize) -> Option<&'s [Route]> {
+        let step = &self.steps[number];
+        step.routes.as_deref().filter(|_| !step.parallel)
     }
 
     pub(super) fn led_by(&self, number: usize, route: &Route) -> Vec<usize> {
@@ -159,7 +155,7 @@ impl<'s> Graph<'s> {
             found.extend(self.targets(from).into_iter().filter(unlisted));
             let answers: Vec<Vec<usize>> = match self.routes(from) {
                 Some(routes) => routes.iter().map(|route| self.led_by(from, route)).collect(),
-                None if step.is_parallel() => vec![self.targets(from)],
+                None if step.parallel => vec![self.targets(from)],
                 None => Vec::new(),
             };
             for mut answer in answers {
@@ -167,7 +163,7 @@ impl<'s> Graph<'s> {
                 found.extend(answer.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
             }
             // A parallel node runs its child whatever else the child waits for.
-            for child in self.targets(from).into_iter().filter(|_| step.is_parallel()) {
+            for child in self.targets(from).into_iter().filter(|_| step.parallel) {
                 if self.steps[child].incoming.len() > 1 {
                     found.extend(self.targets(child));
                 }

@@ -1,13 +1,10 @@
 //! The faults of a workflow before it runs, each with the nodes it concerns.
 
-mod graph;
+mod edges;
 mod joins;
 
-use super::node::NodeId;
-use super::plan::Step;
-use super::report::names;
-use super::router::{Route, Target};
-use graph::Graph;
+use super::node::{NodeId, Route, Target, Vertex, names};
+use edges::Graph;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -123,6 +120,8 @@ pub struct Finding {
     pub kind: FindingKind,
     /// Its severity.
     pub severity: Severity,
+    /// The node that is at fault, where there is one of that name.
+    pub node: Option<NodeId>,
     /// The nodes from the start to the place; for a cycle, once round it.
     pub path: Vec<NodeId>,
     /// The fault, in words.
@@ -130,13 +129,29 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
-        Finding { kind, severity: kind.severity(), path, message }
+    /// A finding; the last node of the path is at fault.
+    pub fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
+        Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
     /// The remedy.
     pub fn help(&self) -> &'static str {
         self.kind.help()
+    }
+
+    /// A route of the node's router is at fault.
+    pub fn is_about_routes(&self) -> bool {
+        use FindingKind::*;
+        let kinds = [
+            UnknownTarget,
+            MissingTarget,
+            UnlistedTarget,
+            LoopWithoutExit,
+            MixedLoopBack,
+            LoopBackOutsideLoop,
+            IdleRouter,
+        ];
+        kinds.contains(&self.kind)
     }
 }
 
@@ -152,7 +167,8 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(super) fn graph(steps: &[Step], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
+/// Holds a connected graph against the rules. The start is the number of a node.
+pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();
     for number in 0..steps.len() {
@@ -187,7 +203,7 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     let id = &step.id;
     let mut add = |kind, next: Option<&NodeId>, message| {
         let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
-        findings.push(Finding::new(kind, path, message));
+        findings.push(Finding { node: Some(id.clone()), ..Finding::new(kind, path, message) });
     };
     for (place, next) in step.next.iter().enumerate() {
         if step.next[..place].contains(next) {
@@ -200,7 +216,7 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
                 let message = format!("`{id}` leads to `{next}`, which is no node");
                 add(FindingKind::UnknownNext, Some(next), message);
             }
-            Some(child) if step.is_parallel() && graph.steps[child].is_parallel() => {
+            Some(child) if step.parallel && graph.steps[child].parallel => {
                 let message =
                     format!("the parallel node `{next}` stands directly under the parallel node `{id}`");
                 add(FindingKind::NestedParallel, Some(next), message);
@@ -208,10 +224,10 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
             Some(_) => {}
         }
     }
-    if step.is_parallel() && step.next.is_empty() {
+    if step.parallel && step.next.is_empty() {
         add(FindingKind::EmptyParallel, None, format!("the parallel node `{id}` has no children"));
     }
-    if step.is_parallel() && step.given.is_some() {
+    if step.parallel && step.routes.is_some() {
         let message = format!("the router of the parallel node `{id}` is never asked");
         add(FindingKind::IdleRouter, None, message);
     }

@@ -1,8 +1,7 @@
 //! Joins that wait for what cannot come.
 
-use super::super::node::NodeId;
-use super::super::report::names;
-use super::graph::Graph;
+use super::super::node::{NodeId, names};
+use super::edges::Graph;
 use super::{Finding, FindingKind, Severity, distinct};
 use petgraph::graph::NodeIndex;
 use std::collections::{BTreeMap, HashSet};
@@ -26,7 +25,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         let doubtful = open || several(&join) || feeds().any(|from| several(&from));
         let severity = if doubtful { Severity::Warning } else { Severity::Error };
         let mut add = |kind, message| {
-            findings.push(Finding { kind, severity, path: graph.path_to(join), message });
+            findings.push(Finding { severity, ..Finding::new(kind, graph.path_to(join), message) });
         };
         if let Some(parallel) =
             run_by_parallel.iter().find(|(_, child)| *child == join).map(|(parent, _)| parent)
@@ -92,7 +91,7 @@ fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: 
 }
 
 fn children_of_parallels(graph: &Graph<'_>) -> Vec<(usize, usize)> {
-    let parallels = (0..graph.steps.len()).filter(|number| graph.steps[*number].is_parallel());
+    let parallels = (0..graph.steps.len()).filter(|number| graph.steps[*number].parallel);
     let reached = parallels.filter(|number| graph.is_reached(*number));
     reached.flat_map(|number| graph.targets(number).into_iter().map(move |child| (number, child))).collect()
 }

@@ -1,0 +1,227 @@
+//! `rulec workflow run`: a workflow of a rules file, run with the kinds of nodes that need no program of their own.
+
+use super::files::{self, RulesArgs};
+use super::term::{Format, Out, Term};
+use super::{CliError, Status};
+use clap::{ArgGroup, Subcommand};
+use rulec::Rules;
+use rulec::internals::json::{self, JsonError};
+use rulec::internals::sema::hir::{PARALLEL, Workflow as Declared};
+use rulec_runtime::workflow::processors::{Loop, Vote};
+use rulec_runtime::workflow::{
+    Node, ProcessError, Processor, Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder, from_fn,
+};
+use serde_json::{Map, Value as Json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Run workflows
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Run(RunArgs),
+}
+
+/// Run a workflow of a rules file
+#[derive(clap::Args)]
+#[command(group(ArgGroup::new("from").required(true).args(["input", "resume"])))]
+#[command(after_help = "Examples:
+  rulec workflow run review.rules --input '{\"question\": \"shall we move?\"}'
+  rulec workflow run review.rules --input - --save run.json < question.json
+  rulec workflow run review.rules --resume run.json --retry-failed
+  rulec workflow run review.rules --input '{}' --allow api.example.com
+
+Kinds of nodes: `echo` hands on its input, with its configuration beside it; `loop` and `vote` decide as
+`max_rounds`, `exit_on_score` and `threshold` say; `http` calls an endpoint and `council` asks several
+`members` at once and answers with what each has said, on hosts that `--allow` names. `parallel` runs its next nodes side by side.
+
+The exit status is 1 when a node failed, or still waits for an input that did not come.")]
+struct RunArgs {
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// The workflow's name; may be left out where there is only one
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The input of the first node as a JSON object; `-` reads standard input
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// Save the run to this file after each node
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Go on with a run that was saved, and save it there again
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+    /// Run the nodes that had failed once more
+    #[arg(long, requires = "resume")]
+    retry_failed: bool,
+    /// A host that nodes may call, with its port where it is none of the usual; may be given several times
+    #[arg(long, value_name = "HOST")]
+    allow: Vec<String>,
+    /// The most nodes that may run in all [default: 10000]
+    #[arg(long, value_name = "N")]
+    step_limit: Option<usize>,
+    /// A report to read, or the same as data
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let Verb::Run(args) = &args.verb;
+    let rules = args.rules.load(term)?;
+    let declared = named(&rules, args.name.as_deref())?;
+    let workflow = assembled(&rules, declared, args)?;
+    let mut run = begun(&workflow, args)?;
+    if args.retry_failed && run.retry_failed() == 0 {
+        term.note("no node had failed");
+    }
+    let kept = args.save.as_ref().or(args.resume.as_ref());
+    let failed = |error: std::io::Error| CliError::error(format!("the workflow cannot be run: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        while run.step().await {
+            if let Some(path) = kept {
+                save(&run, path)?;
+            }
+        }
+        Ok::<(), CliError>(())
+    })?;
+    let report = run.finish();
+    match args.format {
+        Format::Json => out.json(&report, "report")?,
+        Format::Human => show(&report, out)?,
+    }
+    Ok(if report.is_complete() { Status::Fine } else { Status::Errors })
+}
+
+/// The workflow of that name, or the only one.
+pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
+    let program = rules.program();
+    let known = || {
+        let names: Vec<String> = program.workflows.iter().map(|one| format!("`{}`", one.name)).collect();
+        names.join(", ")
+    };
+    match (name, &program.workflows[..]) {
+        (_, []) => Err(none()),
+        (None, [only]) => Ok(only),
+        (None, _) => Err(CliError::usage(format!("name one of the workflows with `--name`: {}", known()))),
+        (Some(name), _) => program.workflow_named(name).ok_or_else(|| {
+            CliError::usage(format!("there is no workflow `{name}`; the workflows are {}", known()))
+        }),
+    }
+}
+
+pub fn none() -> CliError {
+    CliError::usage("the rules declare no workflow; write one: `workflow NAME { node FIRST echo -> … }`")
+}
+
+fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workflow, CliError> {
+    let mut builder = Workflow::from_rules(rules, &declared.name)
+        .map_err(CliError::usage)?
+        .kind("echo", echo)
+        .kind("loop", Loop::factory)
+        .kind("vote", Vote::factory);
+    if let Some(limit) = args.step_limit {
+        builder = builder.step_limit(limit);
+    }
+    let known = ["echo", "loop", "vote", "http", "council", PARALLEL];
+    if let Some(node) = declared.nodes.iter().find(|node| !known.contains(&&*node.kind)) {
+        let (id, kind) = (&node.id, &node.kind);
+        return Err(CliError::error(format!(
+            "`{id}` is of the kind `{kind}`, which only an embedding program can run; the kinds known here are {}",
+            known.map(|kind| format!("`{kind}`")).join(", ")
+        )));
+    }
+    let built = outside(builder, &args.allow)?.build();
+    let calls = || declared.nodes.iter().any(|node| matches!(&*node.kind, "http" | "council"));
+    built.map_err(|error| {
+        let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
+        let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
+        let hint = match args.allow.is_empty() && calls() {
+            true => "; `--allow HOST` lets nodes call a host",
+            false => "",
+        };
+        CliError::error(format!("the workflow cannot be run: {}{hint}", errors.join("; ")))
+    })
+}
+
+/// Registers the kinds that call the outside.
+#[cfg(feature = "http")]
+fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
+    use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
+    let hosts = AllowedHosts::new(allow).map_err(|error| CliError::usage(format!("`--allow`: {error}")))?;
+    let client = HttpClient::new(hosts, Limits::default()).map_err(CliError::error)?;
+    Ok(builder.kind("http", endpoint_node(client.clone())).kind("council", council_node(client)))
+}
+
+#[cfg(not(feature = "http"))]
+fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
+    match allow.is_empty() {
+        true => Ok(builder),
+        false => Err(CliError::usage("`--allow`: this program was built without its feature `http`")),
+    }
+}
+
+/// Hands on the input, with the configuration's fields where the input has none of that name.
+fn echo(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
+    let config = node.config.as_object().cloned().unwrap_or_default();
+    Ok(from_fn(move |input: Json| {
+        let mut output = config.clone();
+        match input {
+            Json::Object(fields) => output.extend(fields),
+            other if output.is_empty() => return std::future::ready(Ok(other)),
+            other => output.extend([("input".to_owned(), other)]),
+        }
+        std::future::ready(Ok(Json::Object(output)))
+    }))
+}
+
+fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
+    if let Some(path) = &args.resume {
+        let (bytes, name) = files::read(path)?;
+        let saved: SavedRun = serde_json::from_slice(&bytes)
+            .map_err(|error| CliError::error(format!("`{name}` is no saved run: {error}")))?;
+        return workflow.resume(saved).map_err(|error| CliError::error(format!("`{name}`: {error}")));
+    }
+    let input = match args.input.as_deref() {
+        Some("-") => files::read_object(Path::new("-"), refused)?,
+        Some(text) => json::parse_object(text).map_err(|error| refused("`--input`", &error))?,
+        None => Map::new(),
+    };
+    Ok(workflow.begin(Json::Object(input)))
+}
+
+fn refused(what: &str, error: &JsonError) -> CliError {
+    CliError::error(format!("{what} is no input: {error} ({})", error.kind().code()))
+}
+
+fn save(run: &Run, path: &Path) -> Result<(), CliError> {
+    let bytes = serde_json::to_vec(&run.save())
+        .map_err(|error| CliError::error(format!("the run cannot be saved: {error}")))?;
+    files::replace(path, &bytes)
+}
+
+fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
+    let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
+    out.line(&format!("ran {}", executed.join(" \u{2192} ")))?;
+    for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
+        out.line(&format!("back from `{}` to `{}`", delivery.from, delivery.to))?;
+    }
+    for (node, output) in &report.outputs {
+        out.line(&format!("{node}: {output}"))?;
+    }
+    for failure in &report.failures {
+        out.line(&failure.to_string())?;
+    }
+    for stall in &report.stalled {
+        out.line(&stall.to_string())?;
+    }
+    if report.limit_hit {
+        out.line("the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on")?;
+    }
+    Ok(())
+}

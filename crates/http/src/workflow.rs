@@ -1,0 +1,107 @@
+//! Nodes of workflows that call the outside: one endpoint, or the members of a council side by side.
+
+use super::client::HttpClient;
+use super::endpoint::Endpoint;
+use super::request::Response;
+use super::template::{Template, Values};
+use rulec_runtime::workflow::{BoxFuture, Call, Node, ProcessError, ProcessResult, Processor};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use tokio::task::JoinSet;
+
+/// The kind of nodes that call one endpoint, for `WorkflowBuilder::kind`. A node's `config` is the endpoint, as
+/// [`Template::parse`] reads it; its placeholders are filled from the node's input. A reply that is a JSON object is the
+/// output, any other one stands in it as `reply`.
+pub fn endpoint_node(
+    client: HttpClient,
+) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
+    move |node| Ok(Arc::new(EndpointNode(endpoint(&client, &node.config)?)))
+}
+
+/// The kind of nodes that ask several members at once and answer with what each has said, under its name, and with
+/// nothing else, so that a vote behind it counts them alone. A node's `config` has them as `members`: an endpoint for each, or a text that a member always says.
+/// One that cannot be asked makes the node fail: a vote without it would be another vote.
+pub fn council_node(
+    client: HttpClient,
+) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
+    move |node| {
+        let wanted = "`config`: `members` is wanted, an endpoint or a text for each name";
+        let fields = node.config.as_object().ok_or(wanted)?;
+        if let Some(other) = fields.keys().find(|key| *key != "members") {
+            return Err(format!("`config` has no field `{other}`; it has `members`").into());
+        }
+        let members = fields.get("members").and_then(Value::as_object).filter(|members| !members.is_empty());
+        let member = |(name, written): (&String, &Value)| -> Result<(String, Member), ProcessError> {
+            let member = match written {
+                Value::String(text) => Member::Says(text.clone()),
+                _ => {
+                    let read = endpoint(&client, written);
+                    Member::Asked(read.map_err(|error| format!("the member `{name}`: {error}"))?)
+                }
+            };
+            Ok((name.clone(), member))
+        };
+        let members = members.ok_or(wanted)?.iter().map(member).collect::<Result<_, _>>()?;
+        Ok(Arc::new(Council(members)))
+    }
+}
+
+fn endpoint(client: &HttpClient, written: &Value) -> Result<Arc<Endpoint>, ProcessError> {
+    Ok(Arc::new(Endpoint::new(client.clone(), Template::parse(written)?)?))
+}
+
+struct EndpointNode(Arc<Endpoint>);
+
+impl Processor for EndpointNode {
+    fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
+        Box::pin(async move {
+            Ok(match ask(&self.0, &input).await? {
+                Value::Object(fields) => Value::Object(fields),
+                other => Value::Object(Map::from_iter([("reply".to_owned(), other)])),
+            })
+        })
+    }
+}
+
+struct Council(Vec<(String, Member)>);
+
+#[derive(Clone)]
+enum Member {
+    Asked(Arc<Endpoint>),
+    Says(String),
+}
+
+impl Processor for Council {
+    fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
+        Box::pin(async move {
+            let input = Arc::new(input);
+            // Dropped with the node's run, which ends what is still asked.
+            let mut asked = JoinSet::new();
+            for (place, (name, member)) in self.0.iter().enumerate() {
+                let (name, member, input) = (name.clone(), member.clone(), input.clone());
+                asked.spawn(async move {
+                    let said = match member {
+                        Member::Says(text) => Ok(Value::String(text)),
+                        Member::Asked(endpoint) => ask(&endpoint, &input).await,
+                    };
+                    let said = said.map_err(|error| format!("the member `{name}` did not answer: {error}"));
+                    (place, name, said)
+                });
+            }
+            let mut answers = asked.join_all().await;
+            answers.sort_by_key(|(place, ..)| *place);
+            let mut output = Map::new();
+            for (_, name, said) in answers {
+                output.insert(name, said?);
+            }
+            Ok(Value::Object(output))
+        })
+    }
+}
+
+async fn ask(endpoint: &Endpoint, input: &Value) -> ProcessResult {
+    let nothing = Map::new();
+    let fields = input.as_object().unwrap_or(&nothing);
+    let Response { body, .. } = endpoint.call(Values { arguments: fields, context: fields }).await?;
+    Ok(body.into_value())
+}

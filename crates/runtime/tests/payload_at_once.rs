@@ -1,0 +1,161 @@
+//! Nodes of a plan that do not wait for each other run side by side, also when some of them fail. Time stands still
+//! but for nodes that sleep, so that what ends first is certain.
+
+use rulec::Rules;
+use rulec_runtime::payload::{
+    Coordinator, CoordinatorBuilder, Judges, Made, NodeFailure, RunReport, RunStatus,
+};
+use rulec_runtime::workflow::{Node, from_fn};
+use serde_json::{Value as Json, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Barrier;
+
+/// Prompts in the order in which nodes began with them.
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// A coordinator whose `LLM` nodes do as their prompt says: `meet` waits until two of them run, `meet and fail` fails
+/// then, `fail` fails, `sleep` takes a second, anything else ends at once.
+fn builder() -> (CoordinatorBuilder, Log) {
+    let rules =
+        Rules::from_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules")).unwrap();
+    let (log, meeting) = (Log::default(), Arc::new(Barrier::new(2)));
+    let noted = log.clone();
+    let factory = move |node: &Node| {
+        let prompt = node.config["prompt"].as_str().unwrap_or_default().to_owned();
+        noted.lock().unwrap().push(prompt.clone());
+        let meeting = meeting.clone();
+        Ok(from_fn(move |_| {
+            let (prompt, meeting) = (prompt.clone(), meeting.clone());
+            async move {
+                if prompt.starts_with("meet") {
+                    meeting.wait().await;
+                }
+                match &*prompt {
+                    "sleep" => tokio::time::sleep(Duration::from_secs(1)).await,
+                    "fail" | "meet and fail" => return Err("it does not work".into()),
+                    _ => {}
+                }
+                Ok(json!({"text": prompt}))
+            }
+        }))
+    };
+    (Coordinator::builder(Judges::new(&rules)).node_kind("LLM", factory), log)
+}
+
+/// Nodes with their prompts, and edges.
+async fn run(coordinator: &Coordinator, nodes: &[(&str, &str)], edges: &[(&str, &str)]) -> RunReport {
+    let node = |(id, prompt): &(&str, &str)| json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}});
+    // A target may name the condition under which the edge is taken: `end if slow.output.text == "sleep"`.
+    let edge = |(from, to): &(&str, &str)| match to.split_once(" if ") {
+        None => json!({"source": from, "target": to}),
+        Some((to, condition)) => json!({"source": from, "target": to, "condition": condition}),
+    };
+    let payload = json!({
+        "name": "p", "description": "d",
+        "nodes": nodes.iter().map(node).collect::<Vec<_>>(), "edges": edges.iter().map(edge).collect::<Vec<_>>(),
+    });
+    let turn = coordinator.session().offer([Made::new("create_workflow_plan", payload)]).await;
+    let [done] = &turn.done[..] else { panic!("{turn:#?}") };
+    done.report.clone().unwrap_or_else(|| panic!("{turn:#?}"))
+}
+
+fn answer(failure: &NodeFailure, action: &str) -> Json {
+    json!({
+        "workflow_id": failure.workflow_id, "failed_node_id": failure.node_id, "failure_reason": failure.reason,
+        "recovery_plan": {"action": action}, "execution_context": failure.execution_context
+    })
+}
+
+/// One after the other the first would wait for the second for ever.
+#[tokio::test(start_paused = true)]
+async fn branches_that_do_not_wait_for_each_other_run_side_by_side() {
+    let (builder, _) = builder();
+    let nodes = [("a", "go"), ("b", "meet"), ("c", "go on"), ("d", "meet"), ("e", "end")];
+    // `d` is one step from the start, the other branch two.
+    let edges = [("a", "b"), ("b", "c"), ("c", "e"), ("d", "e")];
+    let report = run(&builder.build(), &nodes, &edges).await;
+    assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
+    assert_eq!(report.outputs.len(), 5);
+}
+
+/// A branch does not wait for what runs elsewhere, but a join waits for all before it.
+#[tokio::test(start_paused = true)]
+async fn a_slow_branch_holds_up_no_other() {
+    let (builder, log) = builder();
+    let nodes = [("slow", "sleep"), ("after", "after"), ("a", "a"), ("b", "b"), ("end", "end")];
+    let edges = [("slow", "after"), ("after", "end"), ("a", "b"), ("b", "end")];
+    let report = run(&builder.build(), &nodes, &edges).await;
+    assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
+    assert_eq!(*log.lock().unwrap(), ["sleep", "a", "b", "after", "end"]);
+}
+
+/// An edge was taken or not by which of two branches was faster.
+#[tokio::test(start_paused = true)]
+async fn an_edge_is_taken_by_what_comes_before_it_alone() {
+    let (builder, _) = builder();
+    let coordinator = builder.build();
+    let nodes = [("elsewhere", "go"), ("other", "go"), ("slow", "sleep"), ("next", "go"), ("end", "end")];
+    let to_end = ("next", "end if elsewhere.output.text == \"go\"");
+    let edges = [("elsewhere", "other"), ("slow", "next"), to_end];
+    let report = run(&coordinator, &nodes, &edges).await;
+    assert_eq!(report.outputs.keys().collect::<Vec<_>>(), ["elsewhere", "next", "other", "slow"]);
+    let edges = [("elsewhere", "other"), ("elsewhere", "slow"), ("slow", "next"), to_end];
+    let report = run(&coordinator, &nodes, &edges).await;
+    assert_eq!(report.outputs.len(), 5, "{report:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_at_the_same_time_are_asked_about_one_by_one() {
+    let (asking, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = most.clone();
+    let (builder, _) = builder();
+    let coordinator = builder
+        .recovery("error_recovery", move |failure: NodeFailure| {
+            let (asking, most) = (asking.clone(), most.clone());
+            async move {
+                most.fetch_max(asking.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                asking.fetch_sub(1, Ordering::SeqCst);
+                Ok::<Json, String>(answer(&failure, "SKIP"))
+            }
+        })
+        .build();
+    let nodes = [("b", "meet and fail"), ("a", "meet and fail"), ("end", "end")];
+    let report = run(&coordinator, &nodes, &[("a", "end"), ("b", "end")]).await;
+    assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
+    assert_eq!(seen.load(Ordering::SeqCst), 1);
+    assert_eq!(report.skipped, ["b", "a"], "in the order of the plan");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_runs_while_the_run_is_ended_comes_to_its_end_and_is_kept() {
+    let (builder, log) = builder();
+    let abort = |failure: NodeFailure| async move { Ok::<Json, String>(answer(&failure, "ABORT")) };
+    let coordinator = builder.recovery("error_recovery", abort).build();
+    let nodes = [("bad", "fail"), ("slow", "sleep"), ("then", "then"), ("end", "end")];
+    let report = run(&coordinator, &nodes, &[("slow", "then"), ("then", "end"), ("bad", "end")]).await;
+    assert_eq!(report.status, RunStatus::Aborted, "{report:#?}");
+    assert_eq!(report.outputs.keys().collect::<Vec<_>>(), ["slow"]);
+    assert_eq!(*log.lock().unwrap(), ["fail", "sleep"]);
+}
+
+/// Its output was made for a plan that is no more.
+#[tokio::test(start_paused = true)]
+async fn what_runs_while_the_plan_is_made_anew_runs_again_under_the_new_one() {
+    let (builder, log) = builder();
+    let replan = |failure: NodeFailure| async move {
+        Ok::<Json, String>(json!({
+            "action_type": "replan_workflow", "workflow_id": failure.workflow_id, "reason": "it does not work",
+            "execution_context": {"failed_node_id": failure.node_id, "error": failure.reason},
+            "suggested_changes": {"remove_nodes": ["bad"]}
+        }))
+    };
+    let coordinator = builder.recovery("error_recovery", replan).build();
+    let nodes = [("bad", "fail"), ("slow", "sleep"), ("quick", "quick"), ("end", "end")];
+    let report = run(&coordinator, &nodes, &[("bad", "end"), ("slow", "end"), ("quick", "end")]).await;
+    assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
+    assert_eq!(report.outputs.keys().collect::<Vec<_>>(), ["end", "quick", "slow"]);
+    assert_eq!(*log.lock().unwrap(), ["fail", "sleep", "quick", "sleep", "end"]);
+}

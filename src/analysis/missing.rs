@@ -1,0 +1,112 @@
+//! Negations over what may be missing: what is missing makes neither a condition nor its negation hold, which surprises
+//! those who read `not` as everyday language does.
+
+use super::conditions::{Facts, with};
+use super::report::{Report, input};
+use super::solver::{Answer, Solver};
+use crate::diag::{Code, Diagnostic};
+use crate::ops::Op;
+use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
+use crate::ty::{Record, Ty};
+use crate::value::Tri;
+
+/// Looks for a message that falls through a rule because a field is missing that the author negates something about.
+pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
+    let Some(record) = &report.program.input else { return };
+    if facts.never || facts.always {
+        return;
+    }
+    let mut units: Vec<&Cond> = Vec::new();
+    negated(&rule.condition, true, &mut units);
+    for unit in units {
+        let mut slots = Vec::new();
+        reads(report.program, part(unit), &mut slots);
+        for (slot, place) in slots {
+            let field = &report.program.slots[slot.index()];
+            if field.root.is_none()
+                && is_optional(record, &field.path)
+                && tell(solver, report, rule, facts, (unit, slot, place))
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// Says so where a message shows it; true then.
+fn tell(
+    solver: &mut Solver<'_>,
+    report: &mut Report<'_>,
+    rule: &Rule,
+    facts: &Facts,
+    (unit, slot, place): (&Cond, SlotId, crate::span::Span),
+) -> bool {
+    let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span: place };
+    let missing = Predicate::plain(Op::IsMissing, field, Operand::Nothing).at(place);
+    let gone = solver.builder.cond(&missing, true);
+    // With it the rule would hold: what is missing alone keeps it from that.
+    let otherwise = with(solver, &rule.condition, true, &[(unit, true)]);
+    let Answer::Yes(message) = solver.ask(&[(gone, true), (facts.holds, false), (otherwise, true)]) else {
+        return false;
+    };
+    let truth = |cond: &Cond| report.truth(cond, &message);
+    if truth(&rule.condition) == Tri::True || truth(unit) != Tri::Unknown || truth(&missing) != Tri::True {
+        return false;
+    }
+    let name = report.program.slots[slot.index()].name();
+    let quoted = report.quote(unit.span);
+    let found = Diagnostic::new(
+        Code::NegationFallsThrough,
+        unit.span,
+        format!("`{quoted}` does not hold where `{name}` is missing, so `{}` is passed over", rule.name),
+    )
+    .here(format!("neither true nor false without `{name}`"))
+    .help(format!(
+        "{} falls through: write `({name} is missing or {quoted})` to take it as well, or `{name} is present and …` to say that it is meant so",
+        input(&message)
+    ));
+    report.say(found, Some(message));
+    true
+}
+
+/// The parts that are negated, from the outside; those under `NotTrue` hold where something is missing.
+fn negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
+    match &cond.kind {
+        CondKind::Not(_) if plain => found.push(cond),
+        CondKind::And(parts) | CondKind::Or(parts) => {
+            parts.iter().for_each(|part| negated(part, plain, found))
+        }
+        CondKind::Test(test) if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) => {
+            found.push(cond);
+        }
+        _ => {}
+    }
+}
+
+fn is_presence(test: &Predicate) -> bool {
+    matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
+}
+
+fn part(cond: &Cond) -> Part<'_> {
+    Part::Cond(cond)
+}
+
+/// The fields that a part reads, each with the place where it stands first.
+fn reads(program: &Program, part: Part<'_>, found: &mut Vec<(SlotId, crate::span::Span)>) {
+    match part {
+        Part::Expr(Expr { kind: ExprKind::Slot(slot), span, .. }) => {
+            if !found.iter().any(|(other, _)| other == slot) {
+                found.push((*slot, *span));
+            }
+        }
+        Part::Let(id) => reads(program, program.let_body(id).part(), found),
+        part => part.parts().into_iter().for_each(|part| reads(program, part, found)),
+    }
+}
+
+/// True when the input says of a field, or of a record it lies in, that it may be missing.
+fn is_optional(record: &Record, path: &[std::sync::Arc<str>]) -> bool {
+    let Some((first, rest)) = path.split_first() else { return false };
+    let Some(field) = record.get(first) else { return false };
+    field.optional || field.ty.fields().is_some_and(|inner| is_optional(inner, rest))
+}

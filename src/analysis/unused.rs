@@ -1,0 +1,81 @@
+//! Declarations of the main file that nothing uses, and tests of one name.
+
+use super::report::Report;
+use crate::diag::{Code, Diagnostic};
+use crate::sema::hir::{Outcome, Program, TableId, TableKind};
+use crate::span::{FileId, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The main file is the first.
+const MAIN: FileId = FileId(0);
+
+pub(super) fn declarations(report: &mut Report<'_>) {
+    let program = report.program;
+    let outcomes = || {
+        let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+        program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
+    };
+    let used: BTreeSet<&str> = outcomes()
+        .filter_map(|outcome| match outcome {
+            Outcome::Handler { name, .. } => Some(&**name),
+            _ => None,
+        })
+        .collect();
+    let unused = |what: &str, name: &str, span: Span, help: &str| {
+        Diagnostic::new(Code::UnusedDeclaration, span, format!("{what} `{name}` is not used")).help(help)
+    };
+    // A file that only declares is made to be imported.
+    let decides = program.rules.iter().any(|rule| rule.span.file == MAIN);
+    for handler in program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN) {
+        if !used.contains(&*handler.name) {
+            let help = "no route leads to it: remove it, or write the route that does";
+            report.say(unused("the handler", &handler.name, handler.span, help), None);
+        }
+    }
+    let entered = entered(program);
+    let main = &program.tables[0];
+    for (at, table) in program.tables.iter().enumerate().skip(1) {
+        let id = TableId(at as u32);
+        let Some(span) = table.span.filter(|span| span.file == MAIN && table.kind == TableKind::Routes)
+        else {
+            continue;
+        };
+        if (!main.order.is_empty() || main.default.is_some()) && !entered.contains(&id) {
+            let help = "no `goto` leads to it: write one, or remove the table; where a program decides by the table itself, write `# rulec: allow W0103 reason` before it";
+            report.say(unused("the table", &table.name, span, help), None);
+        }
+    }
+    same_names(report);
+}
+
+/// The tables that some jump leads to.
+fn entered(program: &Program) -> BTreeSet<TableId> {
+    let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+    let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
+    outcomes
+        .filter_map(|outcome| match outcome {
+            Outcome::Goto(table) => Some(*table),
+            _ => None,
+        })
+        .collect()
+}
+
+fn same_names(report: &mut Report<'_>) {
+    let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+    let tests = &report.program.tests;
+    for test in tests {
+        match first.get(&*test.name) {
+            None => drop(first.insert(&test.name, test.span)),
+            Some(earlier) => {
+                let found = Diagnostic::new(
+                    Code::SameTestName,
+                    test.span,
+                    format!("there is another test `{}`", test.name),
+                )
+                .label(*earlier, "the first one")
+                .help("name each after what it shows, so that a failure says which one failed");
+                report.say(found, None);
+            }
+        }
+    }
+}

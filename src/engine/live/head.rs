@@ -1,0 +1,79 @@
+//! The names by which edits call statements: the word they begin with, and their name.
+
+use crate::syntax::ast::StatementKind;
+use crate::syntax::parse::starts_statement;
+use std::fmt;
+
+/// The word that a statement begins with, and its name; empty where it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head<'n> {
+    pub keyword: &'n str,
+    pub name: &'n str,
+}
+
+impl<'n> Head<'n> {
+    pub fn of(kind: &'n StatementKind) -> Head<'n> {
+        let (keyword, name) = kind.head();
+        Head { keyword, name }
+    }
+
+    /// Reads what a caller names a statement by; a name alone is a route's.
+    pub fn read(text: &'n str) -> Head<'n> {
+        let text = text.trim();
+        let bare = |name: &'n str| {
+            let name = name.trim();
+            let quoted = |mark: char| name.strip_prefix(mark)?.strip_suffix(mark);
+            quoted('"').or_else(|| quoted('`')).unwrap_or(name)
+        };
+        if matches!(text, "input" | "settings" | "default") {
+            return Head { keyword: text, name: "" };
+        }
+        let words = text.split_once(char::is_whitespace);
+        let Some((keyword, rest)) = words.filter(|(word, _)| starts_statement(word)) else {
+            return Head { keyword: "route", name: bare(text) };
+        };
+        let second = rest.trim_start().split_once(char::is_whitespace);
+        match (keyword, second) {
+            ("extern", Some(("fn", name))) => Head { keyword: "extern fn", name: bare(name) },
+            ("extern", _) => Head { keyword: "extern fn", name: bare(rest) },
+            ("flow", Some(("tool", name))) => Head { keyword: "flow tool", name: bare(name) },
+            _ => Head { keyword, name: bare(rest) },
+        }
+    }
+}
+
+impl fmt::Display for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name {
+            "" => write!(f, "`{}`", self.keyword),
+            name => write!(f, "{} `{name}`", self.keyword),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_called_by_word_and_name() {
+        for (text, keyword, name) in [
+            ("refund", "route", "refund"),
+            (" `input` ", "route", "input"),
+            ("route refund", "route", "refund"),
+            ("input", "input", ""),
+            ("default", "default", ""),
+            ("list  words", "list", "words"),
+            ("list", "route", "list"),
+            ("extern fn score", "extern fn", "score"),
+            ("extern score", "extern fn", "score"),
+            ("flow tool", "flow", "tool"),
+            ("flow tool runner", "flow tool", "runner"),
+            ("import \"a b.rules\"", "import", "a b.rules"),
+            ("test \"files are shown\"", "test", "files are shown"),
+            ("group node", "group", "node"),
+        ] {
+            assert_eq!(Head::read(text), Head { keyword, name }, "{text}");
+        }
+    }
+}

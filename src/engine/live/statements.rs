@@ -1,0 +1,209 @@
+//! Edits of statements of every kind, made in the texts as an author would make them.
+
+use super::edit::{Action, Reading};
+use super::error::{EditError, UnknownStatement};
+use super::head::Head;
+use super::texts::{Splice, appended, put, spliced};
+use crate::engine::UnknownEntry;
+use crate::span::FileId;
+use crate::syntax::ast::{Statement, StatementKind};
+use crate::syntax::parse;
+use crate::threads::Threads;
+use std::ops::Range;
+
+/// The texts of the files, by their names, with edits made in them; the main file is where statements go without
+/// being told.
+///
+/// # Errors
+/// When a statement is not there, or already is, or is edited twice.
+pub(super) fn edited(
+    texts: Vec<(String, String)>,
+    main: &str,
+    edits: &[Reading<'_>],
+) -> Result<Vec<(String, String)>, EditError> {
+    let files: Vec<File> = texts.into_iter().map(File::new).collect();
+    let mut work = Work { files: &files, main, splices: vec![Vec::new(); files.len()], ..Work::default() };
+    edits.iter().try_for_each(|edit| work.make(edit))?;
+    let splices = work.splices;
+    let text = |(file, splices): (&File, Vec<Splice>)| spliced(&file.text, splices);
+    let texts: Vec<String> = files.iter().zip(splices).map(text).collect();
+    Ok(files.into_iter().map(|file| file.name).zip(texts).collect())
+}
+
+struct File {
+    name: String,
+    text: String,
+    statements: Vec<Statement>,
+}
+
+impl File {
+    fn new((name, text): (String, String)) -> File {
+        let statements = parse(Threads::One, FileId(0), &text).statements;
+        File { name, text, statements }
+    }
+}
+
+/// A statement where it stands: the number of its file, and the end of the statement before it.
+#[derive(Clone, Copy)]
+struct Found<'f> {
+    file: usize,
+    lead: u32,
+    statement: &'f Statement,
+}
+
+impl Found<'_> {
+    fn range(&self) -> Range<usize> {
+        self.statement.span.range()
+    }
+}
+
+#[derive(Default)]
+struct Work<'f> {
+    files: &'f [File],
+    main: &'f str,
+    /// The edits of each file.
+    splices: Vec<Vec<Splice>>,
+    /// The statements that were replaced or removed.
+    changed: Vec<(usize, Range<usize>)>,
+    /// The places where statements were inserted: the file, the table, the word and the name.
+    inserted: Vec<(usize, usize, String)>,
+}
+
+impl<'f> Work<'f> {
+    fn make(&mut self, edit: &Reading<'_>) -> Result<(), EditError> {
+        let head = edit.head();
+        if let Some(name) = edit.table {
+            self.not_brought(Head { keyword: "table", name })?;
+        }
+        if let Action::Insert(draft) = &edit.action {
+            let (file, at) = self.end(edit)?;
+            let inside = edit.table.is_some();
+            let same = self.all(edit, head).any(|found| found.file == file && !self.is_changed(&found));
+            let key = (file, at, head.to_string());
+            if same || self.inserted.contains(&key) {
+                return Err(EditError::Duplicate(head.to_string()));
+            }
+            self.inserted.push(key);
+            self.splices[file].push(appended(at, inside, &draft.text));
+            return Ok(());
+        }
+        let found = self.one(edit, head)?;
+        let (range, text) = (found.range(), &self.files[found.file].text);
+        let around = |file: usize, at: usize| file == found.file && range.start < at && at < range.end;
+        if self.is_changed(&found) || self.inserted.iter().any(|(file, at, _)| around(*file, *at)) {
+            return Err(EditError::Twice(head.to_string()));
+        }
+        let new = edit.draft().map(|draft| &*draft.text);
+        self.splices[found.file].extend(put(text, found.lead, range.clone(), edit.table.is_some(), new));
+        self.changed.push((found.file, range));
+        Ok(())
+    }
+
+    /// True when the statement, or one around it or inside it, has been replaced or removed.
+    fn is_changed(&self, found: &Found<'_>) -> bool {
+        let range = found.range();
+        let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
+        self.changed.iter().any(|(file, other)| *file == found.file && overlaps(other))
+    }
+
+    /// The statements that an edit may be about: those of its file and table, or outside any.
+    fn scope(&self, edit: &Reading<'_>) -> impl Iterator<Item = Found<'f>> {
+        let (named, table) = (edit.file, edit.table);
+        let files = self.files.iter().enumerate();
+        let files = files.filter(move |(_, file)| named.is_none_or(|name| name == file.name));
+        files.flat_map(move |(file, File { statements, .. })| {
+            let tables = statements.iter().filter_map(move |statement| match &statement.kind {
+                StatementKind::Table { name, statements } if Some(&*name.node) == table => {
+                    Some(found(file, statement.span.start, statements))
+                }
+                _ => None,
+            });
+            let outside = table.is_none().then(|| found(file, 0, statements));
+            outside.into_iter().chain(tables).flatten()
+        })
+    }
+
+    fn all<'h>(&self, edit: &Reading<'_>, head: Head<'h>) -> impl Iterator<Item = Found<'f>> + use<'f, 'h> {
+        let found: Vec<Found<'f>> =
+            self.scope(edit).filter(|found| Head::of(&found.statement.kind) == head).collect();
+        found.into_iter()
+    }
+
+    /// The one statement that an edit is about.
+    fn one(&self, edit: &Reading<'_>, head: Head<'_>) -> Result<Found<'f>, EditError> {
+        self.look_around(edit)?;
+        let found: Vec<Found<'f>> = self.all(edit, head).collect();
+        match found.as_slice() {
+            [one] => Ok(*one),
+            [] => {
+                self.not_brought(head)?;
+                let heads = || self.scope(edit).map(|found| Head::of(&found.statement.kind));
+                let known = heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
+                let other = heads().find(|other| other.name == head.name && !other.name.is_empty());
+                Err(UnknownStatement::new(head, edit.table, known, other).into())
+            }
+            several => {
+                let mut names: Vec<String> =
+                    several.iter().map(|found| format!("`{}`", self.files[found.file].name)).collect();
+                names.dedup();
+                Err(EditError::Ambiguous(head.to_string(), names.join(" and ")))
+            }
+        }
+    }
+
+    /// Refuses an edit of what another of those that are made as one inserts: it is not in the texts yet.
+    fn not_brought(&self, head: Head<'_>) -> Result<(), EditError> {
+        let head = head.to_string();
+        match self.inserted.iter().any(|(.., inserted)| *inserted == head) {
+            true => Err(EditError::Twice(head)),
+            false => Ok(()),
+        }
+    }
+
+    /// Sees to it that the file and the table of an edit are there.
+    fn look_around(&self, edit: &Reading<'_>) -> Result<(), EditError> {
+        if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
+            let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
+            return Err(EditError::UnknownFile(name.to_owned(), names.join(", ")));
+        }
+        self.table(edit).map(drop)
+    }
+
+    /// The table that an edit is about.
+    fn table(&self, edit: &Reading<'_>) -> Result<Option<Found<'f>>, EditError> {
+        let Some(table) = edit.table else { return Ok(None) };
+        let outside =
+            Reading { action: Action::Remove(Head { keyword: "table", name: table }), table: None, ..*edit };
+        let of_kind =
+            || self.scope(&outside).filter(|found| Head::of(&found.statement.kind).keyword == "table");
+        let known: Vec<&str> = of_kind().map(|found| Head::of(&found.statement.kind).name).collect();
+        let found = of_kind().find(|found| Head::of(&found.statement.kind).name == table);
+        found.map(Some).ok_or_else(|| UnknownEntry::new(table, &known).into())
+    }
+
+    /// The place where an inserted statement goes: the number of the file, and the offset.
+    fn end(&self, edit: &Reading<'_>) -> Result<(usize, usize), EditError> {
+        self.look_around(edit)?;
+        if let Some(table) = self.table(edit)? {
+            let around =
+                |(file, other): &(usize, Range<usize>)| *file == table.file && *other == table.range();
+            if self.changed.iter().any(around) {
+                return Err(EditError::Twice(Head::of(&table.statement.kind).to_string()));
+            }
+            return Ok((table.file, table.range().end.saturating_sub(1)));
+        }
+        let name = edit.file.unwrap_or(self.main);
+        let file = self.files.iter().position(|file| file.name == name).unwrap_or_default();
+        Ok((file, self.files.get(file).map_or(0, |file| file.text.len())))
+    }
+}
+
+/// Statements with the end of the one before each.
+fn found(file: usize, lead: u32, statements: &[Statement]) -> impl Iterator<Item = Found<'_>> {
+    let mut lead = lead;
+    statements.iter().map(move |statement| {
+        let found = Found { file, lead, statement };
+        lead = statement.span.end;
+        found
+    })
+}

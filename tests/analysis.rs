@@ -1,0 +1,487 @@
+//! The findings of `Rules::analyse` about random small programs, held against brute force: every input over a domain that tells
+//! apart all that the programs can ask. A finding that some input contradicts is a false alarm, a witness that shows
+//! something else is a wrong one; how much of what brute force finds the analysis sees is printed, by kind.
+//!
+//! `ANALYSIS_PROGRAMS=1000000` tries more programs than usual.
+
+#[path = "support/random.rs"]
+mod random;
+
+use random::Random;
+use rulec::{Code, Finding, Rules, Span};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const PROGRAMS: u64 = 10_000;
+
+/// A field with all values that its conditions tell apart, `null` where it is missing, and its conditions.
+struct Field {
+    name: &'static str,
+    values: Vec<Json>,
+    conditions: Vec<String>,
+}
+
+fn numbers(name: &'static str) -> Field {
+    let values =
+        (-1..=9).map(|half| if half % 2 == 0 { json!(half / 2) } else { json!(f64::from(half) / 2.0) });
+    let mut conditions = Vec::new();
+    for n in 1..=3 {
+        for op in ["==", "!=", "<", "<=", ">", ">="] {
+            conditions.push(format!("{name} {op} {n}"));
+        }
+    }
+    for range in ["1..3", "1..=2", "2..=3", "3..1", "2..2", "2..=2"] {
+        conditions.push(format!("{name} in {range}"));
+    }
+    conditions.extend(["in [1, 3]", "in [2]", "not in [1, 2]"].map(|test| format!("{name} {test}")));
+    conditions.extend([format!("({name} ?? 2) > 1"), format!("{name} + 1 == 3"), format!("abs({name}) < 0")]);
+    Field { name, values: values.chain([json!(null)]).collect(), conditions }
+}
+
+fn flags(name: &'static str) -> Field {
+    let values = vec![json!(true), json!(false), json!(null)];
+    Field {
+        name,
+        values,
+        conditions: ["== true", "!= true", "== false"].map(|test| format!("{name} {test}")).to_vec(),
+    }
+}
+
+fn texts(name: &'static str) -> Field {
+    let mut values = vec![json!(null), json!("")];
+    let letters = ["a", "b", "A", "B", "c"];
+    let mut last: Vec<String> = vec![String::new()];
+    for _ in 0..3 {
+        last = last
+            .iter()
+            .flat_map(|text| letters.iter().map(move |letter| format!("{text}{letter}")))
+            .collect();
+        values.extend(last.iter().cloned().map(Json::from));
+    }
+    values.extend(["abab", "baba", "abba", "baab", "aabb", "bbaa", "ABAB"].map(Json::from));
+    let mut conditions = Vec::new();
+    for word in ["a", "b", "ab"] {
+        for op in ["==", "!=", "contains", "starts_with", "ends_with", "not contains", "not starts_with"] {
+            conditions.push(format!("{name} {op} \"{word}\""));
+        }
+    }
+    for test in [
+        "contains \"A\" ignoring case",
+        "== \"AB\" ignoring case",
+        "in [\"a\", \"b\"]",
+        "not in [\"a\", \"ab\"]",
+        "contains any [\"a\", \"ab\"]",
+        "contains all [\"a\", \"b\"]",
+        "contains none [\"a\", \"b\"]",
+        "like \"a*b\"",
+        "like \"?\"",
+        "matches \"^a+$\"",
+        "matches \"b\"",
+    ] {
+        conditions.push(format!("{name} {test}"));
+    }
+    conditions.extend(
+        ["lower({}) == \"ab\"", "lower({}) contains \"A\"", "len({}) == 2", "len({}) < 0"]
+            .map(|test| test.replace("{}", name)),
+    );
+    Field { name, values, conditions }
+}
+
+fn lists(name: &'static str) -> Field {
+    let mut values = vec![json!(null)];
+    for set in 0..8 {
+        let of = ["x", "y", "z"].iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+        values.push(of.map(|(_, text)| Json::from(*text)).collect());
+    }
+    let tests = [
+        "{} contains \"x\"",
+        "{} contains \"y\"",
+        "{} not contains \"x\"",
+        "{} contains any [\"x\", \"y\"]",
+        "{} contains all [\"x\", \"y\"]",
+        "{} contains none [\"x\", \"y\"]",
+        "\"x\" in {}",
+        "len({}) >= 0",
+        "any e in {}: e == \"x\"",
+    ];
+    Field { name, values, conditions: tests.map(|test| test.replace("{}", name)).to_vec() }
+}
+
+/// A random program over some fields, and all inputs that there are.
+struct Program {
+    text: String,
+    inputs: Vec<Json>,
+}
+
+fn condition(random: &mut Random, fields: &[&Field], depth: usize) -> String {
+    let field = fields[random.below(fields.len())];
+    match random.below(if depth == 0 { 3 } else { 9 }) {
+        0..=1 => field.conditions[random.below(field.conditions.len())].clone(),
+        2 => format!("{} is {}", field.name, random.pick(&["missing", "present"])),
+        3 => format!("not ({})", condition(random, fields, depth - 1)),
+        4 => format!(
+            "({} unless {})",
+            condition(random, fields, depth - 1),
+            condition(random, fields, depth - 1)
+        ),
+        5..=7 => {
+            format!("({} and {})", condition(random, fields, depth - 1), condition(random, fields, depth - 1))
+        }
+        _ => {
+            format!("({} or {})", condition(random, fields, depth - 1), condition(random, fields, depth - 1))
+        }
+    }
+}
+
+fn program(random: &mut Random) -> Program {
+    let all = [numbers("n"), flags("f"), texts("t"), lists("l")];
+    let first = random.below(all.len());
+    let second = random.below(all.len());
+    let fields: Vec<&Field> =
+        if first == second { vec![&all[first]] } else { vec![&all[first], &all[second]] };
+    let mut text = String::from("input { n?: number, f?: bool, t?: string, l?: list<string> }\n");
+    let priorities = random.chance(30);
+    for at in 0..=random.below(4) {
+        let priority = if priorities { format!("priority {} ", random.below(2) + 1) } else { String::new() };
+        let _ = writeln!(text, "route r{at} {priority}when {} -> h{at}", condition(random, &fields, 2));
+    }
+    if random.chance(70) {
+        text += "default -> last\n";
+    }
+    let mut inputs = vec![Map::new()];
+    for field in &fields {
+        let with = |input: &Map<String, Json>, value: &Json| {
+            let mut input = input.clone();
+            if !value.is_null() {
+                input.insert(field.name.to_owned(), value.clone());
+            }
+            input
+        };
+        inputs =
+            inputs.iter().flat_map(|input| field.values.iter().map(|value| with(input, value))).collect();
+    }
+    Program { text, inputs: inputs.into_iter().map(Json::Object).collect() }
+}
+
+/// The truth of a program's routes for its inputs, and which is chosen.
+struct Table {
+    names: Vec<String>,
+    /// For each input the routes that hold, in the order they are tried.
+    held: Vec<Vec<usize>>,
+}
+
+fn table(rules: &Rules, inputs: &[Json]) -> Table {
+    let names: Vec<String> = rules.program().rules.iter().map(|rule| rule.name.to_string()).collect();
+    let place = |name: &&str| names.iter().position(|other| other == name).expect("a route");
+    let held = inputs.iter().map(|input| rules.main().matched(input).iter().map(place).collect()).collect();
+    Table { names, held }
+}
+
+impl Table {
+    fn never(&self, route: usize) -> bool {
+        self.held.iter().all(|held| !held.contains(&route))
+    }
+    fn always(&self, route: usize) -> bool {
+        self.held.iter().all(|held| held.contains(&route))
+    }
+    fn chosen(&self, route: usize) -> bool {
+        self.held.iter().any(|held| held.first() == Some(&route))
+    }
+}
+
+/// The inputs for which a condition holds; `None` where it does not compile.
+fn truths(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
+    let text = format!(
+        "input {{ n?: number, f?: bool, t?: string, l?: list<string> }}\nroute r when {condition} -> h"
+    );
+    let rules = Rules::from_text(&text).ok()?;
+    Some(inputs.iter().map(|input| !rules.main().matched(input).is_empty()).collect())
+}
+
+const NEVER: [Code; 4] = [Code::NeverMatches, Code::Contradiction, Code::EmptyRange, Code::OutOfRange];
+
+/// The number of facts that brute force finds, and of those that the analysis sees, by kind.
+type Shares = BTreeMap<&'static str, (usize, usize)>;
+
+fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
+    let (all, found) = shares.entry(kind).or_default();
+    *all += usize::from(there);
+    *found += usize::from(there && seen);
+}
+
+/// A program with its findings, and what brute force knows of it.
+struct Held<'p> {
+    seed: u64,
+    program: &'p Program,
+    rules: Rules,
+    table: Table,
+    findings: Vec<Finding>,
+    /// The codes found in each route, those of compiling too.
+    codes: Vec<Vec<Code>>,
+}
+
+impl<'p> Held<'p> {
+    fn new(seed: u64, program: &'p Program) -> Held<'p> {
+        let rules =
+            Rules::from_text(&program.text).unwrap_or_else(|error| panic!("{}\n{error}", program.text));
+        let (table, findings) = (table(&rules, &program.inputs), rules.analyse());
+        let mut held = Held { seed, program, rules, table, findings, codes: Vec::new() };
+        held.codes = vec![Vec::new(); held.table.names.len()];
+        let warned = held.rules.warnings().iter();
+        let all = warned.chain(held.findings.iter().map(|finding| &finding.diagnostic));
+        for diagnostic in all.cloned().collect::<Vec<_>>() {
+            if let Some(route) = diagnostic.span().and_then(|span| held.route_at(span)) {
+                held.codes[route].push(diagnostic.code);
+            }
+        }
+        held
+    }
+
+    fn route_at(&self, span: Span) -> Option<usize> {
+        let within = |rule: Span| rule.start <= span.start && span.end <= rule.end;
+        self.rules.program().rules.iter().position(|rule| within(rule.span))
+    }
+
+    fn fail(&self, finding: &Finding, why: &str) -> ! {
+        let Finding { diagnostic, witness, .. } = finding;
+        panic!(
+            "seed {}: {why}\n{}\n{} {}\n{witness:?}",
+            self.seed, self.program.text, diagnostic.code, diagnostic.message
+        )
+    }
+
+    /// The routes that hold for the input that shows a finding.
+    fn shown(&self, finding: &Finding) -> Vec<&str> {
+        let Some(witness) = &finding.witness else { self.fail(finding, "there is no witness") };
+        self.rules.main().matched(witness)
+    }
+
+    /// Fails when an input contradicts a finding.
+    fn check(&self, finding: &Finding) {
+        let Some(span) = finding.diagnostic.span() else { self.fail(finding, "no place") };
+        let Some(route) = self.route_at(span) else { self.fail(finding, "not in a route") };
+        match finding.diagnostic.code {
+            Code::AlwaysMatches if !self.table.always(route) => self.fail(finding, "it does not always hold"),
+            Code::RouteHidden if self.table.chosen(route) => self.fail(finding, "it is chosen"),
+            Code::NoDefault if !self.shown(finding).is_empty() => {
+                self.fail(finding, "a route takes the input")
+            }
+            Code::NegationFallsThrough if self.shown(finding).contains(&self.table.names[route].as_str()) => {
+                self.fail(finding, "the route takes the input")
+            }
+            Code::EqualPriority if self.shown(finding).len() < 2 => {
+                self.fail(finding, "they do not both hold")
+            }
+            Code::PartDecidesNothing => self.check_part(finding, route, span),
+            code if NEVER.contains(&code) => self.check_never(finding),
+            _ => {}
+        }
+    }
+
+    /// The parts that exclude each other, or the one: no input has them together.
+    fn check_never(&self, finding: &Finding) {
+        // A part that stands behind `unless` is its opposite.
+        if finding.diagnostic.message.contains("`unless ") {
+            return;
+        }
+        let labels = finding.diagnostic.labels.iter();
+        let parts: Vec<String> =
+            labels.map(|label| format!("({})", &self.program.text[label.span.range()])).collect();
+        let holds = truths(&parts.join(" and "), &self.program.inputs);
+        if holds.is_some_and(|holds| holds.contains(&true)) {
+            self.fail(finding, "it holds for some input");
+        }
+    }
+
+    /// The condition is the same with a constant in the place of the part.
+    fn check_part(&self, finding: &Finding, route: usize, span: Span) {
+        let own = self.rules.program().rules[route].condition.span;
+        let text = |from: u32, to: u32| &self.program.text[from as usize..to as usize];
+        let (before, behind) = (text(own.start, span.start), text(span.end, own.end));
+        let inputs = &self.program.inputs;
+        let same = |constant: &str| {
+            truths(&format!("{before}{constant}{behind}"), inputs) == truths(text(own.start, own.end), inputs)
+        };
+        // Beside others that decide nothing it may do so only together with them.
+        let is_one = |code: &&Code| **code == Code::PartDecidesNothing || NEVER.contains(code);
+        let alone = self.codes[route].iter().filter(is_one).count() == 1;
+        if alone && !same("true") && !same("false") {
+            self.fail(finding, "the part decides something");
+        }
+    }
+
+    /// Counts what brute force finds, and what of it is seen.
+    fn count(&self, shares: &mut Shares) {
+        let text = &self.program.text;
+        // What is promised to be understood; and functions of fields, arithmetic and quantifiers, of which some is.
+        let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
+        let plain = !words.iter().any(|word| text.contains(word));
+        let kind = |all: &'static str, functions: &'static str| if plain { all } else { functions };
+        for (route, codes) in self.codes.iter().enumerate() {
+            let (never, always) = (self.table.never(route), self.table.always(route));
+            let seen = codes.iter().any(|code| NEVER.contains(code));
+            count(shares, kind("never", "never, with functions"), never, seen);
+            let seen = codes.contains(&Code::AlwaysMatches);
+            count(shares, kind("always", "always, with functions"), always, seen);
+            let behind_all =
+                (0..self.table.names.len()).any(|other| other != route && self.table.always(other));
+            let hidden = !never && !self.table.chosen(route) && !behind_all;
+            let seen = codes.contains(&Code::RouteHidden);
+            count(shares, kind("hidden", "hidden, with functions"), hidden, seen);
+        }
+        let open = self.table.held.iter().any(Vec::is_empty) && !text.contains("default ->");
+        let seen = self.findings.iter().any(|finding| finding.diagnostic.code == Code::NoDefault);
+        count(shares, kind("no default", "no default, with functions"), open, seen);
+    }
+}
+
+/// Holds the findings about a program against all inputs.
+fn hold(seed: u64, program: &Program, shares: &mut Shares) {
+    let held = Held::new(seed, program);
+    held.findings.iter().for_each(|finding| held.check(finding));
+    held.count(shares);
+}
+
+#[test]
+fn findings_are_those_of_brute_force() {
+    let programs =
+        std::env::var("ANALYSIS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS);
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) as u64;
+    let work = |from: u64| {
+        let mut shares = Shares::new();
+        for seed in (from..programs).step_by(threads as usize) {
+            hold(seed, &program(&mut Random::new(seed)), &mut shares);
+        }
+        shares
+    };
+    let parts: Vec<Shares> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|from| scope.spawn(move || work(from))).collect();
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let mut shares = Shares::new();
+    for (kind, (all, seen)) in parts.into_iter().flatten() {
+        let sum = shares.entry(kind).or_default();
+        *sum = (sum.0 + all, sum.1 + seen);
+    }
+    for (kind, (all, seen)) in &shares {
+        println!("{kind}: {seen} of {all} seen ({:.1}%)", 100.0 * *seen as f64 / (*all).max(1) as f64);
+        let least = if kind.ends_with("functions") { 60 } else { 98 };
+        assert!(*seen * 100 >= *all * least, "of `{kind}` too few are seen: {seen} of {all}");
+    }
+}
+
+/// The code and the underlined text of each finding, and the input that shows it.
+fn found(text: &str) -> Vec<String> {
+    let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let shown = |finding: &Finding| {
+        let span = finding.diagnostic.span().expect("a place");
+        let witness = finding.witness.as_ref().map_or_else(String::new, |witness| format!(" by {witness}"));
+        format!("{} `{}`{witness}", finding.diagnostic.code, &text[span.range()])
+    };
+    rules.analyse().iter().map(shown).collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    assert_eq!(found(text), expected, "{text}");
+}
+
+/// The mistakes of a new author that once passed as "all well".
+#[test]
+fn mistakes_of_new_authors_are_found() {
+    let one = |condition: &str, expected: &[&str]| {
+        check(&format!("route one when {condition} -> h\ndefault -> d"), expected);
+    };
+    one("n > 5 and n < 3", &["W0210 `n > 5`"]);
+    one(r#"role == "a" and role == "b""#, &[r#"W0210 `role == "a"`"#]);
+    one("n in 5..1", &["W0211 `n in 5..1`"]);
+    one("hour(at as datetime) == 24", &["W0212 `hour(at as datetime) == 24`"]);
+    one(r#"lower(text) == "ABC""#, &[r#"W0212 `lower(text) == "ABC"`"#]);
+    one("n > 3 and n > 5", &["W0209 `n > 3`"]);
+    one("n > 3 or n > 5", &["W0209 `n > 5`"]);
+    one(r#"text contains "refund" and text contains "fun""#, &[r#"W0209 `text contains "fun"`"#]);
+    one(r#"text contains "a" and not (text contains any ["a", "b"])"#, &[r#"W0210 `text contains "a"`"#]);
+    one(r#"text matches "^a+$" and text contains "b""#, &[r#"W0210 `text matches "^a+$"`"#]);
+    one(r#"tags contains "x" and tags contains none ["x", "y"]"#, &[r#"W0210 `tags contains "x"`"#]);
+    one("ctx.user is missing and ctx.user.role == \"a\"", &["W0210 `ctx.user is missing`"]);
+    one("n is present and n > 3", &[]);
+}
+
+#[test]
+fn routes_hidden_by_one_or_several_are_found() {
+    let rest = "\ndefault -> d";
+    check(&format!("route wide when n > 1 -> a\nroute some when n > 2 -> b{rest}"), &["W0213 `n > 2`"]);
+    check(
+        &format!(
+            "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute three when n == 3 or n == 7 -> c{rest}"
+        ),
+        &["W0213 `n == 3 or n == 7`"],
+    );
+    // What is missing is taken by neither.
+    check(
+        &format!(
+            "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute rest when n is missing -> c{rest}"
+        ),
+        &[],
+    );
+    // A jump may choose nothing.
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ route x when text == \"x\" -> c }}"
+        ),
+        &[],
+    );
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ default -> c }}"
+        ),
+        &["W0213 `n > 2`"],
+    );
+    check(
+        "choice c { default branch rest  branch some { s.n > 2 }  branch more { s.n > 1 } }",
+        &["W0213 `branch some { s.n > 2 }`"],
+    );
+}
+
+#[test]
+fn inputs_that_fall_through_are_shown() {
+    check("route one when n > 3 -> h", &["W0216 `route one when n > 3 -> h` by {}"]);
+    check(
+        "input { text: string, staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
+        &[r#"W0215 `not staff` by {"text":""}"#],
+    );
+    let guarded = "input { text: string, staff?: bool }\nroute guests when staff is missing or not staff -> h\ndefault -> d";
+    check(guarded, &[]);
+    check(
+        "input { text: string, staff?: bool }\nroute guests when text == \"a\" unless staff -> h\ndefault -> d",
+        &[],
+    );
+}
+
+#[test]
+fn equal_priorities_and_unused_declarations_are_found() {
+    check(
+        "route a priority 10 when n > 5 -> a\nroute b priority 10 when n > 3 -> b\ndefault -> d",
+        &[r#"W0214 `n > 5` by {"n":6}"#],
+    );
+    check("route a when n > 5 -> a\nroute b when n > 3 -> b\ndefault -> d", &[]);
+    check("handler a()\nhandler b()\nroute one when n > 5 -> a\ndefault -> a", &["W0103 `b`"]);
+    check("route one when n > 5 -> a\ndefault -> a\ntable t { default -> a }", &["W0103 `t`"]);
+    check(
+        "route one when n > 5 -> a\ndefault -> a\ntest \"x\" { given n = 6 expect one }\ntest \"x\" { given n = 1 expect default }",
+        &["W0104 `\"x\"`"],
+    );
+}
+
+#[test]
+fn comments_allow_findings_and_must_be_of_use() {
+    check("# rulec: allow W0210 a joke\nroute one when n > 5 and n < 3 -> h\ndefault -> d", &[]);
+    check(
+        "# rulec: allow W0210 a joke\nroute one when n > 5 -> h\ndefault -> d",
+        &["W0003 `# rulec: allow W0210 a joke`"],
+    );
+}
