@@ -5,6 +5,7 @@ use crate::decision::Chosen;
 use crate::explain::Explanation;
 use crate::sema::hir::{Expect, TableId, TableKind, Test, Then};
 use crate::span::Span;
+use crate::threads::{self, Threads};
 use crate::value::{Value, identical};
 use serde_json::{Map, Value as Json};
 
@@ -30,7 +31,10 @@ impl Rules {
     /// Runs the `test` blocks that the tables decide alone. [`run_tests`](fn@crate::systems::run_tests) runs all,
     /// those about payloads and intent flows as well.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
-        self.set().program.tests.iter().filter_map(|test| self.run_test(test)).collect()
+        let tests = &self.set().program.tests;
+        let parts = tests.chunks(tests.len().div_ceil(Threads::All.for_statements(tests.len())).max(1));
+        let run = |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
+        threads::each(parts, run).into_iter().flatten().collect()
     }
 
     /// Runs a test of a decision.
@@ -73,7 +77,7 @@ impl Rules {
     }
 }
 
-/// What a decision came to, of that which a test asks for.
+/// The outcome of a decision, as far as a test asks for it.
 fn came(asked: &Then, decision: &Decision) -> Then {
     let of = |asked: &Map<String, Json>, found: &Map<String, Json>| {
         asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()

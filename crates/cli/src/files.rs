@@ -8,20 +8,25 @@ use rulec::internals::artifact;
 use rulec::internals::engine::{open_regular, read_limited};
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::loader::MAX_FILE_BYTES;
+use rulec::internals::threads;
 use rulec::{LoadError, Rules};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// The files named, and all `*.rules` below the folders named, compiled; each with a mark if another of
 /// its folder imports it.
 pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
-    let compiled: Result<Vec<Compiled>, CliError> =
-        collect(paths, root)?.into_iter().map(Target::compile).collect();
-    let compiled = compiled?;
+    let targets = collect(paths, root)?;
+    let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
+    let compile = |part: &[Target]| part.iter().cloned().map(Target::compile).collect::<Vec<_>>();
+    let compiled = threads::each(parts, compile).into_iter().flatten();
+    let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
     let imported = imported(&compiled);
     Ok(compiled.into_iter().zip(imported).collect())
 }
@@ -237,6 +242,10 @@ pub struct RulesArgs {
 }
 
 impl RulesArgs {
+    pub fn new(path: PathBuf, root: Option<PathBuf>) -> RulesArgs {
+        RulesArgs { path, root }
+    }
+
     fn target(&self) -> Target {
         Target { path: self.path.clone(), root: self.root.clone(), folder: None }
     }

@@ -9,28 +9,39 @@
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
-//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` | a verb each |
+//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` | a verb each |
+//! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
+//! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
+//! | `manual` | manual pages and completions, from the command line's own definition |
+//! | `watch` | waiting until a file changes |
 //! | `judge` | `run --decision`: payloads |
 //! | `meaning` | intent flows, and choices that a language model makes |
 
+mod bench;
 mod build;
 mod check;
 mod compiled;
 mod conformance;
+mod coverage;
+mod doctor;
 mod explain;
 mod files;
 mod fix;
 mod fmt;
 mod graph;
 mod import;
+mod infer;
+mod init;
 mod judge;
 mod lines;
+mod manual;
 mod meaning;
 mod mistake;
 mod patch;
 mod plan;
 mod progress;
 mod prompt;
+mod repl;
 mod report;
 mod run;
 mod schema;
@@ -39,17 +50,18 @@ mod stream;
 mod summary;
 mod term;
 mod test;
+mod watch;
 mod why;
 mod workflow;
 
-use clap::{CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Parser, Subcommand};
 use rulec::internals::text;
 use std::process::ExitCode;
 use term::{Color, Out, Term};
 
 const AFTER_HELP: &str = "\
 Examples:
+  rulec init desk                                     begin a project that works
   rulec check rules/                                  find every mistake in the folder's *.rules
   rulec fmt rules/                                    lay the files out in the one style
   rulec build support.rules                           compile to support.rulec, which loads faster
@@ -93,19 +105,12 @@ enum Verb {
     Prompt(prompt::Args),
     Workflow(workflow::Args),
     Graph(graph::Args),
-    Completions(CompletionsArgs),
-}
-
-/// Print a completion script for a shell
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
-  rulec completions bash > ~/.local/share/bash-completion/completions/rulec
-  rulec completions zsh > ~/.zfunc/_rulec
-  rulec completions fish > ~/.config/fish/completions/rulec.fish")]
-struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum)]
-    shell: Shell,
+    Init(init::Args),
+    Doctor(doctor::Args),
+    Bench(bench::Args),
+    Repl(repl::Args),
+    Completions(manual::CompletionsArgs),
+    Man(manual::Args),
 }
 
 /// The way a run of the program ends, with its exit status.
@@ -173,7 +178,12 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Prompt(args) => prompt::run(&args, term, out),
         Verb::Workflow(args) => workflow::run(&args, term, out),
         Verb::Graph(args) => graph::run(&args, term, out),
-        Verb::Completions(args) => completions(&args, out),
+        Verb::Init(args) => init::run(&args, term, out),
+        Verb::Doctor(args) => doctor::run(&args, term, out),
+        Verb::Bench(args) => bench::run(&args, term, out),
+        Verb::Repl(args) => repl::run(&args, term, out),
+        Verb::Completions(args) => manual::completions(&args, out),
+        Verb::Man(args) => manual::run(&args, term, out),
     }
 }
 
@@ -205,17 +215,10 @@ fn usage(error: &clap::Error) -> Status {
     end(written.map(|()| Status::Fine), &term, &mut out)
 }
 
-fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
-    // Into memory first: the generator panics when it cannot write.
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
-    out.write(&script)?;
-    Ok(Status::Fine)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_declared_soundly() {

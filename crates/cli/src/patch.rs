@@ -1,4 +1,4 @@
-//! What would change in a file, as a patch that `patch -p0` and reviewers read.
+//! The changes to a file, as a patch that `patch -p0` and reviewers read.
 
 use super::CliError;
 use super::term::Out;

@@ -122,14 +122,14 @@ impl<'a> Checker<'a> {
             return self.fail(Code::TestInput, value.span, message, help);
         }
         if !put(message, path, json) {
-            let place = path.iter().fold(value.span, |span, part| part.span.to(span));
+            let place = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
             let message = format!("`{name}` is given twice, or as two different things");
             return self.fail(Code::TestInput, place, message, "give each field once");
         }
         Ok(())
     }
 
-    /// What a test expects: the table that decides, what it chooses, and what that comes to.
+    /// Reads what a test expects: the table that decides, its choice, and the outcome of that.
     fn expectation(
         &mut self,
         expect: &'a Expectation,

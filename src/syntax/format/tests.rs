@@ -159,14 +159,14 @@ fn payloads_have_an_item_a_line_and_say_below_what_follows() {
 }
 
 #[test]
-fn the_head_of_a_requirement_breaks_before_its_guard() {
+fn a_requirement_breaks_behind_its_colon_first() {
     let long = "x".repeat(50);
     check(
         &format!(
             "payload p rank 1 {{\nrequire \"{long}\" at a[b] when len(a) > 1 and b == \"c\": len(a[b]) > 3 remove\n}}"
         ),
         &format!(
-            "payload p rank 1 {{\n  require \"{long}\" at a[b]\n    when len(a) > 1 and b == \"c\": len(a[b]) > 3 remove\n}}\n"
+            "payload p rank 1 {{\n  require \"{long}\" at a[b] when len(a) > 1 and b == \"c\":\n    len(a[b]) > 3 remove\n}}\n"
         ),
     );
     stays("flow a \"d\"\n  intent examples [\"x\"]\n  -> \"id\"\n");

@@ -38,6 +38,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::next_nodes => "`->`",
         R::routed => "`by`",
         R::destinations | R::destination => "a next node",
+        R::columns => "`given`",
         R::expected => "`->`",
         R::broken => "a rule's name",
         R::score => "`score`",

@@ -91,7 +91,7 @@ fn a_file_that_cannot_be_used_is_named_and_the_others_are_laid_out() {
     assert!(ran.err.starts_with("error: `a.rulec` holds compiled rules"), "{}", ran.err);
 }
 
-/// What is written is written beside the file first: a disk that is full loses nothing.
+/// A file is written beside the file first: a disk that is full loses nothing.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_loses_nothing() {

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 /// An error with two places, an error with a safe repair, and a warning.
 const RULES: &str = "let 文 = \"x\"\nlet 文 = \"y\"\nroute r when text == 文 && z -> h\n";
 const WARNED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\ndefault -> h\n";
-/// What an analysis finds comes with a message that shows it.
+/// A finding of an analysis comes with a message that shows it.
 const ANALYSED: &str = "route r when text == \"y\" -> h\n";
 
 fn checked(rules: &str, format: &str, status: i32) -> Ran {

@@ -4,6 +4,7 @@
 mod bad_input;
 mod build;
 mod check;
+mod coverage;
 mod documents;
 mod examples;
 mod fix;
@@ -20,6 +21,7 @@ mod run;
 mod shell;
 mod streams;
 mod tests;
+mod tools;
 mod why;
 mod workflow;
 
