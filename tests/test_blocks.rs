@@ -124,7 +124,7 @@ fn scores_of_intent_flows_are_expected() {
 }
 
 const PAYLOAD: &str = "
-    payload note { response: string not blank  count?: int in 1..=5 }
+    payload note { response: string not blank; count?: int in 1..=5 }
 ";
 
 #[test]
@@ -133,12 +133,12 @@ fn places_of_breaches_are_expected() {
         format!("{PAYLOAD} test \"t\" {{ given payload = {{ response: \" \", count: 9 }} {expect} }}")
     };
     passes(&rules("expect note.reject"));
-    let broken = "\"note.response.blank\" at \"$.response\" \"note.count.range\"";
+    let broken = "\"note.response.empty\" at \"$.response\" \"note.count.range\"";
     passes(&rules(&format!("expect note.reject {broken}")));
     fails(
-        &rules("expect note.reject \"note.response.blank\" at \"$.count\" \"note.count.range\""),
-        "note.reject \"note.count.range\" \"note.response.blank\" at \"$.count\"",
-        "note.reject \"note.response.blank\" at \"$.response\" \"note.count.range\" at \"$.count\"",
+        &rules("expect note.reject \"note.response.empty\" at \"$.count\" \"note.count.range\""),
+        "note.reject \"note.count.range\" \"note.response.empty\" at \"$.count\"",
+        "note.reject \"note.response.empty\" at \"$.response\" \"note.count.range\" at \"$.count\"",
     );
 }
 
@@ -162,8 +162,8 @@ fn what_nothing_could_give_is_an_error() {
         errors(&routes(&format!("test \"t\" {{ given text = \"x\" {expect} }}")), &[("E0505", message)]);
     }
     errors(
-        &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score == 0.5 }}"),
-        &[("E0505", "a score cannot be compared by `==`")],
+        &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score != 0.5 }}"),
+        &[("E0505", "a score cannot be compared by `!=`")],
     );
     errors(
         &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score > 2 }}"),

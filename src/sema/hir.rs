@@ -371,12 +371,12 @@ pub struct Test {
     /// The table the decision is made by.
     pub entry: TableId,
     pub expect: Expect,
-    /// What else is expected of the decision.
+    /// The rest of its expectation.
     pub then: Then,
     pub span: Span,
 }
 
-/// What a decision comes to, as far as a test says: the parts that it leaves open are `None` or empty.
+/// The outcome of a decision, as far as a test says it: the parts that it leaves open are `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Then {
     /// The handler.

@@ -7,11 +7,16 @@ mod show;
 pub use show::{html, lcov, text};
 
 use rulec::internals::sema::hir::{Cond, CondKind, Program, RuleId, TableId, Term};
+use rulec::internals::syntax::ast::StatementKind;
+use rulec::internals::syntax::parse::parse;
+use rulec::internals::threads::Threads;
 use rulec::internals::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
 use rulec::payload::Judgement;
 use rulec::{Code, Explanation, Finding, Rules, Span, TableKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// The name of the routes outside any table.
+const MAIN: &str = "routes";
 /// Characters of a condition that are shown.
 const LONG: usize = 80;
 /// Most names that are listed as the reason of one gap.
@@ -239,7 +244,7 @@ impl<'r> Coverage<'r> {
     /// Everything that can be chosen, with what was seen of it, in the order of the text.
     pub fn routes(&self, findings: &[Finding]) -> Vec<Item> {
         let program = self.rules.program();
-        let mut items = Vec::new();
+        let (mut items, places) = (Vec::new(), defaults(self.rules));
         for (at, rule) in program.rules.iter().enumerate() {
             let table = &program.tables[rule.table.index()];
             let what = match table.kind {
@@ -264,7 +269,7 @@ impl<'r> Coverage<'r> {
         for (at, table) in program.tables.iter().enumerate().filter(|(_, table)| table.default.is_some()) {
             let searched = &self.tables[at];
             let id = TableId(at as u32);
-            let Some(span) = table.span.or_else(|| first_of(program, id)) else { continue };
+            let Some(span) = places.get(&*table.name).copied().or(table.span) else { continue };
             let gap = match (searched.default, searched.times) {
                 (0, 0) => Some("never taken: its table was never entered".to_owned()),
                 (0, _) => Some("never taken: a route was chosen each time".to_owned()),
@@ -300,7 +305,7 @@ impl<'r> Coverage<'r> {
                     before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")).collect();
                 format!("never tried, hidden by {}{more}, chosen before it each time", names.join(", "))
             }
-            (_, tried) => format!("its condition did not hold in {}", times(tried)),
+            (_, tried) => format!("its condition did not hold, asked {}", times(tried)),
         }
     }
 
@@ -388,10 +393,26 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
     }
 }
 
-/// A default is written anywhere; of the routes outside any table the first one stands for it.
-fn first_of(program: &Program, table: TableId) -> Option<Span> {
-    let own = program.rules.iter().filter(|rule| rule.table == table).map(|rule| rule.span);
-    own.min_by_key(|span| (span.file, span.start))
+/// The places of the defaults, by the name of their table.
+fn defaults(rules: &Rules) -> HashMap<String, Span> {
+    let mut places = HashMap::new();
+    for (at, (id, file)) in rules.sources().iter().enumerate() {
+        for statement in parse(Threads::One, id, &file.text).statements {
+            match &statement.kind {
+                // Of an imported file only the tables count.
+                StatementKind::Default { .. } if at == 0 => {
+                    places.insert(MAIN.to_owned(), statement.span);
+                }
+                StatementKind::Table { name, statements } => {
+                    let default =
+                        statements.iter().find(|inner| matches!(inner.kind, StatementKind::Default { .. }));
+                    places.extend(default.map(|default| (name.node.clone(), default.span)));
+                }
+                _ => {}
+            }
+        }
+    }
+    places
 }
 
 /// The author's text, as far as it helps to find it.

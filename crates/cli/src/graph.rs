@@ -142,8 +142,8 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
         if let Some(table) = tables().find(|table| *table == name) {
             return Ok(vec![collect::table(rules, table)]);
         }
-        let known: Vec<&str> = workflows().map(|workflow| &*workflow.name).chain(tables()).collect();
-        let known = known.join(", ");
+        let known = workflows().map(|workflow| &*workflow.name).chain(tables());
+        let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         return Err(CliError::usage(format!(
             "there is nothing of the name `{name}` to draw; there are {known}"
         )));

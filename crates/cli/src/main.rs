@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
 //! | `mistake` | panics, kept to the line or verb they belong to |
+//! | `language` | the language that findings are told in |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
@@ -33,6 +34,7 @@ mod import;
 mod infer;
 mod init;
 mod judge;
+mod language;
 mod lines;
 mod manual;
 mod meaning;
@@ -55,6 +57,7 @@ mod why;
 mod workflow;
 
 use clap::{Parser, Subcommand};
+use language::Lang;
 use rulec::internals::text;
 use std::process::ExitCode;
 use term::{Color, Out, Term};
@@ -84,6 +87,9 @@ struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
+    /// The language of the titles and pages of codes [default: as RULEC_LANG says, else en]
+    #[arg(long, global = true, value_enum, value_name = "LANG")]
+    lang: Option<Lang>,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -149,6 +155,7 @@ fn main() -> ExitCode {
     mistake::listen();
     let ended = mistake::caught(|| match Cli::try_parse() {
         Ok(cli) => {
+            language::choose(cli.lang);
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)

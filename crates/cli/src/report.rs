@@ -3,9 +3,9 @@
 pub mod junit;
 mod sarif;
 
-use super::CliError;
 use super::compiled::Compiled;
 use super::term::Out;
+use super::{CliError, language};
 use clap::ValueEnum;
 use rulec::internals::diag::visible;
 use rulec::{Applicability, Code, Diagnostic, Finding, Renderer, Severity, Span};
@@ -190,7 +190,7 @@ pub fn concise(found: &Found<'_>) -> String {
         ": {}[{}]: {}",
         level(diagnostic.severity()),
         diagnostic.code,
-        diagnostic.message
+        language::message(diagnostic)
     ));
     if let Some(help) = &diagnostic.help {
         line.push_str(&format!("; {help}"));
@@ -209,7 +209,7 @@ pub fn github(found: &Found<'_>) -> String {
     if let (Some(line), Some(column)) = (place.end_line, place.end_column) {
         properties.push_str(&format!(",endLine={line},endColumn={column}"));
     }
-    let mut message = diagnostic.message.clone();
+    let mut message = language::message(diagnostic).into_owned();
     if let Some(help) = &diagnostic.help {
         message.push_str(&format!("\nhelp: {help}"));
     }
@@ -237,8 +237,9 @@ fn escape(text: &str, property: bool) -> String {
 pub fn human(found: &Found<'_>, color: bool) -> String {
     let name = |file| found.compiled.name(file);
     let renderer = Renderer { sources: found.compiled.sources(), color, name: &name };
-    let diagnostic = found.diagnostic;
-    let path = found.compiled.target.shown();
+    let worded =
+        Diagnostic { message: language::message(found.diagnostic).into_owned(), ..found.diagnostic.clone() };
+    let (diagnostic, path) = (&worded, found.compiled.target.shown());
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
         let message = format!("{} (compiling `{path}`)", diagnostic.message);
         return renderer.render(&Diagnostic { message, ..diagnostic.clone() });

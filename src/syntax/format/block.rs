@@ -190,7 +190,6 @@ impl Builder<'_> {
             "router" => builder.parts(item, &["where", "->"]),
             "test" if builder.is_word(item.start, &["expect"]) => builder.parts(item, &["->", "for"]),
             "test" => builder.definition(item),
-            "workflow" => builder.parts(item, &["within", "->"]),
             _ => builder.plain(item),
         });
         self.end();

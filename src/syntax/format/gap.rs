@@ -1,4 +1,4 @@
-//! What stands between two tokens: line breaks and comments as the author has them, and the space that belongs there.
+//! The gap between two tokens: line breaks and comments as the author has them, and the space that belongs there.
 
 use crate::syntax::lex::{self, Token, TokenKind};
 use crate::syntax::parse::is_joint;
@@ -58,7 +58,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// What stands before a token.
+    /// The text before a token.
     pub(super) fn slice(&self, next: usize) -> &'a str {
         let start = next.checked_sub(1).map_or(bom(self.text), |before| self.tokens[before].end as usize);
         let end = self.tokens.get(next).map_or(self.text.len(), |token| token.start as usize);

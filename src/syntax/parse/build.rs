@@ -115,7 +115,7 @@ fn expectation(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Expectation> {
     };
     let score = |cx: &mut Cx<'_>, pair: Pair<'_>| {
         let number = cx.span(&child(&pair, Rule::number)?);
-        let sign = pair.into_inner().nth(1).ok_or(Failed)?;
+        let sign = child(&pair, Rule::score_sign)?;
         let sign = Spanned::new(cx.text(&sign).to_owned(), cx.span(&sign));
         Ok((sign, Spanned::new(cx.number(number, false)?, number)))
     };

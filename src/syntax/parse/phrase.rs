@@ -42,6 +42,7 @@ pub(super) fn phrase(rule: Rule) -> Option<&'static str> {
         R::expected => "`->`",
         R::broken => "a rule's name",
         R::score => "`score`",
+        R::score_sign => "`>=`, `>`, `<=` or `<`",
         R::case_values => "`for`",
         R::ignoring_case => "`ignoring case`",
         R::weight => "a word and its weight",

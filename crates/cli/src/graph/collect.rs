@@ -97,9 +97,12 @@ impl Tables<'_> {
         self.heads.insert(id, head);
         let (mut last, mut word) = (head, "");
         for rule in table.order.iter().filter(|id| !program.rules[id.index()].disabled) {
-            let asked = self.rule(*rule);
+            let asked = self.drawing.node(self.question(*rule), Shape::Question);
             // What is asked next is asked where the one before does not hold.
             self.drawing.edge(last, asked, word, last != head);
+            let rule = &program.rules[rule.index()];
+            let end = self.outcome(&rule.outcome, &rule.name);
+            self.drawing.edge(asked, end, "", false);
             (last, word) = (asked, "else");
         }
         if let Some(outcome) = &table.default {
@@ -109,22 +112,19 @@ impl Tables<'_> {
         head
     }
 
-    /// The question of a rule, with an edge to what it comes to.
-    fn rule(&mut self, id: RuleId) -> usize {
+    /// The question of a rule.
+    fn question(&self, id: RuleId) -> String {
         let program = self.rules.program();
         let rule = &program.rules[id.index()];
         let condition = self.rules.sources().slice(rule.condition.span);
-        let label = match &rule.outcome {
+        match &rule.outcome {
             Outcome::Flow { pattern, .. } => format!("{}: {pattern}", rule.name),
             _ if rule.name.starts_with("when ") => condition.to_owned(),
             Outcome::Next { .. } => rule.name.to_string(),
             Outcome::Branch { default: true } => format!("{} (default)", rule.name),
+            Outcome::Branch { .. } => condition.to_owned(),
             _ => format!("{}: {condition}", rule.name),
-        };
-        let asked = self.drawing.node(label, Shape::Question);
-        let end = self.outcome(&rule.outcome, &rule.name);
-        self.drawing.edge(asked, end, "", false);
-        asked
+        }
     }
 
     fn outcome(&mut self, outcome: &Outcome, name: &str) -> usize {

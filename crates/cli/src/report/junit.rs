@@ -1,6 +1,7 @@
 //! The XML of JUnit, which most CI systems show as tests: a suite a file; a case a finding or a test.
 
 use super::{Found, concise};
+use crate::language::message;
 use rulec::Severity;
 
 /// A case of a suite.
@@ -47,7 +48,7 @@ fn case(found: &Found<'_>, denied: bool) -> Case {
     };
     let (code, text) = (diagnostic.code, concise(found));
     let ending = match denied || diagnostic.severity() == Severity::Error {
-        true => Ending::Failed { kind: code.to_string(), message: diagnostic.message.clone(), text },
+        true => Ending::Failed { kind: code.to_string(), message: message(diagnostic).into_owned(), text },
         false => Ending::Noted(text),
     };
     Case { name: format!("{code}{at}"), ending }

@@ -1,6 +1,7 @@
 //! Findings as SARIF 2.1.0, which code scanners and editors read.
 
 use super::{Found, Location, level};
+use crate::language::{language, message};
 use rulec::{Applicability, Code};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -26,15 +27,15 @@ pub fn document(findings: &[Found<'_>]) -> Json {
 fn rule(code: Code) -> Json {
     json!({
         "id": code.as_str(),
-        "shortDescription": { "text": code.title() },
-        "help": { "text": format!("rulec explain {code}"), "markdown": code.page() },
+        "shortDescription": { "text": code.title_in(language()) },
+        "help": { "text": format!("rulec explain {code}"), "markdown": code.page_in(language()) },
         "defaultConfiguration": { "level": level(code.severity()) },
     })
 }
 
 fn result(found: &Found<'_>, codes: &[Code]) -> Json {
     let diagnostic = found.diagnostic;
-    let mut message = diagnostic.message.clone();
+    let mut message = message(diagnostic).into_owned();
     if let Some(help) = &diagnostic.help {
         message.push_str(&format!("\nhelp: {help}"));
     }

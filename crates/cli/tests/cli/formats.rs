@@ -116,3 +116,35 @@ fn every_format_tells_the_same_place() {
     let region = &sarif["runs"][0]["results"][1]["locations"][0]["physicalLocation"]["region"];
     assert_eq!((region["startLine"].as_u64(), region["startColumn"].as_u64()), (Some(3), Some(24)));
 }
+
+/// The titles and pages of codes; the author's own text and the rest of a message stay.
+#[test]
+fn findings_and_pages_are_told_in_chinese_when_asked() {
+    let folder = Folder::with("let a = \"x\"\nlet a = \"y\"\ndefault -> h\n");
+    let told = "a.rules:2:5: error[E0203]: 名字声明了两次：the let `a` is declared twice";
+    for format in ["concise", "human", "github", "sarif", "junit"] {
+        let ran = folder.rulec(&["check", "a.rules", "--lang", "zh", "--format", format]).expect(1);
+        assert!(ran.out.contains("名字声明了两次：the let `a` is declared twice"), "{format}: {}", ran.out);
+        assert!(format != "concise" || ran.out.starts_with(told), "{}", ran.out);
+    }
+    // For programs that read JSON the words stay.
+    let findings = folder.rulec(&["check", "a.rules", "--lang", "zh", "--format", "json"]).expect(1).json();
+    assert_eq!(findings[0]["message"], "the let `a` is declared twice");
+    let page = folder.rulec(&["explain", "E0203", "--lang", "zh"]).expect(0).out;
+    assert!(page.starts_with("# E0203: 名字声明了两次") && page.contains("## 正确\n\n```rules"), "{page}");
+    folder.rulec(&["explain", "--lang", "fr"]).expect(2);
+}
+
+#[test]
+fn the_environment_chooses_the_language_unless_a_flag_does() {
+    let folder = Folder::new();
+    let titles = |lang: &str, args: &[&str]| {
+        let output =
+            super::program(folder.dir.path()).env("RULEC_LANG", lang).arg("explain").args(args).output();
+        Ran::new(output.expect("the program starts")).expect(0).out
+    };
+    assert!(titles("zh_CN.UTF-8", &[]).starts_with("E0001  文件无法读取"));
+    assert!(titles("zh", &["--lang", "en"]).starts_with("E0001  a file cannot be read"));
+    assert!(titles("de", &[]).starts_with("E0001  a file cannot be read"));
+    assert_eq!(titles("zh", &[]).lines().count(), titles("en", &[]).lines().count());
+}

@@ -97,7 +97,7 @@ impl Ran {
 fn program(folder: &Path) -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("rulec");
     command.current_dir(folder);
-    for name in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+    for name in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "RULEC_LANG"] {
         command.env_remove(name);
     }
     command

@@ -95,7 +95,7 @@ fn routes_choices_and_flows_are_drawn() {
     let ran = folder.rulec(&["graph", "a.rules", "--name", "routes", "--format", "dot"]).expect(0);
     insta::assert_snapshot!("routes_dot", ran.out);
     let ran = folder.rulec(&["graph", "a.rules", "--name", "sizes"]).expect(2);
-    assert!(ran.err.contains("there are routes, billing"), "{}", ran.err);
+    assert!(ran.err.contains("there are `routes`, `billing`"), "{}", ran.err);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_picture_holds_every_node_and_edge_once() {
     assert!(ran.err.contains("`--name`: routes, flows, size") || ran.err.contains("`--name`"), "{}", ran.err);
 }
 
-/// How long something takes is not asserted, only that each figure is one.
+/// No time is asserted, only that each figure is one.
 #[test]
 fn bench_tells_figures_as_data_and_as_text() {
     let folder = Folder::with(LOGGED).file("m.jsonl", "{\"text\": \"late\"}\n{\"text\": \"x\"}\n");

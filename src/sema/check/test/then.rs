@@ -1,4 +1,4 @@
-//! What a test expects of a decision besides the rule that is chosen: its handler with arguments and metadata, the next
+//! The expectations of a test besides the rule that is chosen: its handler with arguments and metadata, the next
 //! nodes of a router, the score of an intent flow. What no rule could ever give is a mistake of the test.
 
 use crate::diag::{Code, Diagnostic};
