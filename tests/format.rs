@@ -14,8 +14,13 @@ use support::generate::Generator;
 use support::generate::payload::Payloads;
 use support::random::Random;
 
-const PROGRAMS: u64 = 400;
-const MUTATIONS: u64 = 4_000;
+const PROGRAMS: u64 = 150;
+const MUTATIONS: u64 = 3_000;
+
+/// A number of rounds, or as many as the environment asks for.
+fn rounds(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
+}
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -158,11 +163,16 @@ fn every_file_of_the_repository_keeps_its_meaning() {
 #[test]
 fn random_programs_keep_their_meaning() {
     let here = root().join("random.rules");
-    for seed in 0..PROGRAMS {
+    let (mut bytes, programs) = (0, rounds("RULEC_PROGRAMS", PROGRAMS));
+    for seed in 0..programs {
         let mut random = Random::new(seed);
-        check(&here, &Generator::program(&mut random).source);
-        check(&here, &Payloads::rules(&mut random).source);
+        for text in [Generator::program(&mut random).source, Payloads::rules(&mut random).source] {
+            bytes += text.len();
+            check(&here, &text);
+        }
     }
+    eprintln!("{bytes} bytes of programs were formatted");
+    assert!(bytes as u64 > programs * 3_000, "only {bytes} bytes were formatted");
 }
 
 /// A text with tokens lost, doubled, put in and moved, and white space changed.
@@ -194,7 +204,7 @@ fn mutilated(random: &mut Random, text: &str, other: &str) -> String {
 #[test]
 fn mutilated_files_keep_their_tokens_and_their_findings() {
     let corpus = corpus();
-    for seed in 0..MUTATIONS {
+    for seed in 0..rounds("RULEC_MUTATIONS", MUTATIONS) {
         let mut random = Random::new(seed);
         let (path, text) = &corpus[random.below(corpus.len())];
         if text.len() > 8_000 {

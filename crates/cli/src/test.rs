@@ -19,7 +19,7 @@ use rulec::payload::{Judge, Judgement};
 use rulec::{Rules, TableKind, TestOutcome, run_tests};
 use serde_json::{Value as Json, json};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run the `test` blocks of rule files
 #[derive(clap::Args)]
@@ -101,6 +101,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if !args.watch {
         let compiled = files::compile(paths, args.root.as_deref())?;
         return once(args, &compiled, term, out);
+    }
+    if paths.iter().any(|path| path == Path::new("-")) {
+        return Err(CliError::usage("standard input cannot be watched; name files or folders"));
     }
     let written = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
     let mut watch = Watch::new(paths, written.collect());

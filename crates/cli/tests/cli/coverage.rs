@@ -102,3 +102,21 @@ fn a_change_runs_the_tests_again() {
     child.kill().expect("it runs");
     child.wait().expect("it ends");
 }
+
+#[test]
+fn standard_input_is_not_watched() {
+    let ran = Folder::new().rulec(&["test", "--watch", "-"]).expect(2);
+    assert!(ran.err.contains("standard input cannot be watched"), "{}", ran.err);
+}
+
+/// Their places are known, and their words are not.
+#[test]
+fn compiled_rules_without_their_text_are_covered_as_well() {
+    let folder = Folder::with(RULES);
+    folder.rulec(&["build", "a.rules", "--strip-source"]).expect(0);
+    let options =
+        ["test", "--coverage", "--coverage-html", "page.html", "--coverage-lcov", "lcov.info", "a.rulec"];
+    let ran = folder.rulec(&options).expect(0);
+    assert!(ran.out.contains("a.rules:4:1  route `late`: never chosen"), "{}", ran.out);
+    assert!(ran.out.contains("a.rules:3:30  condition"), "{}", ran.out);
+}
