@@ -10,6 +10,7 @@ mod hostile;
 mod import;
 mod kinds;
 mod meaning;
+mod pages;
 mod payload;
 mod plan;
 mod prompt;
@@ -19,6 +20,9 @@ mod streams;
 mod tests;
 mod why;
 mod workflow;
+
+#[path = "../../../../tests/support/golden.rs"]
+mod golden;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -88,11 +92,14 @@ impl Ran {
     }
 }
 
+/// What developers set for themselves, and the program here runs without.
+const OWN_SETTINGS: [&str; 5] = ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"];
+
 /// The program, with nothing of the developer's own settings.
 fn program(folder: &Path) -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("rulec");
     command.current_dir(folder);
-    for name in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+    for name in OWN_SETTINGS {
         command.env_remove(name);
     }
     command
