@@ -15,11 +15,11 @@ pub struct Setting {
     pub name: &'static str,
     /// Its values in words, for messages and pages.
     pub values: &'static str,
-    /// What holds without it, in words.
+    /// The value that holds without it, in words.
     pub default: &'static str,
     /// True when it holds for the file it stands in, false when for all rules.
     pub of_file: bool,
-    /// What it sets, as a sentence.
+    /// A sentence that says its effect.
     pub doc: &'static str,
 }
 

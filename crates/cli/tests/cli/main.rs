@@ -92,7 +92,7 @@ impl Ran {
     }
 }
 
-/// What developers set for themselves, and the program here runs without.
+/// The settings that developers have of their own; the program runs without them here.
 const OWN_SETTINGS: [&str; 5] = ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"];
 
 /// The program, with nothing of the developer's own settings.
