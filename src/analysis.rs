@@ -7,16 +7,20 @@
 //! messages within the limits of a decision.
 
 mod atoms;
+mod both;
 mod conditions;
+pub mod diff;
 mod missing;
 mod place;
 mod raise;
 mod report;
 mod routes;
+mod sequence;
 mod shape;
 mod solver;
 mod texts;
 mod theory;
+mod twins;
 mod unused;
 mod values;
 

@@ -1,7 +1,9 @@
 //! The analysis of compiled rules, with an engine to decide by them.
 
-use super::{Rules, Session};
+use super::{How, Rules, Session, Tier};
+use crate::analysis::diff::{self, Diff, Version};
 use crate::analysis::{self, Finding, Subject};
+use crate::decision::Choice;
 use crate::sema::hir::{RuleId, TableId};
 use hashbrown::HashMap;
 use serde_json::Value as Json;
@@ -46,5 +48,42 @@ impl Rules {
         findings.retain(|finding| !allows.silences(&finding.diagnostic));
         findings.extend(allows.unused(true).map(|diagnostic| Finding { diagnostic, witness: None }));
         findings
+    }
+
+    /// Compares the rules with a newer version of them, by meaning and not by spelling: which routes came, went or changed, each with a
+    /// message that is answered otherwise.
+    ///
+    /// ```
+    /// use rulec::{Rules, diff::Verdict};
+    ///
+    /// let old = Rules::from_text("route big when n > 5 -> big\ndefault -> small")?;
+    /// let same = Rules::from_text("let least = 5\nroute big when not (n <= least) -> big\ndefault -> small")?;
+    /// assert_eq!(old.diff(&same).verdict(), Verdict::Same);
+    ///
+    /// let new = Rules::from_text("route big when n >= 5 -> big\ndefault -> small")?;
+    /// let found = old.diff(&new);
+    /// assert_eq!(found.entries[0].changes[0].examples[0].message, serde_json::json!({"n": 5}));
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    pub fn diff(&self, new: &Rules) -> Diff {
+        let (old, new) = (self.by_reference(), new.by_reference());
+        let decide = |rules: &Rules, sessions: &RefCell<HashMap<TableId, Session>>, table, message: &Json| {
+            let mut sessions = sessions.borrow_mut();
+            let session = sessions.entry(table).or_insert_with(|| rules.table(table).session());
+            let choice: Choice = session.choose(&rules.prepare(message));
+            (choice, serde_json::to_value(session.decide(message)).unwrap_or_default())
+        };
+        let sessions: [RefCell<HashMap<TableId, Session>>; 2] = Default::default();
+        let before = |table, message: &Json| decide(&old, &sessions[0], table, message);
+        let after = |table, message: &Json| decide(&new, &sessions[1], table, message);
+        diff::diff(
+            &Version { program: &old.set().program, decide: &before },
+            &Version { program: &new.set().program, decide: &after },
+        )
+    }
+
+    /// The same rules, decided by the reference evaluator.
+    fn by_reference(&self) -> Rules {
+        Rules { shared: self.shared.clone(), how: How { tier: Tier::Reference, ..self.how } }
     }
 }

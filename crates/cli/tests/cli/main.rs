@@ -4,6 +4,7 @@
 mod bad_input;
 mod build;
 mod check;
+mod diff;
 mod documents;
 mod examples;
 mod hostile;
