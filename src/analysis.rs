@@ -11,6 +11,7 @@ mod both;
 mod conditions;
 pub mod diff;
 mod missing;
+mod near;
 mod place;
 mod raise;
 mod report;
@@ -23,6 +24,7 @@ mod theory;
 mod twins;
 mod unused;
 mod values;
+pub mod why_not;
 
 use crate::decision::Choice;
 use crate::diag::{Code, Diagnostic};

@@ -35,6 +35,18 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
+    /// The rules whose conditions must hold on the way to a place: the jumps, and the one there.
+    pub fn way(&self, place: usize) -> Vec<RuleId> {
+        let way = self.places.iter().find(|(_, other)| **other == place);
+        way.map_or_else(Vec::new, |((path, chosen), _)| {
+            let own = match chosen {
+                Some(Chosen::Rule(id)) => Some(*id),
+                _ => None,
+            };
+            path.iter().copied().chain(own).collect()
+        })
+    }
+
     /// The place of the statement that a decision chose.
     pub fn place(&self, choice: &Choice) -> Option<usize> {
         self.places.get(&(choice.path.clone(), choice.chosen)).copied()

@@ -1,7 +1,8 @@
 //! The analysis of compiled rules, with an engine to decide by them.
 
-use super::{How, Rules, Session, Tier};
+use super::{Entry, How, Rules, Session, Tier, UnknownEntry};
 use crate::analysis::diff::{self, Diff, Version};
+use crate::analysis::why_not::{Asked, WhyNot, why_not};
 use crate::analysis::{self, Finding, Subject};
 use crate::decision::Choice;
 use crate::sema::hir::{RuleId, TableId};
@@ -85,5 +86,36 @@ impl Rules {
     /// The same rules, decided by the reference evaluator.
     fn by_reference(&self) -> Rules {
         Rules { shared: self.shared.clone(), how: How { tier: Tier::Reference, ..self.how } }
+    }
+}
+
+impl Entry<'_> {
+    /// Says why a message does not lead to a route, branch or case: the smallest change of the message that would, and what takes the
+    /// message as it is. The name may also be that of a jump, for all that it leads to, or `default`.
+    ///
+    /// ```
+    /// use rulec::{Rules, why_not::Remedy};
+    /// use serde_json::json;
+    ///
+    /// let rules = Rules::from_text("route many when ctx.count > 3 and text contains \"a\" -> h\ndefault -> d")?;
+    /// let why = rules.main().why_not("many", &json!({"text": "a", "ctx": {"count": 2}}))?;
+    /// assert_eq!(why.taken_by.as_deref(), Some("default"));
+    /// let Remedy::Change { fields, smallest: true, .. } = why.remedy else { panic!("a change does") };
+    /// assert_eq!((&*fields[0].field, &*fields[0].needs), ("ctx.count", &["more than 3".to_owned()][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the entry leads to no statement of that name.
+    pub fn why_not(&self, route: &str, message: &Json) -> Result<WhyNot, UnknownEntry> {
+        let set = &self.rules.set;
+        let how = How { tier: Tier::Reference, ..self.how };
+        let session = RefCell::new(Entry { how, ..*self }.session());
+        let decide = |message: &Json| session.borrow_mut().choose(&set.prepare(message));
+        let (program, sources, entry) = (&set.program, &set.sources, self.table);
+        why_not(&Asked { program, sources, entry, route, message, decide: &decide }).map_err(|known| {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            UnknownEntry::statement(route, &known)
+        })
     }
 }
