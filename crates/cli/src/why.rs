@@ -14,7 +14,6 @@ use rulec::{Breach, Explanation};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::io::{self, IsTerminal};
-use std::path::Path;
 
 /// Say why a message goes where it goes
 #[derive(clap::Args)]
@@ -152,8 +151,7 @@ pub fn options(term: &Term) -> RenderOptions {
 
 fn message(args: &Args) -> Result<Map<String, Json>, CliError> {
     match args.input.as_deref() {
-        Some("-") => files::read_object(Path::new("-"), refused),
-        Some(text) => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
+        Some(text) => files::input_object(text, refused),
         None => {
             let mut map = Map::new();
             if let Some(text) = &args.text {
