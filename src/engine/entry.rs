@@ -32,13 +32,14 @@ impl UnknownEntry {
 
     /// That an entry has no statement of that name.
     pub(super) fn statement(name: &str, known: &[&str]) -> UnknownEntry {
-        UnknownEntry::of("route", "there are", name, &known[..known.len().min(12)])
+        UnknownEntry::of("route", "there are", name, known)
     }
 
     fn of(what: &'static str, there_are: &str, name: &str, known: &[&str]) -> UnknownEntry {
         let hint = match (nearest(name, known.iter().copied()), known) {
             (Some(near), _) => format!("did you mean `{near}`?"),
             (None, []) => "there are none of its kind".to_owned(),
+            (None, known) if known.len() > 20 => format!("{there_are} {}, …", known[..20].join(", ")),
             (None, known) => format!("{there_are} {}", known.join(", ")),
         };
         UnknownEntry { what, name: name.to_owned(), hint }

@@ -109,6 +109,7 @@ pub struct Route {
 
 /// A random program over some fields, and all inputs that there are.
 pub struct Program {
+    #[allow(dead_code, reason = "not every test looks at them")]
     pub fields: Vec<Field>,
     pub routes: Vec<Route>,
     pub default: Option<String>,

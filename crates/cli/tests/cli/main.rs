@@ -19,6 +19,7 @@ mod shell;
 mod streams;
 mod tests;
 mod why;
+mod why_not;
 mod workflow;
 
 use std::path::{Path, PathBuf};
