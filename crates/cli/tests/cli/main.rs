@@ -4,6 +4,7 @@
 mod bad_input;
 mod build;
 mod check;
+mod diff;
 mod documents;
 mod examples;
 mod hostile;
@@ -19,6 +20,7 @@ mod shell;
 mod streams;
 mod tests;
 mod why;
+mod why_not;
 mod workflow;
 
 #[path = "../../../../tests/support/golden.rs"]
