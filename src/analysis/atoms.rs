@@ -316,6 +316,12 @@ impl Atoms {
         bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).cond(cond))
     }
 
+    /// True when two paths are one, or one lies below the other.
+    pub fn touch(&self, path: usize, other: usize) -> bool {
+        let (a, b) = (&self.paths[path].keys, &self.paths[other].keys);
+        a.starts_with(b) || b.starts_with(a)
+    }
+
     pub fn slot(&self, slot: SlotId) -> &Slot {
         &self.fields.slots[slot.index()]
     }

@@ -267,6 +267,11 @@ impl RulesArgs {
         other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
     }
 
+    /// Another version of the file, with the same root.
+    pub fn version(&self, path: &Path) -> RulesArgs {
+        RulesArgs { path: path.to_path_buf(), root: self.root.clone() }
+    }
+
     /// True when they come on standard input.
     pub fn is_piped(&self) -> bool {
         self.target().is_piped()

@@ -10,7 +10,7 @@
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
-//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` | a verb each |
+//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` | a verb each |
 //! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
 //! | `manual` | manual pages and completions, from the command line's own definition |
@@ -24,6 +24,7 @@ mod check;
 mod compiled;
 mod conformance;
 mod coverage;
+mod diff;
 mod doctor;
 mod explain;
 mod files;
@@ -54,6 +55,7 @@ mod term;
 mod test;
 mod watch;
 mod why;
+mod why_not;
 mod workflow;
 
 use clap::{Parser, Subcommand};
@@ -70,6 +72,8 @@ Examples:
   rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide for each message, one a line
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
+  rulec why-not support.rules refund --text 'money'   what would have to change for a route to take it
+  rulec diff deployed.rules support.rules             what a new version answers otherwise
   rulec plan support.rules                            how each rule is found
   rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 what a code means, with examples
@@ -101,6 +105,8 @@ enum Verb {
     Build(build::Args),
     Run(run::Args),
     Why(why::Args),
+    WhyNot(why_not::Args),
+    Diff(diff::Args),
     Plan(plan::Args),
     Test(test::Args),
     Explain(explain::Args),
@@ -176,6 +182,8 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Fmt(args) => fmt::run(&args, term, out),
         Verb::Run(args) => run::run(&args, term, out),
         Verb::Why(args) => why::run(&args, term, out),
+        Verb::WhyNot(args) => why_not::run(&args, term, out),
+        Verb::Diff(args) => diff::run(&args, term, out),
         Verb::Plan(args) => plan::run(&args, term, out),
         Verb::Test(args) => test::run(&args, term, out),
         Verb::Explain(args) => explain::run(&args, term, out),
