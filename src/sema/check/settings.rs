@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic, nearest};
 use crate::limits::{self, Limit};
 use crate::ops::Case;
 use crate::sema::resolve::duplicate;
-use crate::span::Span;
+use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
 use crate::text::Form;
 
@@ -92,7 +92,8 @@ impl<'a> Checker<'a> {
                     continue;
                 }
                 match SETTINGS.iter().find(|setting| *setting.name == *name.node) {
-                    Some(setting) => self.read_setting(setting, name, value),
+                    // An edit may keep a statement under another number of its file than its words have.
+                    Some(setting) => self.read_setting(setting, statement.span.file, name, value),
                     None => self.unknown_setting(name),
                 }
             }
@@ -109,7 +110,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.near_or(name.span, near, help));
     }
 
-    fn read_setting(&mut self, setting: &Setting, name: &'a Ident, value: &'a ast::Expr) {
+    fn read_setting(&mut self, setting: &Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
         if !setting.of_file {
             if let Some(first) = self.analysed.settings.get(setting.name) {
                 let diagnostic = duplicate("setting", setting.name, *first, name.span);
@@ -118,7 +119,6 @@ impl<'a> Checker<'a> {
             }
             self.analysed.settings.insert(setting.name, name.span);
         }
-        let file = name.span.file;
         let mut settings: Settings = self.settings_of(file);
         let number = match value.kind {
             ExprKind::Literal(Literal::Int(value)) => Some(value as f64),
