@@ -20,7 +20,7 @@
 //! assert_eq!(decision.target(), Some("file_handler"));
 //! assert_eq!(decision.args()["limit"], json!(20));
 //!
-//! // What is missing never matches, and neither does its negation; the explanation says so.
+//! // If a field is missing, the condition does not hold, and neither does its negation; the explanation says so.
 //! let decision = rules.decide(&json!({"text": "show my files"}));
 //! assert!(decision.is_default());
 //! let why = rules.explain(&json!({"text": "show my files"})).to_string();
