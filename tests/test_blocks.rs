@@ -138,7 +138,7 @@ fn places_of_breaches_are_expected() {
     fails(
         &rules("expect note.reject \"note.response.empty\" at \"$.count\" \"note.count.range\""),
         "note.reject \"note.count.range\" \"note.response.empty\" at \"$.count\"",
-        "note.reject \"note.response.empty\" at \"$.response\" \"note.count.range\" at \"$.count\"",
+        "note.reject \"note.count.range\" at \"$.count\" \"note.response.empty\" at \"$.response\"",
     );
 }
 
