@@ -67,7 +67,26 @@ const STARTS: u8 = 32;
 /// A word that begins an item of a payload, at the start of a line.
 const ITEM: u8 = 64;
 
+/// The part that a word with a meaning of its own plays in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A statement begins with it.
+    Statement,
+    /// A clause begins with it; as a name it must be quoted.
+    Clause,
+    /// It has a meaning in its place, and is a name elsewhere.
+    Word,
+}
+
 impl Terminal {
+    pub(super) fn role(&self) -> Role {
+        match self.class {
+            _ if self.starts_statement() => Role::Statement,
+            Class::Clause => Role::Clause,
+            _ => Role::Word,
+        }
+    }
+
     const fn has(&self, traits: u8) -> bool {
         self.traits & traits != 0
     }
@@ -334,6 +353,11 @@ static WORDS: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
     let rows = TERMINALS.iter().enumerate().map(|(row, terminal)| (terminal.text, row));
     rows.filter(|(text, _)| text.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
 });
+
+/// The terminals of all words with a meaning of their own.
+pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
+    TERMINALS.iter().filter(|terminal| terminal.text.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
 
 /// The terminal of a word with a meaning of its own.
 pub(super) fn word(text: &str) -> Option<&'static Terminal> {

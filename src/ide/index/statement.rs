@@ -1,0 +1,369 @@
+//! The names in statements, and their outline.
+
+use super::{Entry, Kind, Work, entry, group_owner};
+use crate::sema::hir::ROUTES;
+use crate::span::Span;
+use crate::syntax::ast::{
+    Branch, Choice, Expr, ExprKind, Field, Ident, ListSource, Locals, Route, Router, Statement,
+    StatementKind, Target, Test, Trigger, TypeKind, Workflow,
+};
+
+impl<'a> Work<'a> {
+    /// Makes known what a statement declares.
+    pub(super) fn declare(&mut self, statement: &'a Statement) {
+        let Statement { kind, span, docs, .. } = statement;
+        let mut named = |kind, name: &'a Ident| {
+            self.declares(kind, &[&name.node], name.span, *span, docs);
+        };
+        match kind {
+            StatementKind::Let { name, .. } => named(Kind::Let, name),
+            StatementKind::List { name, .. } => named(Kind::List, name),
+            StatementKind::Def { name, params, .. } => {
+                named(Kind::Def, name);
+                self.params(&name.node, params);
+            }
+            StatementKind::Extern { name, params, .. } => {
+                named(Kind::Extern, name);
+                self.params(&name.node, params);
+            }
+            StatementKind::Handler { name, params, .. } => {
+                named(Kind::Handler, name);
+                // A handler may have the name of a function.
+                self.declare_fields(Kind::Parameter, &["handler", &name.node], params);
+            }
+            StatementKind::Type { name, ty } => {
+                named(Kind::Type, name);
+                self.types.entry(&name.node).or_insert(ty);
+                if let TypeKind::Record(fields) = &ty.kind {
+                    self.declare_fields(Kind::TypeField, &[&name.node], fields);
+                }
+            }
+            StatementKind::Input { fields } => {
+                self.input.get_or_insert(fields);
+                self.declare_fields(Kind::Field, &[], fields);
+            }
+            StatementKind::Route(route) => self.declare_route(ROUTES, route, statement),
+            StatementKind::Table { name, statements } => {
+                named(Kind::Table, name);
+                for inner in statements {
+                    if let StatementKind::Route(route) = &inner.kind {
+                        self.declare_route(&name.node, route, inner);
+                    }
+                }
+            }
+            StatementKind::Choice(choice) => {
+                named(Kind::Choice, &choice.name);
+                for branch in &choice.branches {
+                    let path = [&*choice.name.node, &branch.id.node];
+                    self.declares(Kind::Branch, &path, branch.id.span, branch.span, "");
+                }
+            }
+            StatementKind::Workflow(workflow) => {
+                named(Kind::Workflow, &workflow.name);
+                for node in &workflow.nodes {
+                    let path = [&*workflow.name.node, &node.id.node];
+                    self.declares(Kind::Node, &path, node.id.span, node.span, "");
+                }
+            }
+            StatementKind::Flow(flow) => named(Kind::Flow, &flow.name),
+            StatementKind::FlowTool(tool) => named(Kind::FlowTool, &tool.name),
+            StatementKind::Router(router) => named(Kind::Router, &router.name),
+            StatementKind::Intent(intent) => named(Kind::Intent, &intent.name),
+            StatementKind::Entity(entity) => named(Kind::Entity, &entity.name),
+            StatementKind::Lexicon(lexicon) => named(Kind::Lexicon, &lexicon.name),
+            StatementKind::Payload(payload) => {
+                named(Kind::Payload, &payload.name);
+                self.declare_items(&payload.name.node, &payload.body);
+            }
+            StatementKind::Group(group) => {
+                named(Kind::Group, &group.name);
+                self.groups.entry(&group.name.node).or_insert(group);
+                self.params(&group_owner(&group.name.node), &group.params);
+                self.declare_items(&group.name.node, &group.body);
+            }
+            StatementKind::Import { .. }
+            | StatementKind::Settings { .. }
+            | StatementKind::Default { .. }
+            | StatementKind::Test(_) => {}
+        }
+    }
+
+    fn declare_route(&mut self, table: &str, route: &'a Route, statement: &Statement) {
+        let path = [table, &route.name.node];
+        self.declares(Kind::Route, &path, route.name.span, statement.span, &statement.docs);
+    }
+
+    fn params(&mut self, owner: &str, params: &'a [Field]) {
+        self.declare_fields(Kind::Parameter, &[owner], params);
+    }
+
+    /// Finds the names in a statement; returns its line of the outline, with those inside it.
+    pub(super) fn statement(&mut self, statement: &'a Statement) -> Entry {
+        let mut inner = Vec::new();
+        let (kind, name) = match &statement.kind {
+            StatementKind::Let { name, value } => {
+                self.expr(value);
+                (Kind::Let, Some(name))
+            }
+            StatementKind::List { name, source } => {
+                if let ListSource::Elements(elements) = source {
+                    self.expr(elements);
+                }
+                (Kind::List, Some(name))
+            }
+            StatementKind::Def { name, params, body } => {
+                self.in_scope_of(&name.node, params, |this| this.expr(body));
+                (Kind::Def, Some(name))
+            }
+            StatementKind::Extern { name, params, result } => {
+                self.fields_of(params);
+                self.ty(result);
+                (Kind::Extern, Some(name))
+            }
+            StatementKind::Handler { name, params, .. } => {
+                self.fields_of(params);
+                (Kind::Handler, Some(name))
+            }
+            StatementKind::Type { name, ty } => {
+                self.ty(ty);
+                (Kind::Type, Some(name))
+            }
+            StatementKind::Input { fields } => {
+                self.fields_of(fields);
+                let field =
+                    |field: &Field| entry(Kind::Field, &field.name, field.name.span.to(field.ty.span));
+                inner = fields.iter().map(field).collect();
+                (Kind::Field, None)
+            }
+            StatementKind::Settings { entries } => {
+                for (_, value) in entries {
+                    // A word such as `insensitive` is no name; a list of stop words has one.
+                    if let ExprKind::Name(name) = &value.kind
+                        && let Some(id) = self.known(Kind::Let, &[name])
+                    {
+                        self.uses(id, value.span);
+                    }
+                }
+                (Kind::Let, None)
+            }
+            StatementKind::Route(route) => {
+                self.in_locals(&route.locals, |this| {
+                    this.expr(&route.condition);
+                    this.target(&route.target);
+                });
+                (Kind::Route, Some(&route.name))
+            }
+            StatementKind::Default { target } => {
+                self.target(target);
+                (Kind::Route, None)
+            }
+            StatementKind::Table { name, statements } => {
+                inner = statements.iter().map(|inner| self.statement(inner)).collect();
+                (Kind::Table, Some(name))
+            }
+            StatementKind::Test(test) => {
+                self.test(test);
+                (Kind::Test, Some(&test.name))
+            }
+            StatementKind::Choice(choice) => {
+                inner = self.choice(choice);
+                (Kind::Choice, Some(&choice.name))
+            }
+            StatementKind::Flow(flow) => {
+                match &flow.trigger {
+                    Trigger::Keyword { patterns, .. } => self.expr(patterns),
+                    Trigger::Intent { examples, keywords } => {
+                        self.exprs(examples.iter().chain(keywords));
+                    }
+                }
+                (Kind::Flow, Some(&flow.name))
+            }
+            StatementKind::FlowTool(tool) => {
+                self.entries(&tool.entries);
+                (Kind::FlowTool, Some(&tool.name))
+            }
+            StatementKind::Router(router) => {
+                self.router(router);
+                (Kind::Router, Some(&router.name))
+            }
+            StatementKind::Workflow(workflow) => {
+                inner = self.workflow(workflow);
+                (Kind::Workflow, Some(&workflow.name))
+            }
+            StatementKind::Intent(intent) => {
+                self.exprs(intent.keywords.iter().chain(&intent.examples));
+                (Kind::Intent, Some(&intent.name))
+            }
+            StatementKind::Entity(entity) => {
+                self.exprs(&entity.patterns);
+                (Kind::Entity, Some(&entity.name))
+            }
+            StatementKind::Lexicon(lexicon) => (Kind::Lexicon, Some(&lexicon.name)),
+            StatementKind::Payload(payload) => {
+                if let Some(fallback) = &payload.fallback {
+                    self.uses_named(Kind::Payload, fallback);
+                }
+                inner = self.body(&payload.name, &[], &payload.body);
+                (Kind::Payload, Some(&payload.name))
+            }
+            StatementKind::Group(group) => {
+                inner = self.body(&group.name, &group.params, &group.body);
+                (Kind::Group, Some(&group.name))
+            }
+            StatementKind::Import { path } => (Kind::Table, Some(path)),
+        };
+        let (word, called) = statement.kind.head();
+        let name_span = name
+            .map_or(Span { end: statement.span.start + word.len() as u32, ..statement.span }, |name| {
+                name.span
+            });
+        let name = if called.is_empty() { word } else { called };
+        Entry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
+    }
+
+    /// Names that are bound by the parameters of a declaration.
+    pub(super) fn in_scope_of(&mut self, owner: &str, params: &'a [Field], walk: impl FnOnce(&mut Self)) {
+        self.fields_of(params);
+        let outer = self.scope.len();
+        for param in params {
+            let id = self.symbol(Kind::Parameter, &[owner, &param.name.node]);
+            self.scope.push((&param.name.node, Some(id)));
+        }
+        walk(self);
+        self.scope.truncate(outer);
+    }
+
+    /// The names behind `where`, which see each other.
+    fn in_locals(&mut self, locals: &'a Locals, walk: impl FnOnce(&mut Self)) {
+        let outer = self.scope.len();
+        for (name, value) in locals {
+            self.bind(Kind::Local, name, name.span.to(value.span));
+        }
+        self.exprs(locals.iter().map(|(_, value)| value));
+        walk(self);
+        self.scope.truncate(outer);
+    }
+
+    fn target(&mut self, target: &'a Target) {
+        match target {
+            Target::Goto { table, .. } => self.uses_named(Kind::Table, table),
+            Target::Handler { name, args, metadata, .. } => {
+                self.uses_named(Kind::Handler, name);
+                for (param, _) in args {
+                    let id = self.symbol(Kind::Parameter, &["handler", &name.node, &param.node]);
+                    self.uses(id, param.span);
+                }
+                self.entries(args);
+                self.entries(metadata);
+            }
+        }
+    }
+
+    fn test(&mut self, test: &'a Test) {
+        self.local(Kind::Test, &test.name, test.name.span);
+        let kind = test.expect.first().map(|kind| kind.node.as_str());
+        let judged = kind.filter(|kind| self.known(Kind::Payload, &[kind]).is_some());
+        for (path, value) in &test.given {
+            let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
+            match (judged, names.as_slice()) {
+                (Some(kind), ["payload", field, ..]) => {
+                    if let Some(id) = self.known(Kind::PayloadField, &[kind, field]) {
+                        self.uses(id, path[1].span);
+                    }
+                }
+                _ => {
+                    for (at, part) in path.iter().enumerate() {
+                        let id = self.field(&names[..=at]);
+                        self.uses(id, part.span);
+                    }
+                }
+            }
+            self.expr(value);
+        }
+        self.expected(&test.expect);
+    }
+
+    /// `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or a payload and how it is judged.
+    pub(super) fn expected(&mut self, expect: &'a [Ident]) {
+        match expect {
+            [owner, name] => {
+                if let Some(id) = self.known(Kind::Payload, &[&owner.node]) {
+                    return self.uses(id, owner.span);
+                }
+                if let Some(id) = self.known(Kind::Table, &[&owner.node]) {
+                    self.uses(id, owner.span);
+                }
+                let path = [owner.node.as_str(), &name.node];
+                let inner = self.known(Kind::Route, &path).or_else(|| self.known(Kind::Branch, &path));
+                if let Some(id) = inner.or_else(|| self.known(Kind::Flow, &[&name.node])) {
+                    self.uses(id, name.span);
+                }
+            }
+            [name] if !matches!(name.node.as_str(), "default" | "none") => {
+                if let Some(id) = self.route_named(&name.node) {
+                    self.uses(id, name.span);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The rule that a name alone stands for: a route outside any table before those of tables.
+    fn route_named(&self, name: &str) -> Option<usize> {
+        let main = self.known(Kind::Route, &[ROUTES, name]);
+        main.or_else(|| self.known(Kind::Flow, &[name])).or_else(|| {
+            let mut rules = self.index.symbols.iter().enumerate();
+            let rule = |kind| matches!(kind, Kind::Route | Kind::Branch);
+            rules.find(|(_, symbol)| rule(symbol.kind) && symbol.name == name).map(|(id, _)| id)
+        })
+    }
+
+    fn choice(&mut self, choice: &'a Choice) -> Vec<Entry> {
+        let line = |branch: &'a Branch, this: &mut Self| {
+            this.in_locals(&branch.locals, |this| this.exprs(branch.conditions.iter().flatten()));
+            entry(Kind::Branch, &branch.id, branch.span)
+        };
+        choice.branches.iter().map(|branch| line(branch, self)).collect()
+    }
+
+    fn router(&mut self, router: &'a Router) {
+        let outer = self.scope.len();
+        self.bind(Kind::Parameter, &router.param, router.param.span);
+        for case in &router.cases {
+            self.in_locals(&case.locals, |this| {
+                this.exprs(&case.condition);
+                for destination in &case.destinations {
+                    this.destination(destination, &router.param);
+                }
+            });
+        }
+        self.scope.truncate(outer);
+    }
+
+    /// Only what begins with the parameter is a value; all else names nodes.
+    fn destination(&mut self, destination: &'a Expr, param: &Ident) {
+        let mut at = destination;
+        while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &at.kind {
+            at = base;
+        }
+        if matches!(&at.kind, ExprKind::Name(name) if *name == param.node) {
+            self.expr(destination);
+        }
+    }
+
+    fn workflow(&mut self, workflow: &'a Workflow) -> Vec<Entry> {
+        let mut lines = Vec::new();
+        for node in &workflow.nodes {
+            for next in &node.next {
+                let id = self.symbol(Kind::Node, &[&workflow.name.node, &next.node]);
+                self.uses(id, next.span);
+            }
+            if let Some(router) = &node.router {
+                self.uses_named(Kind::Router, router);
+            }
+            self.entries(&node.config);
+            lines.push(entry(Kind::Node, &node.id, node.span));
+        }
+        lines
+    }
+}
