@@ -8,7 +8,7 @@
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `report` | diagnostics as text, JSON and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
-//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` | a verb each |
+//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `lsp` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 //! | `meaning` | intent flows, and choices that a language model makes |
 
@@ -22,6 +22,8 @@ mod graph;
 mod import;
 mod judge;
 mod lines;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod meaning;
 mod mistake;
 mod plan;
@@ -87,6 +89,8 @@ enum Verb {
     Prompt(prompt::Args),
     Workflow(workflow::Args),
     Graph(graph::Args),
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::Args),
     Completions(CompletionsArgs),
 }
 
@@ -166,6 +170,8 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Prompt(args) => prompt::run(&args, term, out),
         Verb::Workflow(args) => workflow::run(&args, term, out),
         Verb::Graph(args) => graph::run(&args, term, out),
+        #[cfg(feature = "lsp")]
+        Verb::Lsp(args) => lsp::run(&args, term),
         Verb::Completions(args) => completions(&args, out),
     }
 }

@@ -100,7 +100,17 @@ impl<'a> Work<'a> {
     /// Finds the names in a statement; returns its line of the outline, with those inside it.
     pub(super) fn statement(&mut self, statement: &'a Statement) -> Entry {
         let mut inner = Vec::new();
-        let (kind, name) = match &statement.kind {
+        let (kind, name) = self.declaration(&statement.kind, &mut inner);
+        let (word, called) = statement.kind.head();
+        let first = Span { end: statement.span.start + word.len() as u32, ..statement.span };
+        let name_span = name.map_or(first, |name| name.span);
+        let name = if called.is_empty() { word } else { called };
+        Entry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
+    }
+
+    /// Finds the names in a statement that declares something others use; returns its kind and its name.
+    fn declaration(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
+        match kind {
             StatementKind::Let { name, value } => {
                 self.expr(value);
                 (Kind::Let, Some(name))
@@ -130,9 +140,8 @@ impl<'a> Work<'a> {
             }
             StatementKind::Input { fields } => {
                 self.fields_of(fields);
-                let field =
-                    |field: &Field| entry(Kind::Field, &field.name, field.name.span.to(field.ty.span));
-                inner = fields.iter().map(field).collect();
+                let line = |field: &Field| entry(Kind::Field, &field.name, field.name.span.to(field.ty.span));
+                inner.extend(fields.iter().map(line));
                 (Kind::Field, None)
             }
             StatementKind::Settings { entries } => {
@@ -146,6 +155,23 @@ impl<'a> Work<'a> {
                 }
                 (Kind::Let, None)
             }
+            StatementKind::Intent(intent) => {
+                self.exprs(intent.keywords.iter().chain(&intent.examples));
+                (Kind::Intent, Some(&intent.name))
+            }
+            StatementKind::Entity(entity) => {
+                self.exprs(&entity.patterns);
+                (Kind::Entity, Some(&entity.name))
+            }
+            StatementKind::Lexicon(lexicon) => (Kind::Lexicon, Some(&lexicon.name)),
+            StatementKind::Import { path } => (Kind::Table, Some(path)),
+            deciding => self.deciding(deciding, inner),
+        }
+    }
+
+    /// The same for a statement that decides.
+    fn deciding(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
+        match kind {
             StatementKind::Route(route) => {
                 self.in_locals(&route.locals, |this| {
                     this.expr(&route.condition);
@@ -158,7 +184,7 @@ impl<'a> Work<'a> {
                 (Kind::Route, None)
             }
             StatementKind::Table { name, statements } => {
-                inner = statements.iter().map(|inner| self.statement(inner)).collect();
+                inner.extend(statements.iter().map(|inner| self.statement(inner)));
                 (Kind::Table, Some(name))
             }
             StatementKind::Test(test) => {
@@ -166,15 +192,13 @@ impl<'a> Work<'a> {
                 (Kind::Test, Some(&test.name))
             }
             StatementKind::Choice(choice) => {
-                inner = self.choice(choice);
+                *inner = self.choice(choice);
                 (Kind::Choice, Some(&choice.name))
             }
             StatementKind::Flow(flow) => {
                 match &flow.trigger {
                     Trigger::Keyword { patterns, .. } => self.expr(patterns),
-                    Trigger::Intent { examples, keywords } => {
-                        self.exprs(examples.iter().chain(keywords));
-                    }
+                    Trigger::Intent { examples, keywords } => self.exprs(examples.iter().chain(keywords)),
                 }
                 (Kind::Flow, Some(&flow.name))
             }
@@ -187,38 +211,23 @@ impl<'a> Work<'a> {
                 (Kind::Router, Some(&router.name))
             }
             StatementKind::Workflow(workflow) => {
-                inner = self.workflow(workflow);
+                *inner = self.workflow(workflow);
                 (Kind::Workflow, Some(&workflow.name))
             }
-            StatementKind::Intent(intent) => {
-                self.exprs(intent.keywords.iter().chain(&intent.examples));
-                (Kind::Intent, Some(&intent.name))
-            }
-            StatementKind::Entity(entity) => {
-                self.exprs(&entity.patterns);
-                (Kind::Entity, Some(&entity.name))
-            }
-            StatementKind::Lexicon(lexicon) => (Kind::Lexicon, Some(&lexicon.name)),
             StatementKind::Payload(payload) => {
                 if let Some(fallback) = &payload.fallback {
                     self.uses_named(Kind::Payload, fallback);
                 }
-                inner = self.body(&payload.name, &[], &payload.body);
+                *inner = self.body(&payload.name, &[], &payload.body);
                 (Kind::Payload, Some(&payload.name))
             }
             StatementKind::Group(group) => {
-                inner = self.body(&group.name, &group.params, &group.body);
+                *inner = self.body(&group.name, &group.params, &group.body);
                 (Kind::Group, Some(&group.name))
             }
-            StatementKind::Import { path } => (Kind::Table, Some(path)),
-        };
-        let (word, called) = statement.kind.head();
-        let name_span = name
-            .map_or(Span { end: statement.span.start + word.len() as u32, ..statement.span }, |name| {
-                name.span
-            });
-        let name = if called.is_empty() { word } else { called };
-        Entry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
+            // The kinds that are no deciding ones are not asked for here.
+            _ => (Kind::Let, None),
+        }
     }
 
     /// Names that are bound by the parameters of a declaration.

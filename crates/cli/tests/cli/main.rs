@@ -9,6 +9,7 @@ mod examples;
 mod hostile;
 mod import;
 mod kinds;
+mod lsp;
 mod meaning;
 mod payload;
 mod plan;
