@@ -67,7 +67,7 @@ impl Analysis {
         };
         let start = typed.map_or(offset, |token| token.start);
         let all = tokens(text);
-        let before = &all[..all.partition_point(|token| token.start < start)];
+        let before = &all[..all.partition_point(|token| token.end <= start)];
         let place = Place { analysis: self, file, text, before, start };
         let mut items = place.items();
         items.sort();

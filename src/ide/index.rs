@@ -195,6 +195,8 @@ struct Work<'a> {
     input: Option<&'a [Field]>,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,
+    /// The workflows that ask each router.
+    asking: HashMap<&'a str, Vec<&'a str>>,
     /// The names bound around the expression at hand, innermost last; those that the language binds have no symbol.
     scope: Vec<(&'a str, Option<SymbolId>)>,
     /// The payload or group at hand, whose fields `payload` has.

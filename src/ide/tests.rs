@@ -28,13 +28,13 @@ type Ctx = { tier: string, orders: list<int> }
 let money = text contains any ["refund", "money"]
 def over(n: int) = len(ctx.orders) > n
 list tiers = ["gold", "silver"]
-handler billing(tier: string)
+handler billing(tier?: string)
 route refund priority 5 when money and ctx.tier in tiers -> billing(tier: ctx.tier)
 route many priority 9 when over(n: 3) and any order in ctx.orders: order > 9 -> billing
 route named when wanted where wanted = money -> goto rest
-table rest { route all when text is present -> billing }
+table rest { route every when text is present -> billing }
 test "a refund" { given text = "refund" given ctx.tier = "gold" expect refund }
-test "the rest" { given text = "x" expect rest.all }
+test "the rest" { given text = "x" expect rest.every }
 "#;
 
 /// The declaration's text that a name at a mark leads to, and how often the name stands.
@@ -67,7 +67,7 @@ fn names_lead_to_what_declares_them() {
     check("route x when any o┃ in ctx.orders: o > 1 -> billing", "name o 15", 2);
     check("route x when w where ┃w = money -> billing", "name w 15", 2);
     check("test \"y\" { given text = \"x\" expect ma┃ny }", "route many 10", 2);
-    check("test \"y\" { given text = \"x\" expect rest.a┃ll }", "route all 12", 3);
+    check("test \"y\" { given text = \"x\" expect rest.ev┃ery }", "route every 12", 3);
     // A statement beside it that cannot be read is no hindrance.
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
 }
@@ -208,7 +208,7 @@ fn hover_says_what_stands_there() {
     check("route x when l┃en(text) > 3 -> billing", "len(x: ", "The number of characters");
     check("route x when text i┃s missing -> billing", "is missing", "holds for");
     check("route x when text not co┃ntains \"a\" -> billing", "contains", "holds for");
-    check("route x when money -> bi┃lling", "handler billing(tier: string)", "");
+    check("route x when money -> bi┃lling", "handler billing(tier?: string)", "");
     assert_eq!(analysis(HELPDESK).hover(MAIN, 3), None, "a comment");
 }
 
@@ -248,7 +248,7 @@ fn completion_offers_what_may_stand_there() {
     assert_eq!(offers("route x when ctx.ti┃er").1, 4);
     assert!(offers("# a comm┃ent").0.is_empty());
     assert!(offers("let a = \"some te┃xt\"").0.is_empty());
-    assert_eq!(analysis("").complete(MAIN, 9).items.len(), 0);
+    assert!(analysis("").complete(MAIN, 9).items.iter().any(|item| item.label == "route"), "an empty file");
 }
 
 #[test]
@@ -345,9 +345,9 @@ fn an_outline_has_what_stands_in_each_statement() {
     let found = analysis(HELPDESK);
     let outline = found.index.outline(MAIN);
     let names: Vec<&str> = outline.iter().map(|entry| entry.name.as_str()).collect();
-    assert_eq!(names.len(), 13, "{names:?}");
+    assert_eq!(names.len(), 12, "{names:?}");
     let table = outline.iter().find(|entry| entry.name == "rest").expect("the table");
-    assert_eq!(table.inner[0].name, "all");
+    assert_eq!(table.inner[0].name, "every");
     let inside = |span: Span, inner: Span| span.start <= inner.start && inner.end <= span.end;
     assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));
 }

@@ -203,13 +203,9 @@ impl Server<'_> {
                 }
             }
             notification::DidChangeTextDocument::METHOD => {
-                if let Some(changed) = read::<notification::DidChangeTextDocument>(notification)
-                    && let Some(document) = self.workspace.document(&changed.text_document.uri)
-                {
-                    document.version = changed.text_document.version;
-                    for change in &changed.content_changes {
-                        document.change(change.range, &change.text);
-                    }
+                if let Some(changed) = read::<notification::DidChangeTextDocument>(notification) {
+                    let document = changed.text_document;
+                    self.workspace.change(&document.uri, document.version, &changed.content_changes);
                     self.stale = Stale::All;
                 }
             }

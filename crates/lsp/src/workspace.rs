@@ -2,7 +2,7 @@
 //! them, as `rulec check` judges a folder.
 
 use super::lines::Lines;
-use ls_types::{Position, Range, Uri};
+use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::internals::ide::Analysis;
 use rulec::internals::syntax::lex::{self, TokenKind};
 use rulec::{DiskLoader, FileId, Finding, LoadError, Loader, Span};
@@ -23,7 +23,7 @@ pub struct Document {
 
 impl Document {
     /// Puts a text in the place of a range, or of everything.
-    pub fn change(&mut self, range: Option<Range>, text: &str) {
+    fn change(&mut self, range: Option<Range>, text: &str) {
         let Some(range) = range else {
             text.clone_into(&mut self.text);
             return;
@@ -46,6 +46,11 @@ impl Known {
     /// The findings of the analysis, found out once.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| self.analysis.findings())
+    }
+
+    /// The file of a path, where it has a part in this.
+    fn file(&self, path: &Path) -> Option<FileId> {
+        self.analysis.file(&name_in(&self.root, path)?)
     }
 
     /// The path of one of its files.
@@ -93,10 +98,16 @@ impl Workspace {
         self.forget();
     }
 
-    /// The document, to be changed.
-    pub fn document(&mut self, uri: &Uri) -> Option<&mut Document> {
-        self.forget();
-        self.open.get_mut(&path_of(uri))
+    /// Changes a document. What is known of files that have no part in it stays.
+    pub fn change(&mut self, uri: &Uri, version: i32, changes: &[TextDocumentContentChangeEvent]) {
+        let path = path_of(uri);
+        let Some(document) = self.open.get_mut(&path) else { return };
+        document.version = version;
+        changes.iter().for_each(|change| document.change(change.range, &change.text));
+        if let Some(imports) = self.imports.get_mut() {
+            imports.insert(path.clone(), imported(&document.text, &path));
+        }
+        self.analyses.get_mut().retain(|_, known| known.file(&path).is_none());
     }
 
     /// Forgets what is known: files have changed.
@@ -114,11 +125,11 @@ impl Workspace {
     pub fn known(&self, path: &Path) -> Option<(Rc<Known>, FileId)> {
         let main = self.main_of(path);
         let judged = self.analysis(&main);
-        if let Some(file) = self.file_in(&judged, path) {
+        if let Some(file) = judged.file(path) {
             return Some((judged, file));
         }
         let own = self.analysis(path);
-        let file = self.file_in(&own, path)?;
+        let file = own.file(path)?;
         Some((own, file))
     }
 
@@ -135,11 +146,6 @@ impl Workspace {
         let mains: BTreeSet<PathBuf> =
             files.iter().chain(self.open.keys()).map(|path| self.main_of(path)).collect();
         mains.iter().map(|path| self.analysis(path)).collect()
-    }
-
-    fn file_in(&self, known: &Known, path: &Path) -> Option<FileId> {
-        let name = name_in(&known.root, path)?;
-        known.analysis.file(&name)
     }
 
     fn analysis(&self, path: &Path) -> Rc<Known> {

@@ -13,7 +13,7 @@ def over(n: int) = len(ctx.orders) > n
 route refund priority 2 when money and ctx.tier in tiers -> billing(tier: ctx.tier)
 route many priority 9 when over(n: 3) and any order in ctx.orders: order > 9 -> billing
 table rest {
-  route all when text is present and 文 == 1 -> billing
+  route every when text is present and 文 == 1 -> billing
 }
 payload pay rank 1 { name: string not blank
   require \"long\": len(name) > 3 }

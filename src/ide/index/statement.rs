@@ -4,7 +4,7 @@ use super::{Entry, Kind, Work, entry, group_owner};
 use crate::sema::hir::ROUTES;
 use crate::span::Span;
 use crate::syntax::ast::{
-    Branch, Choice, Expr, ExprKind, Field, Ident, ListSource, Locals, Route, Router, Statement,
+    Branch, Choice, Expr, ExprKind, Field, Ident, ListSource, Literal, Locals, Route, Router, Statement,
     StatementKind, Target, Test, Trigger, TypeKind, Workflow,
 };
 
@@ -63,6 +63,9 @@ impl<'a> Work<'a> {
                 for node in &workflow.nodes {
                     let path = [&*workflow.name.node, &node.id.node];
                     self.declares(Kind::Node, &path, node.id.span, node.span, "");
+                    if let Some(router) = &node.router {
+                        self.asking.entry(&router.node).or_default().push(&workflow.name.node);
+                    }
                 }
             }
             StatementKind::Flow(flow) => named(Kind::Flow, &flow.name),
@@ -342,21 +345,29 @@ impl<'a> Work<'a> {
             self.in_locals(&case.locals, |this| {
                 this.exprs(&case.condition);
                 for destination in &case.destinations {
-                    this.destination(destination, &router.param);
+                    this.destination(destination, router);
                 }
             });
         }
         self.scope.truncate(outer);
     }
 
-    /// Only what begins with the parameter is a value; all else names nodes.
-    fn destination(&mut self, destination: &'a Expr, param: &Ident) {
+    /// What begins with the parameter is a value; all else names nodes of the workflows that ask the router.
+    fn destination(&mut self, destination: &'a Expr, router: &'a Router) {
         let mut at = destination;
         while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &at.kind {
             at = base;
         }
-        if matches!(&at.kind, ExprKind::Name(name) if *name == param.node) {
-            self.expr(destination);
+        match &at.kind {
+            ExprKind::Name(name) if *name == router.param.node => self.expr(destination),
+            ExprKind::Name(name) | ExprKind::Literal(Literal::String(name)) => {
+                let workflows = self.asking.get(router.name.node.as_str()).into_iter().flatten();
+                let node = workflows.filter_map(|workflow| self.known(Kind::Node, &[workflow, name])).next();
+                if let Some(node) = node {
+                    self.uses(node, at.span);
+                }
+            }
+            _ => {}
         }
     }
 

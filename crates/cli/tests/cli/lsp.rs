@@ -152,7 +152,7 @@ let money = text contains any [\"refund\", \"wörk 😀\"]
 route refund priority 2 when money -> billing
 route first priority 9 when ctx.n > 3 and not money -> billing
 table rest {
-  route all when text is present -> billing
+  route every when text is present -> billing
 }
 test \"money\" { given text = \"refund\" expect refund }
 ";
@@ -195,7 +195,7 @@ fn every_request_of_an_editor_is_answered() {
     let names: Vec<&str> =
         symbols.as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
     assert_eq!(names, ["money", "refund", "first", "rest", "money"]);
-    assert_eq!(symbols[3]["children"][0]["name"], "all");
+    assert_eq!(symbols[3]["children"][0]["name"], "every");
     let found = editor.ask("workspace/symbol", json!({ "query": "REF" })).expect("it answers");
     assert_eq!(found[0]["name"], "refund");
 
