@@ -158,6 +158,17 @@ pub fn read_object(
     json::parse_object_bytes(bytes).map_err(|error| refused(&name, &error))
 }
 
+/// The JSON object that stands on the command line as `--input`; `-` reads standard input.
+pub fn input_object(
+    text: &str,
+    refused: impl FnOnce(&str, &JsonError) -> CliError,
+) -> Result<Map<String, Json>, CliError> {
+    match text {
+        "-" => read_object(Path::new("-"), refused),
+        text => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
+    }
+}
+
 /// The one file that a verb decides by, or says something about.
 #[derive(clap::Args)]
 pub struct RulesArgs {
@@ -178,6 +189,11 @@ impl RulesArgs {
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other = RulesArgs { path: path.to_path_buf(), root: None };
         other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
+    }
+
+    /// Another version of the file, with the same root.
+    pub fn version(&self, path: &Path) -> RulesArgs {
+        RulesArgs { path: path.to_path_buf(), root: self.root.clone() }
     }
 
     /// True when they come on standard input.

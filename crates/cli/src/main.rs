@@ -8,7 +8,7 @@
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `report` | diagnostics as text, JSON and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
-//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `lsp` | a verb each |
+//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `lsp` | a verb each |
 //! | `judge` | `run --decision`: payloads |
 //! | `meaning` | intent flows, and choices that a language model makes |
 
@@ -16,6 +16,7 @@ mod build;
 mod check;
 mod compiled;
 mod conformance;
+mod diff;
 mod explain;
 mod files;
 mod graph;
@@ -38,6 +39,7 @@ mod summary;
 mod term;
 mod test;
 mod why;
+mod why_not;
 mod workflow;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -52,6 +54,8 @@ Examples:
   rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide for each message, one a line
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
+  rulec why-not support.rules refund --text 'money'   what would have to change for a route to take it
+  rulec diff deployed.rules support.rules             what a new version answers otherwise
   rulec plan support.rules                            how each rule is found
   rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 what a code means, with examples
@@ -79,6 +83,8 @@ enum Verb {
     Build(build::Args),
     Run(run::Args),
     Why(why::Args),
+    WhyNot(why_not::Args),
+    Diff(diff::Args),
     Plan(plan::Args),
     Test(test::Args),
     Explain(explain::Args),
@@ -161,6 +167,8 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Check(args) => check::run(&args, term, out),
         Verb::Run(args) => run::run(&args, term, out),
         Verb::Why(args) => why::run(&args, term, out),
+        Verb::WhyNot(args) => why_not::run(&args, term, out),
+        Verb::Diff(args) => diff::run(&args, term, out),
         Verb::Plan(args) => plan::run(&args, term, out),
         Verb::Test(args) => test::run(&args, term, out),
         Verb::Explain(args) => explain::run(&args, term, out),

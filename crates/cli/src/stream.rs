@@ -60,7 +60,7 @@ fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// The stream, its name, and its size when known.
-type Input = (Box<dyn Read + Send>, String, Option<u64>);
+pub type Input = (Box<dyn Read + Send>, String, Option<u64>);
 
 /// A worker answers the lines it is given.
 pub trait Worker: Send {
@@ -89,7 +89,8 @@ struct BadMessage<'a> {
     help: Option<&'static str>,
 }
 
-fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
+/// Opens a stream of lines.
+pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = standard::input()?;
         if input.is_terminal() {

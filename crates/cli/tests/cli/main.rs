@@ -4,6 +4,7 @@
 mod bad_input;
 mod build;
 mod check;
+mod diff;
 mod documents;
 mod examples;
 mod hostile;
@@ -11,6 +12,7 @@ mod import;
 mod kinds;
 mod lsp;
 mod meaning;
+mod pages;
 mod payload;
 mod plan;
 mod prompt;
@@ -19,7 +21,11 @@ mod shell;
 mod streams;
 mod tests;
 mod why;
+mod why_not;
 mod workflow;
+
+#[path = "../../../../tests/support/golden.rs"]
+mod golden;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -89,11 +95,14 @@ impl Ran {
     }
 }
 
+/// The settings that developers have of their own; the program runs without them here.
+const OWN_SETTINGS: [&str; 5] = ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"];
+
 /// The program, with nothing of the developer's own settings.
 fn program(folder: &Path) -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("rulec");
     command.current_dir(folder);
-    for name in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+    for name in OWN_SETTINGS {
         command.env_remove(name);
     }
     command
