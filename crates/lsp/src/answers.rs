@@ -177,7 +177,7 @@ pub fn document_symbols(
     params: DocumentSymbolParams,
 ) -> Answer<Option<DocumentSymbolResponse>> {
     Ok(file(workspace, &params.text_document).map(|(known, file)| {
-        let lines = Lines::new(known.analysis.text(file));
+        let lines = known.lines(file);
         let entries = known.analysis.index.outline(file);
         DocumentSymbolResponse::Nested(entries.iter().map(|entry| outline(&lines, entry)).collect())
     }))
@@ -223,7 +223,7 @@ pub fn semantic_tokens(
 ) -> Answer<Option<SemanticTokensResult>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let text = known.analysis.text(file);
-    let lines = Lines::new(text);
+    let lines = known.lines(file);
     let (mut data, mut last) = (Vec::new(), Position { line: 0, character: 0 });
     for token in tokens::coloured(file, text, &known.analysis.index) {
         // A token of several lines is told line by line.
@@ -253,7 +253,7 @@ pub fn semantic_tokens(
 pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option<Vec<FoldingRange>>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let text = known.analysis.text(file);
-    let lines = Lines::new(text);
+    let lines = known.lines(file);
     let fold = |fold: tokens::Fold| {
         let (start, end) = (lines.position(fold.start).line, lines.position(fold.end).line);
         FoldingRange {
@@ -269,7 +269,7 @@ pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option
 
 pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<Option<CodeActionResponse>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
-    let lines = Lines::new(known.analysis.text(file));
+    let lines = known.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
     let all =
         known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
@@ -295,7 +295,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
 
 pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
-    let lines = Lines::new(known.analysis.text(file));
+    let lines = known.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
     let wanted = known.analysis.hints(file).into_iter().filter(|hint| (start..=end).contains(&hint.at));
     let hint = |hint: rulec::internals::ide::hints::Hint| InlayHint {

@@ -3,17 +3,28 @@
 
 use ls_types::{Position, Range};
 use std::ops;
+use std::rc::Rc;
 
 /// The starts of a text's lines.
 pub struct Lines<'t> {
     text: &'t str,
-    starts: Vec<u32>,
+    starts: Rc<[u32]>,
+}
+
+/// The start of each line of a text.
+pub fn starts(text: &str) -> Rc<[u32]> {
+    let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, next)| next);
+    std::iter::once(0).chain(breaks).collect()
 }
 
 impl<'t> Lines<'t> {
     pub fn new(text: &'t str) -> Lines<'t> {
-        let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, next)| next);
-        Lines { text, starts: std::iter::once(0).chain(breaks).collect() }
+        Lines::at(text, starts(text))
+    }
+
+    /// The lines of a text whose starts are known.
+    pub fn at(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
+        Lines { text, starts }
     }
 
     /// The text of a line, its line break included.

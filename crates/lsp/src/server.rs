@@ -5,7 +5,7 @@
 use super::answers::{self, Answer};
 use super::capabilities::capabilities;
 use super::findings;
-use super::workspace::{Document, Workspace, path_of, uri_of};
+use super::workspace::{Document, Workspace, path_of};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
 use ls_types::{InitializeParams, InitializeResult, PublishDiagnosticsParams, ServerInfo, Uri};
@@ -235,11 +235,12 @@ impl Server<'_> {
         let gone: Vec<String> = self.told.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
         found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
         for (uri, diagnostics) in found {
-            // Nothing is told of a file of which nothing was said and there is nothing to say; of an open one, always.
+            // Of an open document each version is told of, once; else what has changed.
             let Ok(address) = uri.parse::<Uri>() else { continue };
             let version = self.workspace.documents().find(|(_, document)| document.uri == address);
             let version = version.map(|(_, document)| document.version);
-            if version.is_none() && diagnostics == self.told.get(&uri).cloned().unwrap_or_default() {
+            let same = self.told.get(&uri).map_or(diagnostics.is_empty(), |told| *told == diagnostics);
+            if same && (version.is_none() || analysed) {
                 continue;
             }
             match diagnostics.is_empty() && version.is_none() {
@@ -265,7 +266,7 @@ impl Server<'_> {
                 let path = known.path(other);
                 let found = findings::of_file(&known, other, analysed);
                 let is_open = self.workspace.documents().any(|(open, _)| open == path);
-                if let (false, false, Some(uri)) = (is_open, found.is_empty(), uri_of(&path)) {
+                if let (false, false, Some(uri)) = (is_open, found.is_empty(), known.uri(other)) {
                     all.insert(uri.to_string(), found);
                 }
             }

@@ -1,7 +1,7 @@
 //! The files of the editor: open documents stand before those on disk. A file that others import is judged as a part of
 //! them, as `rulec check` judges a folder.
 
-use super::lines::Lines;
+use super::lines::{self, Lines};
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::internals::ide::Analysis;
 use rulec::internals::syntax::lex::{self, TokenKind};
@@ -40,6 +40,10 @@ pub struct Known {
     /// The folder that its files are named from.
     root: PathBuf,
     findings: OnceCell<Vec<Finding>>,
+    /// The starts of the lines of each file.
+    lines: Vec<OnceCell<Rc<[u32]>>>,
+    /// The address of each file, as the editor writes it where it is open.
+    uris: Vec<Option<Uri>>,
 }
 
 impl Known {
@@ -59,11 +63,20 @@ impl Known {
     }
 
     pub fn uri(&self, file: FileId) -> Option<Uri> {
-        uri_of(&self.path(file))
+        self.uris.get(file.0 as usize).cloned().flatten()
     }
 
     pub fn range(&self, span: Span) -> Range {
-        Lines::new(self.analysis.text(span.file)).range(span.range())
+        self.lines(span.file).range(span.range())
+    }
+
+    /// The lines of one of its files.
+    pub fn lines(&self, file: FileId) -> Lines<'_> {
+        let text = self.analysis.text(file);
+        match self.lines.get(file.0 as usize) {
+            Some(known) => Lines::at(text, known.get_or_init(|| lines::starts(text)).clone()),
+            None => Lines::new(text),
+        }
     }
 }
 
@@ -136,7 +149,7 @@ impl Workspace {
     /// The place that a request is about.
     pub fn place(&self, uri: &Uri, position: Position) -> Option<Place> {
         let (known, file) = self.known(&path_of(uri))?;
-        let offset = Lines::new(known.analysis.text(file)).offset(position);
+        let offset = known.lines(file).offset(position);
         Some(Place { known, file, offset })
     }
 
@@ -155,7 +168,13 @@ impl Workspace {
         let root = self.root_of(path);
         let files = Files { workspace: self, disk: DiskLoader::new(&root).ok(), root: &root };
         let analysis = Analysis::of(&files, &name_in(&root, path).unwrap_or_default());
-        let known = Rc::new(Known { analysis, root, findings: OnceCell::new() });
+        let uri = |name: &str| {
+            let path = root.join(name);
+            self.open.get(&path).map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))
+        };
+        let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
+        let lines = vec![OnceCell::new(); analysis.sources.len()];
+        let known = Rc::new(Known { analysis, root, findings: OnceCell::new(), lines, uris });
         self.analyses.borrow_mut().insert(path.to_owned(), known.clone());
         known
     }
@@ -272,7 +291,7 @@ pub fn path_of(uri: &Uri) -> PathBuf {
     }
 }
 
-pub fn uri_of(path: &Path) -> Option<Uri> {
+fn uri_of(path: &Path) -> Option<Uri> {
     Uri::from_file_path(path)
 }
 

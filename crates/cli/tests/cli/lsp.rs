@@ -148,7 +148,7 @@ fn codes(diagnostics: &Json) -> Vec<String> {
 const RULES: &str = "\
 ## Asks for money.
 let money = text contains any [\"refund\", \"wörk 😀\"]
-# rulec: allow W0216 the tests want no default
+input { text: string, ctx: { n: int } }
 route refund priority 2 when money -> billing
 route first priority 9 when ctx.n > 3 and not money -> billing
 table rest {
@@ -194,8 +194,8 @@ fn every_request_of_an_editor_is_answered() {
     let symbols = editor.of("textDocument/documentSymbol", &uri);
     let names: Vec<&str> =
         symbols.as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
-    assert_eq!(names, ["money", "refund", "first", "rest", "money"]);
-    assert_eq!(symbols[3]["children"][0]["name"], "every");
+    assert_eq!(names, ["money", "input", "refund", "first", "rest", "money"]);
+    assert_eq!(symbols[4]["children"][0]["name"], "every");
     let found = editor.ask("workspace/symbol", json!({ "query": "REF" })).expect("it answers");
     assert_eq!(found[0]["name"], "refund");
 
@@ -231,8 +231,11 @@ fn files_that_others_import_are_judged_with_them() {
     let folder = Folder::new();
     let root = folder.dir.path().canonicalize().expect("a folder");
     std::fs::create_dir(root.join("shared")).expect("a folder");
-    std::fs::write(root.join("main.rules"), "import \"shared/words.rules\"\nroute a when money -> h\n")
-        .expect("written");
+    std::fs::write(
+        root.join("main.rules"),
+        "import \"shared/words.rules\"\ninput { text: string }\nroute a when money -> h\n",
+    )
+    .expect("written");
     let words = root.join("shared/words.rules");
     std::fs::write(&words, "let money = text == \"a\"\n").expect("written");
     let (main, words) = (uri(&root.join("main.rules")), uri(&words));
