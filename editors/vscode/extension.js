@@ -12,7 +12,7 @@ async function start() {
   const server = { command, args: ["lsp"], transport: TransportKind.stdio };
   client = new LanguageClient("rulec", "Rules", server, {
     documentSelector: [{ language: "rules" }],
-    synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/*.rules") },
+    synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/*.{rules,txt}") },
     middleware: { executeCommand: ran },
   });
   try {

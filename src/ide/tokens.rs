@@ -7,6 +7,7 @@ use crate::ops;
 use crate::span::{FileId, Span};
 use crate::syntax::lex::{self, Token, TokenKind};
 use crate::syntax::parse::{self, Role};
+use crate::ty::Ty;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -99,8 +100,6 @@ fn word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<Class> {
         return Some(Class::Property);
     }
     let role = ROLES.get(word);
-    let begins =
-        tokens[..at].iter().rev().take_while(|token| token.kind != TokenKind::Newline).next().is_none();
     // Before a colon a word is a key, but where a clause or a test of all elements may stand there.
     if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(Role::Clause)) {
         return Some(Class::Property);
@@ -108,27 +107,19 @@ fn word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<Class> {
     if is(Some(at + 1), TokenKind::OpenParen) && Function::named(word).is_some() {
         return Some(Class::Function);
     }
-    if crate::ty::Ty::BUILTIN_NAMES.contains(&word)
+    if Ty::BUILTIN_NAMES.contains(&word)
         && (is(at.checked_sub(1), TokenKind::Colon)
             || at.checked_sub(1).is_some_and(|before| matches!(tokens[before].text(text), "as" | "<" | "->")))
     {
         return Some(Class::Type);
     }
+    if matches!(word, "true" | "false" | "null" | "missing" | "present" | "is") {
+        return Some(Class::Keyword);
+    }
     if ops::is_reserved_word(word) {
         return Some(Class::Operator);
     }
-    match role {
-        Some(Role::Statement) if begins || word == "entity" => Some(Class::Keyword),
-        Some(_) => Some(Class::Keyword),
-        None if matches!(
-            word,
-            "true" | "false" | "null" | "missing" | "present" | "is" | "word" | "none"
-        ) =>
-        {
-            Some(Class::Keyword)
-        }
-        None => None,
-    }
+    role.map(|_| Class::Keyword)
 }
 
 /// A part of a text that can be folded, as bytes; the first and the last line stay.
