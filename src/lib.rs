@@ -82,7 +82,7 @@ mod vm;
 mod walk;
 
 pub use analysis::{Finding, diff, why_not};
-pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
+pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Renderer, Severity};
 pub use engine::{
     Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,
     HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session,

@@ -10,6 +10,7 @@ mod expr;
 mod foreign;
 mod literal;
 mod operand;
+mod outline;
 mod payload;
 mod phrase;
 mod request;
@@ -47,6 +48,7 @@ mod grammar {
     pub struct Grammar;
 }
 use grammar::{Grammar, Rule};
+pub(in crate::syntax) use outline::{Outline, Piece, is_joint, may_begin, outline};
 
 /// A node of what the grammar read; its places are numbers of tokens.
 type Pair<'t> = pest::iterators::Pair<'t, Rule>;

@@ -5,31 +5,48 @@
 //! |---|---|
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
 //! | `mistake` | panics, kept to the line or verb they belong to |
+//! | `language` | the language that findings are told in |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
-//! | `report` | diagnostics as text, JSON and GitHub annotations |
+//! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
-//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `lsp` | a verb each |
+//! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
+//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` `lsp` | a verb each |
+//! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
+//! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
+//! | `manual` | manual pages and completions, from the command line's own definition |
+//! | `watch` | waiting until a file changes |
 //! | `judge` | `run --decision`: payloads |
 //! | `meaning` | intent flows, and choices that a language model makes |
 
+mod bench;
 mod build;
 mod check;
 mod compiled;
 mod conformance;
+mod coverage;
 mod diff;
+mod doctor;
 mod explain;
 mod files;
+mod fix;
+mod fmt;
 mod graph;
 mod import;
+mod infer;
+mod init;
 mod judge;
+mod language;
 mod lines;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod manual;
 mod meaning;
 mod mistake;
+mod patch;
 mod plan;
 mod progress;
 mod prompt;
+mod repl;
 mod report;
 mod run;
 mod schema;
@@ -38,19 +55,22 @@ mod stream;
 mod summary;
 mod term;
 mod test;
+mod watch;
 mod why;
 mod why_not;
 mod workflow;
 
-use clap::{CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Parser, Subcommand};
+use language::Lang;
 use rulec::internals::text;
 use std::process::ExitCode;
 use term::{Color, Out, Term};
 
 const AFTER_HELP: &str = "\
 Examples:
+  rulec init desk                                     begin a project that works
   rulec check rules/                                  find every mistake in the folder's *.rules
+  rulec fmt rules/                                    lay the files out in the one style
   rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide for each message, one a line
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
@@ -73,6 +93,9 @@ struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
+    /// The language of the titles and pages of codes [default: as RULEC_LANG says, else en]
+    #[arg(long, global = true, value_enum, value_name = "LANG")]
+    lang: Option<Lang>,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -80,6 +103,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Check(check::Args),
+    Fmt(fmt::Args),
     Build(build::Args),
     Run(run::Args),
     Why(why::Args),
@@ -97,23 +121,16 @@ enum Verb {
     Graph(graph::Args),
     #[cfg(feature = "lsp")]
     Lsp(lsp::Args),
-    Completions(CompletionsArgs),
-}
-
-/// Print a completion script for a shell
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
-  rulec completions bash > ~/.local/share/bash-completion/completions/rulec
-  rulec completions zsh > ~/.zfunc/_rulec
-  rulec completions fish > ~/.config/fish/completions/rulec.fish")]
-struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum)]
-    shell: Shell,
+    Init(init::Args),
+    Doctor(doctor::Args),
+    Bench(bench::Args),
+    Repl(repl::Args),
+    Completions(manual::CompletionsArgs),
+    Man(manual::Args),
 }
 
 /// The way a run of the program ends, with its exit status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     /// All well.
     Fine = 0,
@@ -148,6 +165,7 @@ fn main() -> ExitCode {
     mistake::listen();
     let ended = mistake::caught(|| match Cli::try_parse() {
         Ok(cli) => {
+            language::choose(cli.lang);
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)
@@ -165,6 +183,7 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     match verb {
         Verb::Build(args) => build::run(&args, term, out),
         Verb::Check(args) => check::run(&args, term, out),
+        Verb::Fmt(args) => fmt::run(&args, term, out),
         Verb::Run(args) => run::run(&args, term, out),
         Verb::Why(args) => why::run(&args, term, out),
         Verb::WhyNot(args) => why_not::run(&args, term, out),
@@ -180,7 +199,12 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Graph(args) => graph::run(&args, term, out),
         #[cfg(feature = "lsp")]
         Verb::Lsp(args) => lsp::run(&args, term),
-        Verb::Completions(args) => completions(&args, out),
+        Verb::Init(args) => init::run(&args, term, out),
+        Verb::Doctor(args) => doctor::run(&args, term, out),
+        Verb::Bench(args) => bench::run(&args, term, out),
+        Verb::Repl(args) => repl::run(&args, term, out),
+        Verb::Completions(args) => manual::completions(&args, out),
+        Verb::Man(args) => manual::run(&args, term, out),
     }
 }
 
@@ -212,17 +236,10 @@ fn usage(error: &clap::Error) -> Status {
     end(written.map(|()| Status::Fine), &term, &mut out)
 }
 
-fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
-    // Into memory first: the generator panics when it cannot write.
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
-    out.write(&script)?;
-    Ok(Status::Fine)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_declared_soundly() {

@@ -2,7 +2,7 @@
 
 use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
-use super::{CliError, Status, build};
+use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
 use rulec::Rules;
 use rulec::internals::json::JsonError;
@@ -201,7 +201,7 @@ fn refused(what: &str, error: &JsonError) -> CliError {
 fn save(run: &Run, path: &Path) -> Result<(), CliError> {
     let bytes = serde_json::to_vec(&run.save())
         .map_err(|error| CliError::error(format!("the run cannot be saved: {error}")))?;
-    build::write(path, &bytes).map_err(|error| files::unwritable(path, &error))
+    files::replace(path, &bytes)
 }
 
 fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {

@@ -7,6 +7,7 @@ use super::workspace::{Known, Place, Workspace, path_of};
 use ls_types::*;
 use rulec::internals::ide::complete::ItemKind;
 use rulec::internals::ide::{Edit, Entry, Kind, SymbolId, actions, tokens};
+use rulec::internals::syntax::format;
 use rulec::{FileId, Span};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -338,6 +339,22 @@ pub fn diagnostics(
         full_document_diagnostic_report: report,
     };
     Ok(DocumentDiagnosticReportResult::Report(DocumentDiagnosticReport::Full(report)))
+}
+
+/// The text laid out: one edit, of what differs.
+pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
+    let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
+    let old = known.analysis.text(file);
+    let new = format::format(old).map_err(|changed| Refusal(changed.to_string()))?.text;
+    if new == old {
+        return Ok(Some(Vec::new()));
+    }
+    let same = |(a, b): &(char, char)| a == b;
+    let start: usize = old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let behind = old[start..].chars().rev().zip(new[start..].chars().rev());
+    let end: usize = behind.take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let range = known.lines(file).range(start..old.len() - end);
+    Ok(Some(vec![TextEdit { range, new_text: new[start..new.len() - end].to_owned() }]))
 }
 
 /// Runs a test; the answer says how it ended.

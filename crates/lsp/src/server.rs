@@ -164,6 +164,7 @@ impl Server<'_> {
             WorkspaceSymbolRequest => workspace_symbols,
             SemanticTokensFullRequest => semantic_tokens,
             FoldingRangeRequest => folds,
+            Formatting => format,
             CodeActionRequest => code_actions,
             InlayHintRequest => inlay_hints,
             CodeLensRequest => code_lenses,

@@ -122,7 +122,7 @@ fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
     let place =
         json!({ "textDocument": document, "position": position, "context": { "includeDeclaration": true } });
     let rename = json!({ "textDocument": document, "position": position, "newName": "quite_another" });
-    let whole = json!({ "textDocument": document, "range": everything, "context": { "diagnostics": [] } });
+    let whole = json!({ "textDocument": document, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
     let mut all = vec![("textDocument/rename", rename), ("workspace/symbol", json!({ "query": "e" }))];
     let at_place = ["hover", "completion", "definition", "references", "documentHighlight", "prepareRename"];
     all.extend(
@@ -147,6 +147,7 @@ fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
             "textDocument/codeAction",
             "textDocument/inlayHint",
             "textDocument/codeLens",
+            "textDocument/formatting",
             "textDocument/diagnostic",
         ]
         .map(|method| (method, whole.clone())),

@@ -1,11 +1,11 @@
 //! The names in statements, and their outline.
 
-use super::{Entry, Kind, Work, entry, group_owner};
+use super::{Entry, Kind, SymbolId, Work, entry, group_owner};
 use crate::sema::hir::ROUTES;
 use crate::span::Span;
 use crate::syntax::ast::{
-    Branch, Choice, Expr, ExprKind, Field, Ident, ListSource, Literal, Locals, Route, Router, Statement,
-    StatementKind, Target, Test, Trigger, TypeKind, Workflow,
+    Branch, Choice, Expectation, Expr, ExprKind, Field, Ident, ListSource, Literal, Locals, Route, Router,
+    Statement, StatementKind, Target, Test, Trigger, TypeKind, Workflow,
 };
 
 impl<'a> Work<'a> {
@@ -273,55 +273,82 @@ impl<'a> Work<'a> {
 
     fn test(&mut self, test: &'a Test) {
         self.local(Kind::Test, &test.name, test.name.span);
-        let kind = test.expect.first().map(|kind| kind.node.as_str());
-        let judged = kind.filter(|kind| self.known(Kind::Payload, &[kind]).is_some());
-        for (path, value) in &test.given {
-            let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
-            match (judged, names.as_slice()) {
-                (Some(kind), ["payload", field, ..]) => {
-                    if let Some(id) = self.known(Kind::PayloadField, &[kind, field]) {
-                        self.uses(id, path[1].span);
-                    }
-                }
-                _ => {
-                    for (at, part) in path.iter().enumerate() {
-                        let id = self.field(&names[..=at]);
-                        self.uses(id, part.span);
-                    }
-                }
-            }
-            self.expr(value);
+        let mut kinds = test.expects.iter().filter_map(|expect| expect.path.first());
+        let judged = kinds.find(|kind| self.known(Kind::Payload, &[&kind.node]).is_some());
+        let judged = judged.map(|kind| kind.node.as_str());
+        for path in test.given.iter().map(|(path, _)| path).chain(&test.columns) {
+            self.given(path, judged);
         }
-        self.expected(&test.expect);
+        self.exprs(test.given.iter().map(|(_, value)| value));
+        for expect in &test.expects {
+            self.exprs(&expect.values);
+            self.expected(expect);
+        }
     }
 
-    /// `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or a payload and how it is judged.
-    pub(super) fn expected(&mut self, expect: &'a [Ident]) {
-        match expect {
-            [owner, name] => {
-                if let Some(id) = self.known(Kind::Payload, &[&owner.node]) {
-                    return self.uses(id, owner.span);
-                }
-                if let Some(id) = self.known(Kind::Table, &[&owner.node]) {
-                    self.uses(id, owner.span);
-                }
-                let path = [owner.node.as_str(), &name.node];
-                let inner = self.known(Kind::Route, &path).or_else(|| self.known(Kind::Branch, &path));
-                if let Some(id) = inner.or_else(|| self.known(Kind::Flow, &[&name.node])) {
-                    self.uses(id, name.span);
-                }
+    /// A field that a test gives: of the message, or of the payload that is judged.
+    fn given(&mut self, path: &'a [Ident], judged: Option<&str>) {
+        let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
+        if let (Some(kind), ["payload", field, ..]) = (judged, names.as_slice()) {
+            if let Some(id) = self.known(Kind::PayloadField, &[kind, field]) {
+                self.uses(id, path[1].span);
             }
-            [name] if !matches!(name.node.as_str(), "default" | "none") => {
-                if let Some(id) = self.route_named(&name.node) {
-                    self.uses(id, name.span);
-                }
-            }
-            _ => {}
+            return;
         }
+        for (at, part) in path.iter().enumerate() {
+            let id = self.field(&names[..=at]);
+            self.uses(id, part.span);
+        }
+    }
+
+    /// `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or a payload and how it is judged; then what it leads to.
+    fn expected(&mut self, expect: &'a Expectation) {
+        let path: Vec<&str> = expect.path.iter().map(|part| part.node.as_str()).collect();
+        let known = match path.as_slice() {
+            [owner, name] => {
+                let payload = self.known(Kind::Payload, &[owner]);
+                let inner = self.known(Kind::Route, &path).or_else(|| self.known(Kind::Branch, &path));
+                let inner = inner.or_else(|| self.known(Kind::Flow, &[name])).filter(|_| payload.is_none());
+                vec![payload.or_else(|| self.known(Kind::Table, &[owner])), inner]
+            }
+            ["default" | "none"] => Vec::new(),
+            [name] => {
+                let entry = |this: &Self| this.known(Kind::Table, &[name]);
+                vec![self.route_named(name).or_else(|| entry(self))]
+            }
+            _ => Vec::new(),
+        };
+        for (known, part) in known.into_iter().zip(&expect.path) {
+            if let Some(id) = known {
+                self.uses(id, part.span);
+            }
+        }
+        let Some(then) = &expect.then else { return };
+        for name in &then.names {
+            let handler = self.known(Kind::Handler, &[&name.node]);
+            if let Some(id) = handler.or_else(|| self.asked_node(path.first().copied(), &name.node)) {
+                self.uses(id, name.span);
+            }
+        }
+        if let [handler] = then.names.as_slice() {
+            for (param, _) in &then.args {
+                if let Some(id) = self.known(Kind::Parameter, &["handler", &handler.node, &param.node]) {
+                    self.uses(id, param.span);
+                }
+            }
+        }
+        self.entries(&then.args);
+        self.entries(&then.metadata);
+    }
+
+    /// A node of the workflows that ask a router.
+    fn asked_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
+        let mut workflows = self.asking.get(router?)?.iter();
+        workflows.find_map(|workflow| self.known(Kind::Node, &[workflow, name]))
     }
 
     /// The rule that a name alone stands for: a route outside any table before those of tables.
-    fn route_named(&self, name: &str) -> Option<usize> {
+    fn route_named(&self, name: &str) -> Option<SymbolId> {
         let main = self.known(Kind::Route, &[ROUTES, name]);
         main.or_else(|| self.known(Kind::Flow, &[name])).or_else(|| {
             let mut rules = self.index.symbols.iter().enumerate();
@@ -361,9 +388,7 @@ impl<'a> Work<'a> {
         match &at.kind {
             ExprKind::Name(name) if *name == router.param.node => self.expr(destination),
             ExprKind::Name(name) | ExprKind::Literal(Literal::String(name)) => {
-                let workflows = self.asking.get(router.name.node.as_str()).into_iter().flatten();
-                let node = workflows.filter_map(|workflow| self.known(Kind::Node, &[workflow, name])).next();
-                if let Some(node) = node {
+                if let Some(node) = self.asked_node(Some(&router.name.node), name) {
                     self.uses(node, at.span);
                 }
             }

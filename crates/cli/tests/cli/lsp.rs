@@ -116,8 +116,7 @@ impl Editor {
     fn of(&mut self, method: &str, uri: &str) -> Json {
         let everything =
             json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 999, "character": 0 } });
-        let params =
-            json!({ "textDocument": { "uri": uri }, "range": everything, "context": { "diagnostics": [] } });
+        let params = json!({ "textDocument": { "uri": uri }, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
@@ -214,6 +213,14 @@ fn every_request_of_an_editor_is_answered() {
     let ran = json!({ "command": command["command"], "arguments": command["arguments"] });
     let ran = editor.ask("workspace/executeCommand", ran).expect("it runs");
     assert_eq!((&ran["passed"], &ran["actual"]), (&json!(true), &json!("refund")));
+
+    assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
+    editor.change(&uri, 2, &RULES.replace("  route every", "route   every"));
+    let edits = editor.of("textDocument/formatting", &uri);
+    assert_eq!(
+        (&edits[0]["range"]["start"], edits.as_array().map(Vec::len)),
+        (&json!({ "line": 6, "character": 0 }), Some(1))
+    );
 
     editor.change(&uri, 2, &RULES.replace("when money", "when mony"));
     assert_eq!(editor.diagnostics(&uri, 2), ["E0201"]);

@@ -4,9 +4,13 @@
 mod bad_input;
 mod build;
 mod check;
+mod coverage;
 mod diff;
 mod documents;
 mod examples;
+mod fix;
+mod fmt;
+mod formats;
 mod hostile;
 mod import;
 mod kinds;
@@ -20,6 +24,7 @@ mod run;
 mod shell;
 mod streams;
 mod tests;
+mod tools;
 mod why;
 mod why_not;
 mod workflow;
@@ -96,7 +101,8 @@ impl Ran {
 }
 
 /// The settings that developers have of their own; the program runs without them here.
-const OWN_SETTINGS: [&str; 5] = ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"];
+const OWN_SETTINGS: [&str; 6] =
+    ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "RULEC_LANG"];
 
 /// The program, with nothing of the developer's own settings.
 fn program(folder: &Path) -> assert_cmd::Command {
