@@ -214,16 +214,17 @@ fn every_request_of_an_editor_is_answered() {
     let ran = editor.ask("workspace/executeCommand", ran).expect("it runs");
     assert_eq!((&ran["passed"], &ran["actual"]), (&json!(true), &json!("refund")));
 
-    assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
-    editor.change(&uri, 2, &RULES.replace("  route every", "route   every"));
+    editor.change(&uri, 2, "route   a when x == 1 -> h\n");
     let edits = editor.of("textDocument/formatting", &uri);
     assert_eq!(
-        (&edits[0]["range"]["start"], edits.as_array().map(Vec::len)),
-        (&json!({ "line": 6, "character": 0 }), Some(1))
+        (&edits[0]["range"]["start"], &edits[0]["newText"]),
+        (&json!({ "line": 0, "character": 6 }), &json!(""))
     );
+    editor.change(&uri, 3, "route a when x == 1 -> h\n");
+    assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
 
-    editor.change(&uri, 2, &RULES.replace("when money", "when mony"));
-    assert_eq!(editor.diagnostics(&uri, 2), ["E0201"]);
+    editor.change(&uri, 4, &RULES.replace("when money", "when mony"));
+    assert_eq!(editor.diagnostics(&uri, 4), ["E0201"]);
     let pulled = editor.of("textDocument/diagnostic", &uri);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
     let actions = editor.of("textDocument/codeAction", &uri);
