@@ -54,6 +54,7 @@ mod eval;
 mod explain;
 mod graph;
 mod host;
+mod ide;
 mod index;
 mod input;
 #[cfg(feature = "jit")]
@@ -108,7 +109,7 @@ pub mod internals {
     }
 
     inside! {
-        arena artifact builtins bytecode codec decision diag engine eval explain graph host index input json limits loader meaning
+        arena artifact builtins bytecode codec decision diag engine eval explain graph host ide index input json limits loader meaning
         modifiers ops request schema sema source span syntax text threads trace ty value vm
     }
     #[cfg(feature = "jit")]

@@ -22,16 +22,9 @@ pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> 
 const KEY: u32 = NONE - 1;
 
 /// Only a tree will do, or a mistake that the tree's serializer will name.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("not taken apart")]
 struct NeedsTree;
-
-impl fmt::Display for NeedsTree {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not taken apart")
-    }
-}
-
-impl std::error::Error for NeedsTree {}
 
 impl Error for NeedsTree {
     fn custom<T: fmt::Display>(_: T) -> NeedsTree {
