@@ -35,7 +35,7 @@ struct Counted {
     run: Run,
 }
 
-/// What is counted.
+/// The way of deciding that is counted.
 #[derive(Clone, Copy, PartialEq)]
 enum Run {
     First,

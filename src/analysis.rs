@@ -7,18 +7,24 @@
 //! messages within the limits of a decision.
 
 mod atoms;
+mod both;
 mod conditions;
+pub mod diff;
 mod missing;
+mod near;
 mod place;
 mod raise;
 mod report;
 mod routes;
+mod sequence;
 mod shape;
 mod solver;
 mod texts;
 mod theory;
+mod twins;
 mod unused;
 mod values;
+pub mod why_not;
 
 use crate::decision::Choice;
 use crate::diag::{Code, Diagnostic};

@@ -4,7 +4,7 @@
 pub mod codes;
 mod render;
 
-pub use codes::{Code, Severity};
+pub use codes::{Code, Language, Severity};
 pub use render::{Renderer, visible};
 
 use crate::codec::impl_codec;

@@ -3,6 +3,7 @@
 
 mod render;
 mod show;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -151,10 +152,20 @@ pub fn explain(
 }
 
 impl Explanation {
+    /// The explanation in a sentence, with a line for each route that came near.
+    pub fn summary(&self) -> String {
+        summary::summary(self)
+    }
+
     /// The explanation as a tree in plain text.
     pub fn render(&self, options: &RenderOptions) -> String {
         render::render(self, options)
     }
+}
+
+/// The handler that was chosen, with its arguments.
+fn headline_target(explanation: &Explanation) -> Option<String> {
+    explanation.target.as_ref().map(|target| format!("{target}{}", render::arguments(&explanation.args)))
 }
 
 impl fmt::Display for Explanation {

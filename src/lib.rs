@@ -20,7 +20,7 @@
 //! assert_eq!(decision.target(), Some("file_handler"));
 //! assert_eq!(decision.args()["limit"], json!(20));
 //!
-//! // What is missing never matches, and neither does its negation; the explanation says so.
+//! // If a field is missing, the condition does not hold, and neither does its negation; the explanation says so.
 //! let decision = rules.decide(&json!({"text": "show my files"}));
 //! assert!(decision.is_default());
 //! let why = rules.explain(&json!({"text": "show my files"})).to_string();
@@ -80,8 +80,8 @@ mod value;
 mod vm;
 mod walk;
 
-pub use analysis::Finding;
-pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Renderer, Severity};
+pub use analysis::{Finding, diff, why_not};
+pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Renderer, Severity};
 pub use engine::{
     Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,
     HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session,

@@ -1,6 +1,7 @@
-//! Text to syntax tree: tokens (lossless), the split into statements, the grammar, the tree.
+//! Text to syntax tree: tokens (lossless), the split into statements, the grammar, the tree; and back, the formatter.
 
 pub mod ast;
+pub mod format;
 pub mod lex;
 pub mod parse;
 

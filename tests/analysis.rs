@@ -6,163 +6,16 @@
 
 #[path = "support/random.rs"]
 mod random;
+#[path = "support/small.rs"]
+mod small;
 
 use random::Random;
 use rulec::{Code, Finding, Rules, Span};
-use serde_json::{Map, Value as Json, json};
+use serde_json::Value as Json;
+use small::{INPUT, Program, is_plain, program};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 const PROGRAMS: u64 = 10_000;
-
-/// A field with all values that its conditions tell apart, `null` where it is missing, and its conditions.
-struct Field {
-    name: &'static str,
-    values: Vec<Json>,
-    conditions: Vec<String>,
-}
-
-fn numbers(name: &'static str) -> Field {
-    let values =
-        (-1..=9).map(|half| if half % 2 == 0 { json!(half / 2) } else { json!(f64::from(half) / 2.0) });
-    let mut conditions = Vec::new();
-    for n in 1..=3 {
-        for op in ["==", "!=", "<", "<=", ">", ">="] {
-            conditions.push(format!("{name} {op} {n}"));
-        }
-    }
-    for range in ["1..3", "1..=2", "2..=3", "3..1", "2..2", "2..=2"] {
-        conditions.push(format!("{name} in {range}"));
-    }
-    conditions.extend(["in [1, 3]", "in [2]", "not in [1, 2]"].map(|test| format!("{name} {test}")));
-    conditions.extend([format!("({name} ?? 2) > 1"), format!("{name} + 1 == 3"), format!("abs({name}) < 0")]);
-    Field { name, values: values.chain([json!(null)]).collect(), conditions }
-}
-
-fn flags(name: &'static str) -> Field {
-    let values = vec![json!(true), json!(false), json!(null)];
-    Field {
-        name,
-        values,
-        conditions: ["== true", "!= true", "== false"].map(|test| format!("{name} {test}")).to_vec(),
-    }
-}
-
-fn texts(name: &'static str) -> Field {
-    let mut values = vec![json!(null), json!("")];
-    let letters = ["a", "b", "A", "B", "c"];
-    let mut last: Vec<String> = vec![String::new()];
-    for _ in 0..3 {
-        last = last
-            .iter()
-            .flat_map(|text| letters.iter().map(move |letter| format!("{text}{letter}")))
-            .collect();
-        values.extend(last.iter().cloned().map(Json::from));
-    }
-    values.extend(["abab", "baba", "abba", "baab", "aabb", "bbaa", "ABAB"].map(Json::from));
-    let mut conditions = Vec::new();
-    for word in ["a", "b", "ab"] {
-        for op in ["==", "!=", "contains", "starts_with", "ends_with", "not contains", "not starts_with"] {
-            conditions.push(format!("{name} {op} \"{word}\""));
-        }
-    }
-    for test in [
-        "contains \"A\" ignoring case",
-        "== \"AB\" ignoring case",
-        "in [\"a\", \"b\"]",
-        "not in [\"a\", \"ab\"]",
-        "contains any [\"a\", \"ab\"]",
-        "contains all [\"a\", \"b\"]",
-        "contains none [\"a\", \"b\"]",
-        "like \"a*b\"",
-        "like \"?\"",
-        "matches \"^a+$\"",
-        "matches \"b\"",
-    ] {
-        conditions.push(format!("{name} {test}"));
-    }
-    conditions.extend(
-        ["lower({}) == \"ab\"", "lower({}) contains \"A\"", "len({}) == 2", "len({}) < 0"]
-            .map(|test| test.replace("{}", name)),
-    );
-    Field { name, values, conditions }
-}
-
-fn lists(name: &'static str) -> Field {
-    let mut values = vec![json!(null)];
-    for set in 0..8 {
-        let of = ["x", "y", "z"].iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
-        values.push(of.map(|(_, text)| Json::from(*text)).collect());
-    }
-    let tests = [
-        "{} contains \"x\"",
-        "{} contains \"y\"",
-        "{} not contains \"x\"",
-        "{} contains any [\"x\", \"y\"]",
-        "{} contains all [\"x\", \"y\"]",
-        "{} contains none [\"x\", \"y\"]",
-        "\"x\" in {}",
-        "len({}) >= 0",
-        "any e in {}: e == \"x\"",
-    ];
-    Field { name, values, conditions: tests.map(|test| test.replace("{}", name)).to_vec() }
-}
-
-/// A random program over some fields, and all inputs that there are.
-struct Program {
-    text: String,
-    inputs: Vec<Json>,
-}
-
-fn condition(random: &mut Random, fields: &[&Field], depth: usize) -> String {
-    let field = fields[random.below(fields.len())];
-    match random.below(if depth == 0 { 3 } else { 9 }) {
-        0..=1 => field.conditions[random.below(field.conditions.len())].clone(),
-        2 => format!("{} is {}", field.name, random.pick(&["missing", "present"])),
-        3 => format!("not ({})", condition(random, fields, depth - 1)),
-        4 => format!(
-            "({} unless {})",
-            condition(random, fields, depth - 1),
-            condition(random, fields, depth - 1)
-        ),
-        5..=7 => {
-            format!("({} and {})", condition(random, fields, depth - 1), condition(random, fields, depth - 1))
-        }
-        _ => {
-            format!("({} or {})", condition(random, fields, depth - 1), condition(random, fields, depth - 1))
-        }
-    }
-}
-
-fn program(random: &mut Random) -> Program {
-    let all = [numbers("n"), flags("f"), texts("t"), lists("l")];
-    let first = random.below(all.len());
-    let second = random.below(all.len());
-    let fields: Vec<&Field> =
-        if first == second { vec![&all[first]] } else { vec![&all[first], &all[second]] };
-    let mut text = String::from("input { n?: number, f?: bool, t?: string, l?: list<string> }\n");
-    let priorities = random.chance(30);
-    for at in 0..=random.below(4) {
-        let priority = if priorities { format!("priority {} ", random.below(2) + 1) } else { String::new() };
-        let _ = writeln!(text, "route r{at} {priority}when {} -> h{at}", condition(random, &fields, 2));
-    }
-    if random.chance(70) {
-        text += "default -> last\n";
-    }
-    let mut inputs = vec![Map::new()];
-    for field in &fields {
-        let with = |input: &Map<String, Json>, value: &Json| {
-            let mut input = input.clone();
-            if !value.is_null() {
-                input.insert(field.name.to_owned(), value.clone());
-            }
-            input
-        };
-        inputs =
-            inputs.iter().flat_map(|input| field.values.iter().map(|value| with(input, value))).collect();
-    }
-    Program { text, inputs: inputs.into_iter().map(Json::Object).collect() }
-}
 
 /// The truth of a program's routes for its inputs, and which is chosen.
 struct Table {
@@ -192,9 +45,7 @@ impl Table {
 
 /// The inputs for which a condition holds; `None` where it does not compile.
 fn truths(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
-    let text = format!(
-        "input {{ n?: number, f?: bool, t?: string, l?: list<string> }}\nroute r when {condition} -> h"
-    );
+    let text = format!("{INPUT}route r when {condition} -> h");
     let rules = Rules::from_text(&text).ok()?;
     Some(inputs.iter().map(|input| !rules.main().matched(input).is_empty()).collect())
 }
@@ -213,6 +64,7 @@ fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
 /// A program with its findings, and what brute force knows of it.
 struct Held<'p> {
     seed: u64,
+    text: String,
     program: &'p Program,
     rules: Rules,
     table: Table,
@@ -223,10 +75,10 @@ struct Held<'p> {
 
 impl<'p> Held<'p> {
     fn new(seed: u64, program: &'p Program) -> Held<'p> {
-        let rules =
-            Rules::from_text(&program.text).unwrap_or_else(|error| panic!("{}\n{error}", program.text));
+        let text = program.text();
+        let rules = Rules::from_text(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let (table, findings) = (table(&rules, &program.inputs), rules.analyse());
-        let mut held = Held { seed, program, rules, table, findings, codes: Vec::new() };
+        let mut held = Held { seed, text, program, rules, table, findings, codes: Vec::new() };
         held.codes = vec![Vec::new(); held.table.names.len()];
         let warned = held.rules.warnings().iter();
         let all = warned.chain(held.findings.iter().map(|finding| &finding.diagnostic));
@@ -247,7 +99,7 @@ impl<'p> Held<'p> {
         let Finding { diagnostic, witness, .. } = finding;
         panic!(
             "seed {}: {why}\n{}\n{} {}\n{witness:?}",
-            self.seed, self.program.text, diagnostic.code, diagnostic.message
+            self.seed, self.text, diagnostic.code, diagnostic.message
         )
     }
 
@@ -287,7 +139,7 @@ impl<'p> Held<'p> {
         }
         let labels = finding.diagnostic.labels.iter();
         let parts: Vec<String> =
-            labels.map(|label| format!("({})", &self.program.text[label.span.range()])).collect();
+            labels.map(|label| format!("({})", &self.text[label.span.range()])).collect();
         let holds = truths(&parts.join(" and "), &self.program.inputs);
         if holds.is_some_and(|holds| holds.contains(&true)) {
             self.fail(finding, "it holds for some input");
@@ -297,7 +149,7 @@ impl<'p> Held<'p> {
     /// The condition is the same with a constant in the place of the part.
     fn check_part(&self, finding: &Finding, route: usize, span: Span) {
         let own = self.rules.program().rules[route].condition.span;
-        let text = |from: u32, to: u32| &self.program.text[from as usize..to as usize];
+        let text = |from: u32, to: u32| &self.text[from as usize..to as usize];
         let (before, behind) = (text(own.start, span.start), text(span.end, own.end));
         let inputs = &self.program.inputs;
         let same = |constant: &str| {
@@ -313,10 +165,9 @@ impl<'p> Held<'p> {
 
     /// Counts what brute force finds, and what of it is seen.
     fn count(&self, shares: &mut Shares) {
-        let text = &self.program.text;
-        // What is promised to be understood; and functions of fields, arithmetic and quantifiers, of which some is.
-        let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
-        let plain = !words.iter().any(|word| text.contains(word));
+        let text = &self.text;
+        // Of functions of fields, arithmetic and quantifiers some is understood.
+        let plain = is_plain(text);
         let kind = |all: &'static str, functions: &'static str| if plain { all } else { functions };
         for (route, codes) in self.codes.iter().enumerate() {
             let (never, always) = (self.table.never(route), self.table.always(route));

@@ -9,7 +9,7 @@ use crate::eval::Evaluator;
 use crate::host::HostCalls;
 use crate::ops::{Op, Outcome};
 use crate::sema::hir::{Cond, Program, Slot, SlotId};
-use crate::sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, PredId};
+use crate::sema::normal::{CondId, ExprId, NExpr, Normal, Part, PredId};
 use crate::ty::{KindSet, Ty};
 use crate::value::Tri;
 use hashbrown::HashMap;
@@ -129,7 +129,7 @@ impl Atoms {
         let raise = Raise { normal, instead: None };
         let cond = raise.pred(pred);
         let mut reads = Reads::default();
-        [Some(pred.left), pred.right].into_iter().flatten().for_each(|operand| reads.expr(normal, operand));
+        reads.add(normal, Part::Pred(id.0));
         let constants = (normal.constant(pred.left), pred.right.map(|right| normal.constant(right)));
         let (operand, constant, reversed) = match constants {
             (None, Some(Some(constant))) => (Some(pred.left), Some(constant), false),
@@ -159,7 +159,7 @@ impl Atoms {
             return *known;
         }
         let mut reads = Reads::default();
-        reads.cond(normal, id);
+        reads.add(normal, Part::Cond(id.0));
         let cond = Raise { normal, instead: None }.cond(id);
         let atom = self.add(self.atom(cond, reads));
         self.by_cond.insert(id, atom);
@@ -214,7 +214,7 @@ impl Atoms {
             SlotId(slots.len() as u32 - 1)
         });
         let mut reads = Reads::default();
-        reads.expr(normal, expr);
+        reads.add(normal, Part::Expr(expr.0));
         let is_slot = matches!(normal.expr(expr), NExpr::Slot(_));
         let paths = self.paths_of(&reads.slots);
         let missing_with = self.missing_with(normal, expr);
@@ -316,6 +316,12 @@ impl Atoms {
         bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).cond(cond))
     }
 
+    /// True when two paths are one, or one lies below the other.
+    pub fn touch(&self, path: usize, other: usize) -> bool {
+        let (a, b) = (&self.paths[path].keys, &self.paths[other].keys);
+        a.starts_with(b) || b.starts_with(a)
+    }
+
     pub fn slot(&self, slot: SlotId) -> &Slot {
         &self.fields.slots[slot.index()]
     }
@@ -353,57 +359,15 @@ struct Reads {
 }
 
 impl Reads {
-    fn expr(&mut self, normal: &Normal, id: ExprId) {
-        match normal.expr(id) {
-            NExpr::Const(_) | NExpr::Var(_) => {}
-            NExpr::Slot(slot) => {
-                if !self.slots.contains(slot) {
-                    self.slots.push(*slot);
-                }
-            }
-            NExpr::Field(inner, _) | NExpr::Read(inner, _) => self.expr(normal, *inner),
-            NExpr::Index(base, index) => [base, index].into_iter().for_each(|part| self.expr(normal, *part)),
-            NExpr::Op(_, left, right) => {
-                std::iter::once(left).chain(right).for_each(|part| self.expr(normal, *part));
-            }
-            NExpr::List(items) | NExpr::Call(_, items) => {
-                items.iter().for_each(|part| self.expr(normal, *part))
-            }
-            NExpr::Extern(_, items) => {
-                self.outside = true;
-                items.iter().for_each(|part| self.expr(normal, *part));
-            }
-            NExpr::Count { list, body, .. } => {
-                self.expr(normal, *list);
-                self.cond(normal, *body);
-            }
-            NExpr::Quantifier { list, holds, fails, .. } => {
-                self.expr(normal, *list);
-                [holds, fails].into_iter().for_each(|part| self.cond(normal, *part));
-            }
-            NExpr::Cond { holds, fails } => {
-                [holds, fails].into_iter().for_each(|part| self.cond(normal, *part))
-            }
-            NExpr::If { cond, then, other } => {
-                self.cond(normal, *cond);
-                [then, other].into_iter().for_each(|part| self.expr(normal, *part));
+    /// Adds those of a part.
+    fn add(&mut self, normal: &Normal, part: Part) {
+        if let Part::Expr(id) = part {
+            match normal.expr(ExprId(id)) {
+                NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
+                NExpr::Extern(..) => self.outside = true,
+                _ => {}
             }
         }
-    }
-
-    fn cond(&mut self, normal: &Normal, id: CondId) {
-        match normal.cond(id) {
-            NCond::Const(_) => {}
-            NCond::Test { pred, .. } => {
-                let NPred { left, right, .. } = normal.pred(*pred);
-                std::iter::once(left).chain(right).for_each(|part| self.expr(normal, *part));
-            }
-            NCond::And(parts) | NCond::Or(parts) => parts.iter().for_each(|part| self.cond(normal, *part)),
-            NCond::Not(inner) => self.cond(normal, *inner),
-            NCond::Each { list, body, .. } => {
-                self.expr(normal, *list);
-                self.cond(normal, *body);
-            }
-        }
+        normal.each_part(part, &mut |part| self.add(normal, part));
     }
 }

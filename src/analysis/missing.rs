@@ -91,6 +91,13 @@ fn part(cond: &Cond) -> Part<'_> {
     Part::Cond(cond)
 }
 
+/// The fields that a condition reads.
+pub(super) fn fields(program: &Program, cond: &Cond) -> Vec<SlotId> {
+    let mut slots = Vec::new();
+    reads(program, part(cond), &mut slots);
+    slots.into_iter().map(|(slot, _)| slot).collect()
+}
+
 /// The fields that a part reads, each with the place where it stands first.
 fn reads(program: &Program, part: Part<'_>, found: &mut Vec<(SlotId, crate::span::Span)>) {
     match part {

@@ -148,9 +148,13 @@ impl Sketch {
         Sketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
     }
 
-    /// A message with values at some paths; the shorter ones are put first.
-    pub fn message<'v>(&self, atoms: &Atoms, values: impl Iterator<Item = (usize, &'v Json)>) -> Json {
-        let mut message = json!({});
+    /// A message with values put in at some paths; at the shorter ones first.
+    pub fn message<'v>(
+        &self,
+        atoms: &Atoms,
+        mut message: Json,
+        values: impl Iterator<Item = (usize, &'v Json)>,
+    ) -> Json {
         let mut values: Vec<(usize, &Json)> = values.collect();
         values.sort_by_key(|(path, _)| atoms.paths[*path].keys.len());
         for (path, value) in values {

@@ -3,7 +3,7 @@
 //! learns. What the theory cannot decide is set aside under an assumption: nothing is proven that rests on it.
 
 use super::atoms::{FALSE, Literal, TRUE, Truths, UNKNOWN};
-use super::theory::{Conflict, Theory};
+use super::theory::{Base, Conflict, Theory};
 use crate::sema::hir::Program;
 use crate::sema::normal::{Builder, CondId, NCond, Normal};
 use batsat::{BasicSolver, Lit, SolverInterface, lbool};
@@ -48,6 +48,16 @@ impl<'p> Solver<'p> {
 
     /// Looks for a message that meets all goals.
     pub fn ask(&mut self, goals: &[Goal]) -> Answer {
+        self.search(goals, None).0
+    }
+
+    /// Looks for a message that meets all goals and is like another one but in some places. Where there is none, also says which
+    /// of the other places keep it from that: one of them must change.
+    pub fn ask_near(&mut self, goals: &[Goal], base: &Base<'_>) -> (Answer, Vec<usize>) {
+        self.search(goals, Some(base))
+    }
+
+    fn search(&mut self, goals: &[Goal], base: Option<&Base<'_>>) -> (Answer, Vec<usize>) {
         let mut question = Question::new();
         let mut wanted: Vec<Lit> = Vec::new();
         for (cond, value) in goals {
@@ -58,16 +68,22 @@ impl<'p> Solver<'p> {
         for lemma in question.known(&self.lemmas) {
             question.learn(&lemma, true);
         }
-        let assumed: Vec<Lit> = wanted.iter().copied().chain([question.certain]).collect();
+        let held = base.map(|base| question.hold(&self.theory, base)).unwrap_or_default();
+        let mut assumed: Vec<Lit> = wanted.iter().copied().chain([question.certain]).collect();
+        assumed.extend(held.iter().map(|(_, lit)| *lit));
         for _ in 0..ROUNDS {
             match question.solver.solve_limited(&assumed) {
                 result if result == lbool::TRUE => {}
-                result if result == lbool::FALSE => return question.never(&wanted),
-                _ => return Answer::Unknown,
+                result if result == lbool::FALSE => {
+                    let core =
+                        held.iter().filter(|(_, lit)| question.solver.unsat_core_contains_var(lit.var()));
+                    return (question.never(&wanted), core.map(|(path, _)| *path).collect());
+                }
+                _ => break,
             }
             let literals = question.proposal(self.builder.normal(), goals);
-            match self.theory.message(self.builder.normal(), &literals) {
-                Ok(message) => return Answer::Yes(message),
+            match self.theory.message(self.builder.normal(), &literals, base) {
+                Ok(message) => return (Answer::Yes(message), Vec::new()),
                 Err(Conflict { literals, proven }) => {
                     question.learn(&literals, proven);
                     if proven && literals.len() > 1 {
@@ -76,7 +92,7 @@ impl<'p> Solver<'p> {
                 }
             }
         }
-        Answer::Unknown
+        (Answer::Unknown, Vec::new())
     }
 }
 
@@ -188,6 +204,30 @@ impl Question {
                 }
             }
         }
+    }
+
+    /// Holds on to what a message says in the places that may not change: for each a variable "it is as it was".
+    fn hold(&mut self, theory: &Theory, base: &Base<'_>) -> Vec<(usize, Lit)> {
+        let all = &theory.values.atoms;
+        let mut held: BTreeMap<usize, Lit> = BTreeMap::new();
+        let atoms: Vec<(usize, (Lit, Lit))> = self.atoms.iter().map(|(atom, lits)| (*atom, *lits)).collect();
+        for (atom, (holds, fails)) in atoms {
+            let read = &all.atoms[atom];
+            if read.outside || read.paths.is_empty() || read.paths.iter().any(|path| base.is_free(all, *path))
+            {
+                continue;
+            }
+            let mut unless: Vec<Lit> = Vec::new();
+            for path in &read.paths {
+                let lit = *held.entry(*path).or_insert_with(|| self.fresh());
+                unless.push(!lit);
+            }
+            let truth = all.truth(atom, base.message);
+            for (lit, is) in [(holds, TRUE), (fails, FALSE)] {
+                self.clause(unless.iter().copied().chain([if truth == is { lit } else { !lit }]));
+            }
+        }
+        held.into_iter().collect()
     }
 
     /// The lemmas about atoms that all are part of the question.

@@ -2,20 +2,33 @@
 //! alone, which is exact for what [`Shape`](super::shape::Shape) knows; then values are put into one message, and the
 //! reference evaluator has the last word. What fails only there is not known to be impossible.
 
-use super::atoms::{Literal, TRUE};
+use super::atoms::{Atoms, Literal, TRUE};
 use super::place::{Sketch, place};
 use super::values::{Solved, Values};
 use crate::sema::hir::Program;
 use crate::sema::normal::Normal;
 use crate::ty::KindSet;
 use hashbrown::HashSet;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// Literals that were not found together.
 pub(super) struct Conflict {
     pub literals: Vec<Literal>,
     /// True when no message has them all.
     pub proven: bool,
+}
+
+/// A message that may be changed in some places only.
+pub(super) struct Base<'m> {
+    pub message: &'m Json,
+    /// The paths that may change, with all above and below them.
+    pub free: &'m [usize],
+}
+
+impl Base<'_> {
+    pub fn is_free(&self, atoms: &Atoms, path: usize) -> bool {
+        self.free.iter().any(|free| atoms.touch(*free, path))
+    }
 }
 
 /// The search for messages, with what it remembers.
@@ -32,8 +45,13 @@ impl Theory {
         Theory { values: Values::new(program), sketch: Sketch::new(program) }
     }
 
-    /// A message that has all the literals, each of another atom.
-    pub fn message(&mut self, normal: &Normal, literals: &[Literal]) -> Result<Json, Conflict> {
+    /// A message that has all the literals, each of another atom; one like the `base` where there is one.
+    pub fn message(
+        &mut self,
+        normal: &Normal,
+        literals: &[Literal],
+        base: Option<&Base<'_>>,
+    ) -> Result<Json, Conflict> {
         let mut by_term: Vec<(usize, Vec<Literal>)> = Vec::new();
         for literal in literals {
             let Some((term, _)) = &self.values.atoms.atoms[literal.atom].term else { continue };
@@ -61,14 +79,23 @@ impl Theory {
         if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].outside) {
             return Err(unproven());
         }
-        let mut choices = self.choices(normal, literals, &values)?;
-        let message = self
-            .sketch
-            .message(&self.values.atoms, choices.iter().map(|choice| (choice.path, choice.value())));
-        if literals.iter().all(|literal| self.values.atoms.holds(*literal, &message)) {
-            return Ok(self.sketch.promised(&self.values.atoms, message, literals));
+        let mut choices = self.choices(normal, literals, &values, base)?;
+        if let Some(message) = self.whole(literals, &choices, base) {
+            return Ok(message);
         }
-        self.combined(literals, &mut choices).ok_or_else(unproven)
+        self.combined(literals, &mut choices, base).ok_or_else(unproven)
+    }
+
+    /// The message of the values at hand, if it has the literals.
+    fn whole(&self, literals: &[Literal], choices: &[Choices], base: Option<&Base<'_>>) -> Option<Json> {
+        let atoms = &self.values.atoms;
+        let values = choices.iter().map(|choice| (choice.path, choice.value()));
+        let start = base.map_or_else(|| json!({}), |base| base.message.clone());
+        let message = self.sketch.message(atoms, start, values);
+        if !literals.iter().all(|literal| atoms.holds(*literal, &message)) {
+            return None;
+        }
+        Some(if base.is_some() { message } else { self.sketch.promised(atoms, message, literals) })
     }
 
     /// Literals of two terms that are missing with the same field, of which one must be there and the other must not.
@@ -100,6 +127,7 @@ impl Theory {
         normal: &Normal,
         literals: &[Literal],
         values: &[(usize, Json)],
+        base: Option<&Base<'_>>,
     ) -> Result<Vec<Choices>, Conflict> {
         let mut paths: Vec<usize> = literals
             .iter()
@@ -109,6 +137,12 @@ impl Theory {
         paths.dedup();
         let mut choices = Vec::new();
         for path in paths {
+            if let Some(base) = base.filter(|base| !base.is_free(&self.values.atoms, path)) {
+                let keys = &self.values.atoms.paths[path].keys;
+                let own = keys.iter().try_fold(base.message, |json, key| json.get(&**key));
+                choices.push(Choices { path, values: vec![own.cloned().unwrap_or_default()], at: 0 });
+                continue;
+            }
             let here = |slots: &[usize]| slots == [path];
             let own: Vec<Literal> = literals
                 .iter()
@@ -140,7 +174,9 @@ impl Theory {
             }
             tried.extend(self.values.plain(self.values.atoms.paths[path].kinds));
             let mut seen = HashSet::new();
-            let sketch = |value: &Json| self.sketch.message(&self.values.atoms, [(path, value)].into_iter());
+            let sketch = |value: &Json| {
+                self.sketch.message(&self.values.atoms, json!({}), [(path, value)].into_iter())
+            };
             let fits = |value: &Json| {
                 let message = sketch(value);
                 own.iter().all(|literal| self.values.atoms.holds(*literal, &message))
@@ -178,14 +214,17 @@ impl Theory {
     }
 
     /// Tries the values of several paths with each other.
-    fn combined(&self, literals: &[Literal], choices: &mut [Choices]) -> Option<Json> {
+    fn combined(
+        &self,
+        literals: &[Literal],
+        choices: &mut [Choices],
+        base: Option<&Base<'_>>,
+    ) -> Option<Json> {
         for _ in 0..COMBINED {
             let at = choices.iter_mut().find_map(|choice| choice.advance().then_some(()));
             at?;
-            let values = choices.iter().map(|choice| (choice.path, choice.value()));
-            let message = self.sketch.message(&self.values.atoms, values);
-            if literals.iter().all(|literal| self.values.atoms.holds(*literal, &message)) {
-                return Some(self.sketch.promised(&self.values.atoms, message, literals));
+            if let Some(message) = self.whole(literals, choices, base) {
+                return Some(message);
             }
         }
         None

@@ -16,13 +16,14 @@ use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{Block, Chunk, Kept, Loop, NONE, RuleCode, Shared, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, On, Pc};
 use crate::sema::hir::{Outcome, Program, TableId};
+use crate::sema::normal::Part;
 use crate::sema::normal::{CondId, NCond, Normal};
 use hashbrown::HashMap;
 pub(in crate::bytecode) use slots::MAX_SHARED_DEPTH;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use thiserror::Error;
-use uses::{Part, UseAnalysis};
+use uses::UseAnalysis;
 
 /// Why a program has no bytecode. The checker lets none of these pass but the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

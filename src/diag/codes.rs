@@ -1,10 +1,14 @@
 //! The table of diagnostic codes: one row each, never reused. A code's page in `docs/codes/` is
-//! what `rulec explain` prints.
+//! what `rulec explain` prints; `language` has titles and pages in Chinese.
 //!
 //! Ranges: `E00xx` files and characters · `E01xx` the shape of the text · `E02xx` names · `E03xx`
 //! types · `E04xx` literals and patterns · `E05xx` statements · `E06xx` messages to decide ·
 //! `E07xx` payloads · `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that
 //! do nothing · `W03xx` values · `W04xx` choices and flows · `W06xx` request analysis.
+
+mod language;
+
+pub use language::Language;
 
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use serde::{Serialize, Serializer};

@@ -1,7 +1,10 @@
 //! The analysis of compiled rules, with an engine to decide by them.
 
-use super::{Rules, Session};
+use super::{Entry, How, Rules, Session, Tier, UnknownEntry};
+use crate::analysis::diff::{self, Diff, Version};
+use crate::analysis::why_not::{Asked, WhyNot, why_not};
 use crate::analysis::{self, Finding, Subject};
+use crate::decision::Choice;
 use crate::sema::hir::{RuleId, TableId};
 use hashbrown::HashMap;
 use serde_json::Value as Json;
@@ -46,5 +49,73 @@ impl Rules {
         findings.retain(|finding| !allows.silences(&finding.diagnostic));
         findings.extend(allows.unused(true).map(|diagnostic| Finding { diagnostic, witness: None }));
         findings
+    }
+
+    /// Compares the rules with a newer version of them, by meaning and not by spelling: which routes came, went or changed, each with a
+    /// message that is answered otherwise.
+    ///
+    /// ```
+    /// use rulec::{Rules, diff::Verdict};
+    ///
+    /// let old = Rules::from_text("route big when n > 5 -> big\ndefault -> small")?;
+    /// let same = Rules::from_text("let least = 5\nroute big when not (n <= least) -> big\ndefault -> small")?;
+    /// assert_eq!(old.diff(&same).verdict(), Verdict::Same);
+    ///
+    /// let new = Rules::from_text("route big when n >= 5 -> big\ndefault -> small")?;
+    /// let found = old.diff(&new);
+    /// assert_eq!(found.entries[0].changes[0].examples[0].message, serde_json::json!({"n": 5}));
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    pub fn diff(&self, new: &Rules) -> Diff {
+        let (old, new) = (self.by_reference(), new.by_reference());
+        let decide = |rules: &Rules, sessions: &RefCell<HashMap<TableId, Session>>, table, message: &Json| {
+            let mut sessions = sessions.borrow_mut();
+            let session = sessions.entry(table).or_insert_with(|| rules.table(table).session());
+            let choice: Choice = session.choose(&rules.prepare(message));
+            (choice, serde_json::to_value(session.decide(message)).unwrap_or_default())
+        };
+        let sessions: [RefCell<HashMap<TableId, Session>>; 2] = Default::default();
+        let before = |table, message: &Json| decide(&old, &sessions[0], table, message);
+        let after = |table, message: &Json| decide(&new, &sessions[1], table, message);
+        diff::diff(
+            &Version { program: &old.set().program, decide: &before },
+            &Version { program: &new.set().program, decide: &after },
+        )
+    }
+
+    /// The same rules, decided by the reference evaluator.
+    fn by_reference(&self) -> Rules {
+        Rules { shared: self.shared.clone(), how: How { tier: Tier::Reference, ..self.how } }
+    }
+}
+
+impl Entry<'_> {
+    /// Says why a message does not lead to a route, branch or case: the smallest change of the message that would, and what takes the
+    /// message as it is. The name may also be that of a jump, for all that it leads to, or `default`.
+    ///
+    /// ```
+    /// use rulec::{Rules, why_not::Remedy};
+    /// use serde_json::json;
+    ///
+    /// let rules = Rules::from_text("route many when ctx.count > 3 and text contains \"a\" -> h\ndefault -> d")?;
+    /// let why = rules.main().why_not("many", &json!({"text": "a", "ctx": {"count": 2}}))?;
+    /// assert_eq!(why.taken_by.as_deref(), Some("default"));
+    /// let Remedy::Change { fields, smallest: true, .. } = why.remedy else { panic!("a change does") };
+    /// assert_eq!((&*fields[0].field, &*fields[0].needs), ("ctx.count", &["more than 3".to_owned()][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the entry leads to no statement of that name.
+    pub fn why_not(&self, route: &str, message: &Json) -> Result<WhyNot, UnknownEntry> {
+        let set = &self.rules.set;
+        let how = How { tier: Tier::Reference, ..self.how };
+        let session = RefCell::new(Entry { how, ..*self }.session());
+        let decide = |message: &Json| session.borrow_mut().choose(&set.prepare(message));
+        let (program, sources, entry) = (&set.program, &set.sources, self.table);
+        why_not(&Asked { program, sources, entry, route, message, decide: &decide }).map_err(|known| {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            UnknownEntry::statement(route, &known)
+        })
     }
 }

@@ -16,22 +16,33 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// There is no entry of that name.
+/// There is no entry of that name, or no statement of that name in an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no entry `{name}`; {hint}")]
+#[error("there is no {what} `{name}`; {hint}")]
 pub struct UnknownEntry {
+    what: &'static str,
     name: String,
     hint: String,
 }
 
 impl UnknownEntry {
     pub(super) fn new(name: &str, known: &[&str]) -> UnknownEntry {
+        UnknownEntry::of("entry", "the entries are", name, known)
+    }
+
+    /// That an entry has no statement of that name.
+    pub(super) fn statement(name: &str, known: &[&str]) -> UnknownEntry {
+        UnknownEntry::of("route", "there are", name, known)
+    }
+
+    fn of(what: &'static str, there_are: &str, name: &str, known: &[&str]) -> UnknownEntry {
         let hint = match (nearest(name, known.iter().copied()), known) {
             (Some(near), _) => format!("did you mean `{near}`?"),
             (None, []) => "there are none of its kind".to_owned(),
-            (None, known) => format!("the entries are {}", known.join(", ")),
+            (None, known) if known.len() > 20 => format!("{there_are} {}, …", known[..20].join(", ")),
+            (None, known) => format!("{there_are} {}", known.join(", ")),
         };
-        UnknownEntry { name: name.to_owned(), hint }
+        UnknownEntry { what, name: name.to_owned(), hint }
     }
 }
 

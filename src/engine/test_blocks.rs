@@ -1,10 +1,13 @@
 //! Running the `test` blocks of a rule set.
 
-use super::Rules;
+use super::{Decision, Rules};
 use crate::decision::Chosen;
 use crate::explain::Explanation;
-use crate::sema::hir::{Expect, TableId, TableKind, Test};
+use crate::sema::hir::{Expect, TableId, TableKind, Test, Then};
 use crate::span::Span;
+use crate::threads::{self, Threads};
+use crate::value::{Value, identical};
+use serde_json::{Map, Value as Json};
 
 /// The result of a `test` block.
 #[derive(Clone, Debug)]
@@ -15,9 +18,10 @@ pub struct TestOutcome {
     pub span: Span,
     /// True when the expectation was met.
     pub passed: bool,
-    /// The expected route, `default` or `none`; routes of a table as `TABLE.ROUTE`.
+    /// The expected route, `default` or `none`; routes of a table as `TABLE.ROUTE`. Behind it stands what else is
+    /// expected: `refunds -> refund_handler(amount: 5)`.
     pub expected: String,
-    /// The route that was chosen, written alike.
+    /// The route that was chosen, written alike, with what was asked for.
     pub actual: String,
     /// The reasons why it was chosen, for a test that failed.
     pub explanation: Option<Explanation>,
@@ -27,7 +31,10 @@ impl Rules {
     /// Runs the `test` blocks that the tables decide alone. [`run_tests`](fn@crate::systems::run_tests) runs all,
     /// those about payloads and intent flows as well.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
-        self.set().program.tests.iter().filter_map(|test| self.run_test(test)).collect()
+        let tests = &self.set().program.tests;
+        let parts = tests.chunks(tests.len().div_ceil(Threads::All.for_statements(tests.len())).max(1));
+        let run = |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
+        threads::each(parts, run).into_iter().flatten().collect()
     }
 
     /// Runs a test of a decision.
@@ -38,10 +45,12 @@ impl Rules {
         }
         let decision = entry.decide(&test.message);
         let program = &self.set().program;
+        let actual = decision.statement();
         let expected = match test.expect {
             Expect::Rule(id) => Some(Chosen::Rule(id)),
             Expect::Default(table) => Some(Chosen::Default(table)),
             Expect::Nothing => None,
+            Expect::Any => actual,
             Expect::Judgement { .. } | Expect::Flow(_) => return None,
         };
         let name = |chosen: Option<Chosen>| match chosen {
@@ -51,18 +60,73 @@ impl Rules {
                 table => format!("{}.{}", program.tables[table.index()].name, chosen.name(program)),
             },
         };
-        let actual = decision.statement();
         // The patterns of a flow are rules of one name.
         let place =
             |chosen: Chosen| (chosen.table(program), chosen.name(program), matches!(chosen, Chosen::Rule(_)));
-        let passed = actual.map(place) == expected.map(place);
+        let came = came(&test.then, &decision);
+        let passed = actual.map(place) == expected.map(place) && is_same(&test.then, &came);
+        let wanted = if test.expect == Expect::Any { String::new() } else { name(expected) };
         Some(TestOutcome {
             name: test.name.to_string(),
             span: test.span,
             passed,
-            expected: name(expected),
-            actual: name(actual),
+            expected: shown(wanted, &test.then),
+            actual: shown(name(actual), &came),
             explanation: (!passed).then(|| entry.explain(&test.message, true)),
         })
     }
+}
+
+/// The outcome of a decision, as far as a test asks for it.
+fn came(asked: &Then, decision: &Decision) -> Then {
+    let of = |asked: &Map<String, Json>, found: &Map<String, Json>| {
+        asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
+    };
+    let next = |next: crate::engine::NextNodes<'_>| {
+        (next.nodes.iter().map(|node| node.as_str().into()).collect(), next.loopback)
+    };
+    Then {
+        handler: asked.handler.as_ref().and_then(|_| decision.target().map(Into::into)),
+        args: of(&asked.args, decision.args()),
+        metadata: of(&asked.metadata, decision.metadata()),
+        next: asked.next.as_ref().and_then(|_| decision.next().map(next)),
+        score: None,
+    }
+}
+
+/// True if both say the same; `1` and `1.0` are one number.
+fn is_same(asked: &Then, came: &Then) -> bool {
+    let same = |asked: &Map<String, Json>, came: &Map<String, Json>| {
+        asked
+            .values()
+            .zip(came.values())
+            .all(|(asked, came)| asked == came || identical(Value::from_json(asked), Value::from_json(came)))
+    };
+    asked.handler == came.handler
+        && asked.next == came.next
+        && same(&asked.args, &came.args)
+        && same(&asked.metadata, &came.metadata)
+}
+
+/// A rule with what it comes to, as a test writes it.
+fn shown(rule: String, then: &Then) -> String {
+    let mut text = rule;
+    let entries = |entries: &Map<String, Json>| -> String {
+        entries.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
+    };
+    let mut add = |part: String| {
+        text.push_str(if text.is_empty() { "" } else { " " });
+        text.push_str(&part);
+    };
+    if let Some(handler) = &then.handler {
+        let args = if then.args.is_empty() { String::new() } else { format!("({})", entries(&then.args)) };
+        add(format!("-> {handler}{args}"));
+    }
+    if !then.metadata.is_empty() {
+        add(format!("{{ {} }}", entries(&then.metadata)));
+    }
+    if let Some((nodes, loopback)) = &then.next {
+        add(format!("-> {}{}", nodes.join(", "), if *loopback { " loopback" } else { "" }));
+    }
+    text
 }

@@ -3,7 +3,7 @@
 //! of, in one column.
 
 use super::show::{operand, plain, thousands, value};
-use super::{Explanation, IntentTrace};
+use super::{Explanation, IntentTrace, headline_target};
 use crate::sema::hir::TableKind;
 use crate::text::{on_one_line, width};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
@@ -84,9 +84,7 @@ fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
         Some(chosen) => chosen.clone(),
         None => "nothing was chosen".to_owned(),
     });
-    if let Some(target) = &explanation.target {
-        steps.push(format!("{target}{}", arguments(&explanation.args)));
-    }
+    steps.extend(headline_target(explanation));
     let _ = writeln!(out, "why: {}", paint.strong(&on_one_line(&steps.join(" → "))));
     if !explanation.metadata.is_empty() {
         let _ = writeln!(out, "  metadata  {}", value(&Json::Object(explanation.metadata.clone())));
@@ -106,7 +104,7 @@ fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
     out.push('\n');
 }
 
-fn arguments(args: &Map<String, Json>) -> String {
+pub(super) fn arguments(args: &Map<String, Json>) -> String {
     if args.is_empty() {
         return String::new();
     }

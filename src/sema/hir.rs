@@ -371,7 +371,24 @@ pub struct Test {
     /// The table the decision is made by.
     pub entry: TableId,
     pub expect: Expect,
+    /// The rest of its expectation.
+    pub then: Then,
     pub span: Span,
+}
+
+/// The outcome of a decision, as far as a test says it: the parts that it leaves open are `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Then {
+    /// The handler.
+    pub handler: Option<Arc<str>>,
+    /// Some of its arguments; one that is left out is null.
+    pub args: Map<String, Json>,
+    /// Some of its metadata; a key that is not there is null.
+    pub metadata: Map<String, Json>,
+    /// The next nodes, and true where the way leads back.
+    pub next: Option<(Vec<Arc<str>>, bool)>,
+    /// The bound of an intent flow's score: `>=`, `>`, `<=` or `<`, and a number.
+    pub score: Option<(Arc<str>, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -380,14 +397,16 @@ pub enum Expect {
     Default(TableId),
     /// No route and no default.
     Nothing,
+    /// Whatever the entry chooses.
+    Any,
     /// An intent flow, by the built-in classifier.
     Flow(FlowId),
     Judgement {
         kind: Arc<str>,
         /// `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
-        /// All rules it breaks, sorted; not compared when none is named.
-        breaks: Vec<Arc<str>>,
+        /// All rules it breaks, sorted, and the places where that counts; not compared when none is named.
+        breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }
 

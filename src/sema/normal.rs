@@ -8,8 +8,10 @@
 mod build;
 mod cost;
 mod intern;
+mod parts;
 
 pub use build::{Builder, build};
+pub use parts::Part;
 
 use crate::builtins::Function;
 use crate::ops::{Op, TestMode};

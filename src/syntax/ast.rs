@@ -270,10 +270,37 @@ pub struct Test {
     pub name: Spanned<String>,
     /// `given ctx.count = 3`: a path and a constant.
     pub given: Vec<(Vec<Ident>, Expr)>,
-    /// `expect ROUTE`, `expect TABLE.ROUTE`, `expect default` or `expect none`; `expect KIND.reject`.
-    pub expect: Vec<Ident>,
-    /// The rules a payload breaks: `expect KIND.reject "KIND.field.type"`.
-    pub breaks: Vec<Spanned<String>>,
+    /// `given text, ctx.count`: the fields that each case gives a value.
+    pub columns: Vec<Vec<Ident>>,
+    /// One, or one for each case.
+    pub expects: Vec<Expectation>,
+}
+
+/// `expect refunds -> refund_handler(amount: 5) for "refund please", 5`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`; empty where only what follows is expected.
+    pub path: Vec<Ident>,
+    /// The rules a payload breaks: `expect KIND.reject "KIND.field.type" at "field"`.
+    pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
+    /// Behind the arrow: a handler, or next nodes.
+    pub then: Option<ExpectedThen>,
+    /// `score >= 0.6`
+    pub score: Option<(Spanned<String>, Spanned<Literal>)>,
+    /// The values of the columns, behind `for`.
+    pub values: Vec<Expr>,
+    pub span: Span,
+}
+
+/// `-> refund_handler(amount: 5) { queue: "fast" }`, `-> debate, ballot loopback`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedThen {
+    /// A handler, or the next nodes.
+    pub names: Vec<Ident>,
+    pub args: Vec<(Ident, Expr)>,
+    pub metadata: Vec<(Ident, Expr)>,
+    /// The word, where the way leads back.
+    pub loopback: Option<Span>,
 }
 
 /// A field of an `input` or record type, or a parameter.

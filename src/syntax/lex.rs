@@ -1,6 +1,6 @@
 //! The lossless tokens of a file: every byte belongs to exactly one token, white space and comments
-//! included. They serve recovery (the split into statements), the checks on characters, and, later,
-//! formatting and highlighting. The grammar in `grammar/rules.pest` reads a code of each.
+//! included. They serve recovery (the split into statements), the checks on characters, and the
+//! formatter. The grammar in `grammar/rules.pest` reads a code of each.
 
 use crate::span::{FileId, Span};
 use logos::Logos;

@@ -10,6 +10,7 @@ mod expr;
 mod foreign;
 mod literal;
 mod operand;
+mod outline;
 mod payload;
 mod phrase;
 mod request;
@@ -20,6 +21,8 @@ mod terminals;
 #[cfg(test)]
 mod tests;
 mod types;
+
+pub use literal::UNITS;
 
 use crate::diag::{Code, Diagnostic};
 use crate::ops;
@@ -45,6 +48,7 @@ mod grammar {
     pub struct Grammar;
 }
 use grammar::{Grammar, Rule};
+pub(in crate::syntax) use outline::{Outline, Piece, is_joint, may_begin, outline};
 
 /// A node of what the grammar read; its places are numbers of tokens.
 type Pair<'t> = pest::iterators::Pair<'t, Rule>;

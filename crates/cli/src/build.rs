@@ -39,7 +39,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         )));
     }
     let bytes = rules.to_artifact(args.strip_source);
-    write(&path, &bytes).map_err(|error| files::unwritable(&path, &error))?;
+    files::replace(&path, &bytes)?;
     let hash: String =
         artifact::content_hash(&bytes).into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
     let rules = plural(rules.program().rules.len(), "rule");
@@ -49,20 +49,4 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 fn is_same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
-}
-
-/// Under another name first, so that whoever loads the file meanwhile finds the old one or the new one.
-/// What is no regular file, such as `/dev/stdout`, is written to as it is.
-pub fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if path.exists() && !path.is_file() {
-        return std::fs::write(path, bytes);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let beside = path.with_file_name(name);
-    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
 }

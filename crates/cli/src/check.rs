@@ -2,11 +2,12 @@
 
 use super::compiled::Compiled;
 use super::files;
+use super::fix::Fixes;
 use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::Code;
+use rulec::{Code, Finding};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -17,6 +18,8 @@ use std::path::PathBuf;
   rulec check rules/ --deny warnings          warnings fail as well, as a CI job wants it
   rulec check rules/ --format json | jq .code
   rulec check rules/ --format github          annotations in a GitHub workflow
+  rulec check rules/ --fix                    repair what has one safe repair, and report the rest
+  rulec check rules/ --fix --dry-run          show these repairs and write nothing
 
 A folder stands for all *.rules below it, its files importing each other within it; a file that
 others import is checked as part of them.")]
@@ -27,6 +30,12 @@ pub struct Args {
     /// The format of what is found
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Apply the suggestions that keep what the author means, to the files named and those in the folders named
+    #[arg(long)]
+    fix: bool,
+    /// With `--fix`: show what would change instead of writing it
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
     /// Exit with status 1 also when only these were found
     #[arg(long, value_enum)]
     deny: Option<Deny>,
@@ -66,50 +75,67 @@ enum Deny {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let compiled = files::compile(&args.paths, args.root.as_deref())?;
-    let color = term.color_out();
-    let (mut errors, mut warnings, mut unreadable) = (0, 0, false);
-    let mut first: Option<Code> = None;
+    let mut compiled = files::compile(&args.paths, args.root.as_deref())?;
+    if args.fix {
+        let fixes = Fixes::find(&mut compiled)?;
+        let shown = if args.dry_run { fixes.show(out) } else { fixes.write() };
+        shown?;
+        term.say(&fixes.summary(args.dry_run));
+    }
+    let own = compiled.iter().filter(|(_, imported)| !imported).map(|(compiled, _)| compiled);
+    let analysed: Vec<(&Compiled, Vec<Finding>)> =
+        own.map(|compiled| (compiled, compiled.analyse())).collect();
+    let mut findings = Vec::new();
     // A shared file's findings come once, however many files import it.
     let mut seen: HashSet<(Location, Code, String)> = HashSet::new();
-    for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
-        unreadable |= compiled.is_unreadable();
-        let mut quota = Quota::new(compiled);
-        let analysed = compiled.analyse();
-        for found in report::all(compiled, &analysed) {
+    for (compiled, analysed) in &analysed {
+        findings.extend(report::all(compiled, analysed).into_iter().filter(|found| {
             let diagnostic = found.diagnostic;
-            if !seen.insert((found.primary(), diagnostic.code, diagnostic.message.clone())) {
-                continue;
-            }
-            *if diagnostic.is_error() { &mut errors } else { &mut warnings } += 1;
-            if first.is_none_or(|first| !first.as_str().starts_with('E') && diagnostic.is_error()) {
-                first = Some(diagnostic.code);
-            }
-            match args.format {
-                Format::Human if !quota.admits(&found) => {}
-                Format::Human => out.styled(&report::human(&found, color))?,
-                Format::Json => out.json_line(&report::json(&found))?,
-                Format::Github => out.line(&report::github(&found))?,
-            }
-        }
-        if quota.left_out > 0 {
-            let file = compiled.target.shown();
-            out.line(&format!("… and {} more in {file}; `--format json` lists all", quota.left_out))?;
-            out.line("")?;
+            seen.insert((found.primary(), diagnostic.code, diagnostic.message.clone()))
+        }));
+    }
+    let denied = args.deny == Some(Deny::Warnings);
+    // A patch is what a dry run writes; what is left to do is told beside it.
+    match args.format {
+        _ if args.dry_run => {}
+        Format::Human => show(&findings, term, out)?,
+        format => {
+            let files: Vec<String> = compiled.iter().map(|(compiled, _)| compiled.target.shown()).collect();
+            report::write(format, &files, &findings, denied, out)?;
         }
     }
     out.flush()?;
-    let denied = args.deny == Some(Deny::Warnings);
+    let errors = findings.iter().filter(|found| found.diagnostic.is_error()).count();
+    let warnings = findings.len() - errors;
     close(term, compiled.len(), errors, warnings, denied);
-    if let (Some(code), Format::Human) = (first, args.format) {
-        term.say(&format!("more about a code: `rulec explain {code}`"));
+    let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
+    if let (Some(first), Format::Human) = (first, args.format) {
+        term.say(&format!("more about a code: `rulec explain {}`", first.diagnostic.code));
     }
+    let unreadable = compiled.iter().any(|(compiled, imported)| !imported && compiled.is_unreadable());
     Ok(match (unreadable, errors, warnings) {
         (true, ..) => Status::Usage,
         (_, 0, 0) => Status::Fine,
         (_, 0, _) if !denied => Status::Fine,
         _ => Status::Errors,
     })
+}
+
+/// Shows findings to people, of each file as many as can be read.
+fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
+    let color = term.color_out();
+    for own in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
+        let mut quota = Quota::new(own[0].compiled);
+        for found in own.iter().filter(|found| quota.admits(found)) {
+            out.styled(&report::human(found, color))?;
+        }
+        if quota.left_out > 0 {
+            let file = own[0].compiled.target.shown();
+            out.line(&format!("… and {} more in {file}; `--format json` lists all", quota.left_out))?;
+            out.line("")?;
+        }
+    }
+    Ok(())
 }
 
 fn close(term: &Term, files: usize, errors: usize, warnings: usize, denied: bool) {

@@ -8,6 +8,7 @@ use rulec::{
     Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError, Loader, Rules,
     SourceMap,
 };
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub struct Compiled {
 
 /// The path that stands for standard input, and the name by which the rules read from there go.
 const DASH: &str = "-";
-const STDIN: &str = "<stdin>";
+pub const STDIN: &str = "<stdin>";
 
 /// True when a file holds compiled rules. What cannot be read is for whoever reads it to say.
 pub fn is_artifact(path: &Path) -> bool {
@@ -59,6 +60,21 @@ impl Loader for Piped {
     }
 }
 
+/// Files on disk, of which some have another text.
+struct Edited<'a> {
+    disk: DiskLoader,
+    texts: &'a HashMap<PathBuf, String>,
+}
+
+impl Loader for Edited<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        // What lies outside the root is refused as ever.
+        let bytes = self.disk.load(path)?;
+        let real = self.disk.root().join(path).canonicalize().ok();
+        Ok(real.and_then(|real| self.texts.get(&real)).map_or(bytes, |text| text.clone().into_bytes()))
+    }
+}
+
 impl Target {
     /// True when it is standard input.
     pub fn is_piped(&self) -> bool {
@@ -84,6 +100,21 @@ impl Target {
             (compiler.compile_path(&self.path), false)
         };
         Ok(Compiled { target: self, result, is_artifact })
+    }
+
+    /// Compiles the file with texts in place of those on disk, by their real paths.
+    pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
+        let mut compiler = Compiler::new().allow_missing_functions();
+        if let Some(root) = &self.root {
+            compiler = compiler.root(root);
+        }
+        if is_artifact(&self.path) {
+            let result = compiler.load_artifact_path(&self.path);
+            return Compiled { target: self.clone(), result, is_artifact: true };
+        }
+        let edited = compiler.on_disk(&self.path);
+        let result = edited.and_then(|(disk, name)| compiler.compile_with(&Edited { disk, texts }, &name));
+        Compiled { target: self.clone(), result, is_artifact: false }
     }
 
     /// Compiles what comes on standard input, as if it were a file of the root folder, or of the current one.

@@ -1,5 +1,6 @@
 //! `rulec explain`: the page of a diagnostic code.
 
+use super::language::language;
 use super::term::{Out, Term, paint};
 use super::{CliError, Status};
 use rulec::Code;
@@ -8,7 +9,8 @@ use rulec::Code;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec explain E0203
-  rulec explain            every code with its title")]
+  rulec explain            every code with its title
+  rulec explain E0203 --lang zh")]
 pub struct Args {
     /// The code, such as E0203
     code: Option<String>,
@@ -19,12 +21,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     match &args.code {
         None => {
             for code in Code::ALL {
-                out.styled(&format!("{}  {}", paint(color, "1", code.as_str()), code.title()))?;
+                out.styled(&format!("{}  {}", paint(color, "1", code.as_str()), code.title_in(language())))?;
             }
         }
         Some(text) => {
             let code = find(text).ok_or_else(|| CliError::usage(unknown(text)))?;
-            out.styled(render(code.page(), color).trim_end())?;
+            // The comments mark tables that are written from the source.
+            let page = code.page_in(language());
+            let page = page.lines().filter(|line| !line.starts_with("<!--"));
+            let page: String = page.flat_map(|line| [line, "\n"]).collect();
+            out.styled(render(&page, color).trim_end())?;
         }
     }
     Ok(Status::Fine)

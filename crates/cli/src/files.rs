@@ -1,26 +1,32 @@
 //! The files that a verb works on, and the messages about one that does not compile.
 
-use super::compiled::{Compiled, Target};
+use super::compiled::{Compiled, STDIN, Target};
 use super::report::{found, human};
 use super::term::{Term, plural};
 use super::{CliError, Status, standard};
 use rulec::internals::artifact;
-use rulec::internals::engine::open_regular;
+use rulec::internals::engine::{open_regular, read_limited};
 use rulec::internals::json::{self, JsonError};
+use rulec::internals::loader::MAX_FILE_BYTES;
+use rulec::internals::threads;
 use rulec::{LoadError, Rules};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// The files named, and all `*.rules` below the folders named, compiled; each with a mark if another of
 /// its folder imports it.
 pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
-    let compiled: Result<Vec<Compiled>, CliError> =
-        collect(paths, root)?.into_iter().map(Target::compile).collect();
-    let compiled = compiled?;
+    let targets = collect(paths, root)?;
+    let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
+    let compile = |part: &[Target]| part.iter().cloned().map(Target::compile).collect::<Vec<_>>();
+    let compiled = threads::each(parts, compile).into_iter().flatten();
+    let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
     let imported = imported(&compiled);
     Ok(compiled.into_iter().zip(imported).collect())
 }
@@ -120,16 +126,82 @@ pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
     })
 }
 
+/// Writes a file under another name first, so that whoever reads it meanwhile finds the old one or the new one, and a
+/// full disk loses nothing. Its permissions stay, and a link stays one. What is no regular file, such as
+/// `/dev/stdout`, is written to as it is.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    replaced(path, bytes).map_err(|error| unwritable(path, &error))
+}
+
+fn replaced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, bytes);
+    }
+    // A file that may not be written to is not replaced either.
+    let permissions = match File::options().write(true).open(&path) {
+        Ok(old) => Some(old.metadata()?.permissions()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let beside = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
+        file.sync_all()?;
+        std::fs::rename(&beside, &path)
+    };
+    let written = write();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// The files named, and all `*.rules` below the folders named.
+pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    Ok(collect(paths, None)?.into_iter().map(|target| target.path).collect())
+}
+
+/// The text of a rules file, or of standard input.
+pub fn read_text(path: &Path) -> Result<String, CliError> {
+    let (bytes, name) = if path == Path::new("-") {
+        (standard::read(MAX_FILE_BYTES)?, STDIN.to_owned())
+    } else {
+        let name = path.display().to_string();
+        (read_limited(path).map_err(|error| refused(&name, &error))?, name)
+    };
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(unreadable(&name, LoadError::TooLarge(bytes.len() as u64)));
+    }
+    if artifact::is_artifact(&bytes) {
+        return Err(CliError::usage(format!("`{name}` holds compiled rules, where their text is wanted")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let message =
+            format!("`{name}` is not UTF-8: the byte at offset {at} (line {line}) starts no character");
+        CliError::usage(message + "; save the file as UTF-8")
+    })
+}
+
+fn refused(name: &str, error: &LoadError) -> CliError {
+    CliError::usage(match error {
+        LoadError::Folder => format!("`{name}` is a folder; name a file"),
+        LoadError::NotRegular => format!("`{name}` cannot be read: {error}; `-` reads standard input"),
+        _ => format!("`{name}` cannot be read: {error}"),
+    })
+}
+
 /// A regular file that was named, opened, with its bytes counted.
 fn open(path: &Path) -> Result<(File, u64), CliError> {
-    open_regular(path).map_err(|error| {
-        let name = path.display();
-        CliError::usage(match error {
-            LoadError::Folder => format!("`{name}` is a folder; name a file"),
-            LoadError::NotRegular => format!("`{name}` cannot be read: {error}; `-` reads standard input"),
-            _ => format!("`{name}` cannot be read: {error}"),
-        })
-    })
+    open_regular(path).map_err(|error| refused(&path.display().to_string(), &error))
 }
 
 /// The whole of a file, or of standard input, and its name for messages.
@@ -158,6 +230,17 @@ pub fn read_object(
     json::parse_object_bytes(bytes).map_err(|error| refused(&name, &error))
 }
 
+/// The JSON object that stands on the command line as `--input`; `-` reads standard input.
+pub fn input_object(
+    text: &str,
+    refused: impl FnOnce(&str, &JsonError) -> CliError,
+) -> Result<Map<String, Json>, CliError> {
+    match text {
+        "-" => read_object(Path::new("-"), refused),
+        text => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
+    }
+}
+
 /// The one file that a verb decides by, or says something about.
 #[derive(clap::Args)]
 pub struct RulesArgs {
@@ -170,6 +253,10 @@ pub struct RulesArgs {
 }
 
 impl RulesArgs {
+    pub fn new(path: PathBuf, root: Option<PathBuf>) -> RulesArgs {
+        RulesArgs { path, root }
+    }
+
     fn target(&self) -> Target {
         Target { path: self.path.clone(), root: self.root.clone(), folder: None }
     }
@@ -178,6 +265,11 @@ impl RulesArgs {
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other = RulesArgs { path: path.to_path_buf(), root: None };
         other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
+    }
+
+    /// Another version of the file, with the same root.
+    pub fn version(&self, path: &Path) -> RulesArgs {
+        RulesArgs { path: path.to_path_buf(), root: self.root.clone() }
     }
 
     /// True when they come on standard input.

@@ -1,26 +1,39 @@
-//! `rulec graph`: the workflows of a rules file, drawn as text for Mermaid or Graphviz.
+//! `rulec graph`: workflows, routes, choices, routers and flows of a rules file, drawn. What is drawn is gathered once, as
+//! nodes and edges; each format only writes them down.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `collect` | the nodes and edges of a workflow, and of a table |
+//! | `text` | them for Mermaid and for Graphviz |
+//! | `svg` | them as a picture, laid out here |
+
+mod collect;
+mod svg;
+mod text;
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
-use super::{CliError, Status, workflow};
+use super::{CliError, Status};
 use clap::ValueEnum;
 use rulec::Rules;
-use rulec::internals::sema::hir::{Destination, Node, Outcome, Workflow};
-use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write;
+use rulec::internals::sema::hir::TableKind;
 
-/// Draw the workflows of a rules file
+/// Draw the workflows, routes, choices and flows of a rules file
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec graph review.rules
+  rulec graph support.rules --name routes
   rulec graph review.rules --format dot | dot -Tsvg > review.svg
+  rulec graph review.rules --name council --format svg > council.svg
 
-Edges that a router chooses carry its condition; a dashed one is a way back, and a node with double lines
-runs its next nodes side by side.")]
+Without --name the workflows are drawn, or where there is none, the routes, choices, routers and flows. Of a
+workflow, edges that a router chooses carry its condition; a dashed one is a way back, and a node with double lines
+runs its next nodes side by side. Routes are asked from top to bottom; a solid edge is what holds, a dashed one
+what is asked next.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// Only the workflow of this name
+    /// Only the workflow, table, choice, router or flows of this name; `routes` are those outside any table
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The language of the drawing
@@ -28,121 +41,128 @@ pub struct Args {
     format: Language,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Language {
     /// A flowchart of Mermaid, which Markdown pages show
     #[default]
     Mermaid,
     /// A digraph of Graphviz
     Dot,
+    /// A picture
+    Svg,
+}
+
+/// A node's outline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Box,
+    /// With double lines: runs its next nodes side by side.
+    Double,
+    /// The beginning of a search.
+    Start,
+    /// A condition that is asked.
+    Question,
+    /// The end of a decision.
+    Outcome,
+}
+
+struct Node {
+    label: String,
+    shape: Shape,
+}
+
+/// An edge: from where to where, what is said of it, and whether it is dashed.
+struct Edge {
+    from: usize,
+    to: usize,
+    label: String,
+    dashed: bool,
+}
+
+/// A graph to draw; nodes are known by their numbers.
+struct Drawing {
+    name: String,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+}
+
+impl Drawing {
+    fn new(name: &str) -> Drawing {
+        Drawing { name: name.to_owned(), nodes: Vec::new(), edges: Vec::new() }
+    }
+
+    fn node(&mut self, label: impl Into<String>, shape: Shape) -> usize {
+        self.nodes.push(Node { label: one_line(&label.into()), shape });
+        self.nodes.len() - 1
+    }
+
+    fn edge(&mut self, from: usize, to: usize, label: impl Into<String>, dashed: bool) {
+        self.edges.push(Edge { from, to, label: one_line(&label.into()), dashed });
+    }
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
-    let all = &rules.program().workflows;
-    let drawn: Vec<&Workflow> = match &args.name {
-        None if all.is_empty() => return Err(workflow::none()),
-        None => all.iter().collect(),
-        Some(name) => vec![workflow::named(&rules, Some(name))?],
-    };
-    for (at, workflow) in drawn.into_iter().enumerate() {
+    let drawings = drawings(&rules, args.name.as_deref())?;
+    if args.format == Language::Svg {
+        if drawings.len() > 1 {
+            let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
+            let names = names.join(", ");
+            return Err(CliError::usage(format!("a picture shows one; choose it by `--name`: {names}")));
+        }
+        out.source(&drawings.iter().map(svg::svg).collect::<String>())?;
+        return Ok(Status::Fine);
+    }
+    for (at, drawing) in drawings.iter().enumerate() {
         if at > 0 {
             out.line("")?;
         }
-        let drawing = draw(&rules, workflow, args.format);
-        out.text(drawing.trim_end_matches('\n'))?;
+        let text = match args.format {
+            Language::Dot => text::dot(drawing),
+            _ => text::mermaid(drawing),
+        };
+        out.text(text.trim_end_matches('\n'))?;
     }
     Ok(Status::Fine)
 }
 
-/// An edge: where to, what is said of it, and whether it is a way back.
-struct Edge {
-    to: usize,
-    label: String,
-    back: bool,
-}
-
-fn draw(rules: &Rules, workflow: &Workflow, language: Language) -> String {
-    let numbers: HashMap<&str, usize> =
-        workflow.nodes.iter().enumerate().map(|(number, node)| (&*node.id, number)).collect();
-    let mut text = match language {
-        Language::Mermaid => format!("%% {}\nflowchart TD\n", one_line(&workflow.name)),
-        Language::Dot => format!("digraph {} {{\n", dot(&workflow.name)),
-    };
-    for (number, node) in workflow.nodes.iter().enumerate() {
-        let label = format!("{}: {}", node.id, node.kind);
-        let _ = match (language, node.is_parallel()) {
-            (Language::Mermaid, false) => writeln!(text, "  n{number}[{}]", mermaid(&label)),
-            (Language::Mermaid, true) => writeln!(text, "  n{number}[[{}]]", mermaid(&label)),
-            (Language::Dot, false) => writeln!(text, "  n{number} [shape=box, label={}];", dot(&label)),
-            (Language::Dot, true) => {
-                writeln!(text, "  n{number} [shape=box, peripheries=2, label={}];", dot(&label))
-            }
-        };
-    }
-    for (from, node) in workflow.nodes.iter().enumerate() {
-        for Edge { to, label, back } in edges(rules, node, &numbers) {
-            let _ = match language {
-                Language::Mermaid => {
-                    let arrow = if back { "-.->" } else { "-->" };
-                    let label = if label.is_empty() { label } else { format!("|{}|", mermaid(&label)) };
-                    writeln!(text, "  n{from} {arrow}{label} n{to}")
-                }
-                Language::Dot => {
-                    let style = if back { "style=dashed, " } else { "" };
-                    writeln!(text, "  n{from} -> n{to} [{style}label={}];", dot(&label))
-                }
-            };
-        }
-    }
-    if matches!(language, Language::Dot) {
-        text.push_str("}\n");
-    }
-    text
-}
-
-fn edges(rules: &Rules, node: &Node, numbers: &HashMap<&str, usize>) -> Vec<Edge> {
-    let number = |id: &str| numbers.get(id).copied();
+fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError> {
     let program = rules.program();
-    // A parallel node's router is never asked.
-    let Some(router) = node.router.filter(|_| !node.is_parallel()) else {
-        let plain = node.next.iter().filter_map(|id| number(id));
-        return plain.map(|to| Edge { to, label: String::new(), back: false }).collect();
-    };
-    let mut edges = Vec::new();
-    for id in &program.tables[router.index()].order {
-        let rule = &program.rules[id.index()];
-        let Outcome::Next { destinations, loopback, .. } = &rule.outcome else { continue };
-        let condition = rules.sources().slice(rule.condition.span);
-        let label = match (&*rule.name, condition) {
-            ("otherwise", _) | (_, "") => rule.name.to_string(),
-            (_, condition) => condition.to_owned(),
-        };
-        let reached = destinations.iter().flat_map(|destination| match destination {
-            Destination::Node(id) => vec![id.clone()],
-            Destination::At(slot) if node.next.len() > *slot as usize => {
-                vec![node.next[*slot as usize].clone()]
-            }
-            Destination::All | Destination::At(_) | Destination::Named(_) => node.next.clone(),
+    let workflows = || program.workflows.iter();
+    let tables = || {
+        let drawn = program.tables.iter().filter(|table| {
+            table.kind != TableKind::Requirements && (!table.order.is_empty() || table.default.is_some())
         });
-        let reached: BTreeSet<usize> = reached.filter_map(|id| number(&id)).collect();
-        edges.extend(reached.into_iter().map(|to| Edge { to, label: label.clone(), back: *loopback }));
+        drawn.map(|table| &*table.name)
+    };
+    if let Some(name) = name {
+        if let Some(workflow) = workflows().find(|workflow| *workflow.name == *name) {
+            return Ok(vec![collect::workflow(rules, workflow)]);
+        }
+        if let Some(table) = tables().find(|table| *table == name) {
+            return Ok(vec![collect::table(rules, table)]);
+        }
+        let known = workflows().map(|workflow| &*workflow.name).chain(tables());
+        let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        return Err(CliError::usage(format!(
+            "there is nothing of the name `{name}` to draw; there are {known}"
+        )));
     }
-    edges
+    let mut drawings: Vec<Drawing> = workflows().map(|workflow| collect::workflow(rules, workflow)).collect();
+    if drawings.is_empty() {
+        // A table that others go to is drawn with them.
+        let entered = collect::entered(program);
+        drawings.extend(
+            tables().filter(|table| !entered.contains(table)).map(|table| collect::table(rules, table)),
+        );
+    }
+    match drawings.is_empty() {
+        true => Err(CliError::usage("the rules hold no workflow, route, choice, router or flow to draw")),
+        false => Ok(drawings),
+    }
 }
 
 /// A text without line breaks, which would end what it stands in.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn mermaid(text: &str) -> String {
-    format!(
-        "\"{}\"",
-        one_line(text).replace('#', "#35;").replace('"', "#quot;").replace('<', "#lt;").replace('>', "#gt;")
-    )
-}
-
-fn dot(text: &str) -> String {
-    format!("\"{}\"", one_line(text).replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -5,6 +5,7 @@ use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::internals::json;
+use rulec::internals::syntax::format::format;
 use rulec_import::{ImportError, System};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -51,10 +52,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         })),
     };
     let imported = imported.map_err(|error| CliError::error(format!("{name}: {error}")))?;
+    // In the one style, so that nothing is left for `rulec fmt` to do.
+    let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     match &args.output {
-        None => out.write(imported.text.as_bytes())?,
+        None => out.write(text.as_bytes())?,
         Some(path) => {
-            write(path, args.force, &imported.text)?;
+            write(path, args.force, &text)?;
             term.say(&format!("wrote `{}`", path.display()));
         }
     }

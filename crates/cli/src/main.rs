@@ -5,28 +5,46 @@
 //! |---|---|
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
 //! | `mistake` | panics, kept to the line or verb they belong to |
+//! | `language` | the language that findings are told in |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
-//! | `report` | diagnostics as text, JSON and GitHub annotations |
+//! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
-//! | `check` `build` `run` `why` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` | a verb each |
+//! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
+//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` | a verb each |
+//! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
+//! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
+//! | `manual` | manual pages and completions, from the command line's own definition |
+//! | `watch` | waiting until a file changes |
 //! | `judge` | `run --decision`: payloads |
 //! | `meaning` | intent flows, and choices that a language model makes |
 
+mod bench;
 mod build;
 mod check;
 mod compiled;
 mod conformance;
+mod coverage;
+mod diff;
+mod doctor;
 mod explain;
 mod files;
+mod fix;
+mod fmt;
 mod graph;
 mod import;
+mod infer;
+mod init;
 mod judge;
+mod language;
 mod lines;
+mod manual;
 mod meaning;
 mod mistake;
+mod patch;
 mod plan;
 mod progress;
 mod prompt;
+mod repl;
 mod report;
 mod run;
 mod schema;
@@ -35,21 +53,27 @@ mod stream;
 mod summary;
 mod term;
 mod test;
+mod watch;
 mod why;
+mod why_not;
 mod workflow;
 
-use clap::{CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Parser, Subcommand};
+use language::Lang;
 use rulec::internals::text;
 use std::process::ExitCode;
 use term::{Color, Out, Term};
 
 const AFTER_HELP: &str = "\
 Examples:
+  rulec init desk                                     begin a project that works
   rulec check rules/                                  find every mistake in the folder's *.rules
+  rulec fmt rules/                                    lay the files out in the one style
   rulec build support.rules                           compile to support.rulec, which loads faster
   rulec run support.rules messages.jsonl              decide for each message, one a line
   rulec why support.rules --text 'show my files'      say why a message goes where it goes
+  rulec why-not support.rules refund --text 'money'   what would have to change for a route to take it
+  rulec diff deployed.rules support.rules             what a new version answers otherwise
   rulec plan support.rules                            how each rule is found
   rulec test                                          run the `test` blocks below this folder
   rulec explain E0203                                 what a code means, with examples
@@ -67,6 +91,9 @@ struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
+    /// The language of the titles and pages of codes [default: as RULEC_LANG says, else en]
+    #[arg(long, global = true, value_enum, value_name = "LANG")]
+    lang: Option<Lang>,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -74,9 +101,12 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Check(check::Args),
+    Fmt(fmt::Args),
     Build(build::Args),
     Run(run::Args),
     Why(why::Args),
+    WhyNot(why_not::Args),
+    Diff(diff::Args),
     Plan(plan::Args),
     Test(test::Args),
     Explain(explain::Args),
@@ -87,23 +117,16 @@ enum Verb {
     Prompt(prompt::Args),
     Workflow(workflow::Args),
     Graph(graph::Args),
-    Completions(CompletionsArgs),
-}
-
-/// Print a completion script for a shell
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
-  rulec completions bash > ~/.local/share/bash-completion/completions/rulec
-  rulec completions zsh > ~/.zfunc/_rulec
-  rulec completions fish > ~/.config/fish/completions/rulec.fish")]
-struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum)]
-    shell: Shell,
+    Init(init::Args),
+    Doctor(doctor::Args),
+    Bench(bench::Args),
+    Repl(repl::Args),
+    Completions(manual::CompletionsArgs),
+    Man(manual::Args),
 }
 
 /// The way a run of the program ends, with its exit status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     /// All well.
     Fine = 0,
@@ -138,6 +161,7 @@ fn main() -> ExitCode {
     mistake::listen();
     let ended = mistake::caught(|| match Cli::try_parse() {
         Ok(cli) => {
+            language::choose(cli.lang);
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)
@@ -155,8 +179,11 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     match verb {
         Verb::Build(args) => build::run(&args, term, out),
         Verb::Check(args) => check::run(&args, term, out),
+        Verb::Fmt(args) => fmt::run(&args, term, out),
         Verb::Run(args) => run::run(&args, term, out),
         Verb::Why(args) => why::run(&args, term, out),
+        Verb::WhyNot(args) => why_not::run(&args, term, out),
+        Verb::Diff(args) => diff::run(&args, term, out),
         Verb::Plan(args) => plan::run(&args, term, out),
         Verb::Test(args) => test::run(&args, term, out),
         Verb::Explain(args) => explain::run(&args, term, out),
@@ -166,7 +193,12 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Prompt(args) => prompt::run(&args, term, out),
         Verb::Workflow(args) => workflow::run(&args, term, out),
         Verb::Graph(args) => graph::run(&args, term, out),
-        Verb::Completions(args) => completions(&args, out),
+        Verb::Init(args) => init::run(&args, term, out),
+        Verb::Doctor(args) => doctor::run(&args, term, out),
+        Verb::Bench(args) => bench::run(&args, term, out),
+        Verb::Repl(args) => repl::run(&args, term, out),
+        Verb::Completions(args) => manual::completions(&args, out),
+        Verb::Man(args) => manual::run(&args, term, out),
     }
 }
 
@@ -198,17 +230,10 @@ fn usage(error: &clap::Error) -> Status {
     end(written.map(|()| Status::Fine), &term, &mut out)
 }
 
-fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
-    // Into memory first: the generator panics when it cannot write.
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
-    out.write(&script)?;
-    Ok(Status::Fine)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_declared_soundly() {

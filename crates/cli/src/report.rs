@@ -1,6 +1,11 @@
-//! Diagnostics for people, for programs and for GitHub.
+//! Diagnostics for people, for programs and for CI. Each format tells the same place.
+
+pub mod junit;
+mod sarif;
 
 use super::compiled::Compiled;
+use super::term::Out;
+use super::{CliError, language};
 use clap::ValueEnum;
 use rulec::internals::diag::visible;
 use rulec::{Applicability, Code, Diagnostic, Finding, Renderer, Severity, Span};
@@ -12,11 +17,20 @@ pub enum Format {
     /// With the text underlined
     #[default]
     Human,
+    /// One line each
+    Concise,
     /// One JSON object a line
     Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
     /// Annotations for GitHub Actions
     Github,
+    /// XML, which most CI systems show as tests
+    Junit,
 }
+
+/// The version of the JSON of findings and of tests: raised when a field changes or goes, not when one is added.
+pub const VERSION: u32 = 1;
 
 /// A diagnostic with the files it points into.
 #[derive(Clone, Copy)]
@@ -83,6 +97,7 @@ impl Found<'_> {
 
 #[derive(Serialize)]
 struct JsonDiagnostic<'a> {
+    version: u32,
     code: Code,
     severity: Severity,
     message: &'a str,
@@ -115,6 +130,7 @@ pub fn json(found: &Found<'_>) -> String {
     let diagnostic = found.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
+        version: VERSION,
         code: diagnostic.code,
         severity: diagnostic.severity(),
         message: &diagnostic.message,
@@ -139,12 +155,52 @@ pub fn json(found: &Found<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-pub fn github(found: &Found<'_>) -> String {
-    let diagnostic = found.diagnostic;
-    let level = match diagnostic.severity() {
+/// Writes the findings about files in a format for programs.
+pub fn write(
+    format: Format,
+    files: &[String],
+    findings: &[Found<'_>],
+    denied: bool,
+    out: &mut Out,
+) -> Result<(), CliError> {
+    match format {
+        Format::Human | Format::Concise => findings.iter().try_for_each(|found| out.line(&concise(found))),
+        Format::Json => findings.iter().try_for_each(|found| out.json_line(&json(found))),
+        Format::Github => findings.iter().try_for_each(|found| out.line(&github(found))),
+        Format::Sarif => out.json(&sarif::document(findings), "report"),
+        Format::Junit => out.source(&junit::document("rulec check", &junit::suites(files, findings, denied))),
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
-    };
+    }
+}
+
+/// `FILE:LINE:COLUMN: severity[CODE]: message; help`
+pub fn concise(found: &Found<'_>) -> String {
+    let (place, diagnostic) = (found.primary(), found.diagnostic);
+    let mut line = place.file;
+    for number in [place.line, place.column].into_iter().flatten() {
+        line.push_str(&format!(":{number}"));
+    }
+    line.push_str(&format!(
+        ": {}[{}]: {}",
+        level(diagnostic.severity()),
+        diagnostic.code,
+        language::message(diagnostic)
+    ));
+    if let Some(help) = &diagnostic.help {
+        line.push_str(&format!("; {help}"));
+    }
+    line
+}
+
+pub fn github(found: &Found<'_>) -> String {
+    let diagnostic = found.diagnostic;
+    let level = level(diagnostic.severity());
     let place = found.primary();
     let mut properties = format!("file={}", escape(&place.file, true));
     if let (Some(line), Some(column)) = (place.line, place.column) {
@@ -153,7 +209,7 @@ pub fn github(found: &Found<'_>) -> String {
     if let (Some(line), Some(column)) = (place.end_line, place.end_column) {
         properties.push_str(&format!(",endLine={line},endColumn={column}"));
     }
-    let mut message = diagnostic.message.clone();
+    let mut message = language::message(diagnostic).into_owned();
     if let Some(help) = &diagnostic.help {
         message.push_str(&format!("\nhelp: {help}"));
     }
@@ -181,8 +237,9 @@ fn escape(text: &str, property: bool) -> String {
 pub fn human(found: &Found<'_>, color: bool) -> String {
     let name = |file| found.compiled.name(file);
     let renderer = Renderer { sources: found.compiled.sources(), color, name: &name };
-    let diagnostic = found.diagnostic;
-    let path = found.compiled.target.shown();
+    let worded =
+        Diagnostic { message: language::message(found.diagnostic).into_owned(), ..found.diagnostic.clone() };
+    let (diagnostic, path) = (&worded, found.compiled.target.shown());
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
         let message = format!("{} (compiling `{path}`)", diagnostic.message);
         return renderer.render(&Diagnostic { message, ..diagnostic.clone() });

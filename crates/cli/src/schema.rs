@@ -1,25 +1,35 @@
-//! `rulec schema`: the JSON Schema of payload kinds, and what a new version of them breaks.
+//! `rulec schema`: the JSON Schema of payload kinds, what a new version of them breaks, and the other way round an `input`
+//! block from samples or a JSON Schema.
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, Status, infer};
 use rulec::{Rules, payload};
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
-/// Print the JSON Schema of the payload kinds: for the tool definitions of a language model
+/// Print the JSON Schema of the payload kinds, or an `input` block from messages
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec schema decisions.rules --decision create_node
   rulec schema decisions.rules | jq .respond
   rulec schema decisions.rules --against released/decisions.rules
+  rulec schema --from messages.jsonl         the `input` block that these messages keep to
+  rulec schema --from message.schema.json    the same from a JSON Schema
 
 Without --decision it is one object with the schema of each kind. The schema says what one field
 may be; rules that look further are told by `rulec run --decision`. With --against it says instead
 what the old rules accepted and these may refuse, and ends with status 1 if there is anything.")]
 pub struct Args {
-    #[command(flatten)]
-    rules: RulesArgs,
+    /// The rules file, or what `rulec build` made of it; `-` reads standard input
+    #[arg(value_name = "RULES", required_unless_present = "from")]
+    rules: Option<PathBuf>,
+    /// Sample messages, one JSON object a line, or a JSON Schema: print an `input` block for them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rules", "decision", "against", "root"])]
+    from: Option<PathBuf>,
+    /// The folder that imports may not leave [default: the rules file's own]
+    #[arg(long, value_name = "DIR", display_order = 900)]
+    root: Option<PathBuf>,
     /// The payload kind [default: all]
     #[arg(long, value_name = "KIND")]
     decision: Option<String>,
@@ -29,9 +39,15 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let rules = &args.rules.load(term)?;
+    if let Some(from) = &args.from {
+        let (input, refused) = infer::input(from, term)?;
+        out.text(input.trim_end_matches('\n'))?;
+        return Ok(if refused == 0 { Status::Fine } else { Status::Errors });
+    }
+    let named = RulesArgs::new(args.rules.clone().unwrap_or_default(), args.root.clone());
+    let rules = &named.load(term)?;
     if let Some(old) = &args.against {
-        return compare(&args.rules.load_other(old, term)?, rules, args.decision.as_deref(), out);
+        return compare(&named.load_other(old, term)?, rules, args.decision.as_deref(), out);
     }
     let schema = |kind: &str| payload::schema(rules, kind).map_err(CliError::usage);
     let json = match &args.decision {

@@ -15,7 +15,9 @@ use super::standard;
 use super::term::{Out, Term};
 use rulec::Code;
 use rulec::JsonError;
+use rulec::internals::json;
 use serde::Serialize;
+use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
@@ -60,7 +62,7 @@ fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// The stream, its name, and its size when known.
-type Input = (Box<dyn Read + Send>, String, Option<u64>);
+pub type Input = (Box<dyn Read + Send>, String, Option<u64>);
 
 /// A worker answers the lines it is given.
 pub trait Worker: Send {
@@ -89,7 +91,8 @@ struct BadMessage<'a> {
     help: Option<&'static str>,
 }
 
-fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
+/// Opens a stream of lines.
+pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = standard::input()?;
         if input.is_terminal() {
@@ -112,6 +115,34 @@ fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
         return Err(CliError::usage(format!("`{name}` is a folder; name a file of messages")));
     }
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
+}
+
+/// Reads the messages of a file of JSON lines, or of standard input, one by one, with the number of each line. What is no
+/// object is told with its line, and the rest goes on; returns how many these were. Blank lines are skipped.
+pub fn objects(
+    input: &Path,
+    term: &Term,
+    mut take: impl FnMut(u64, Map<String, Json>),
+) -> Result<usize, CliError> {
+    let (input, name, _) = open(Some(input), term)?;
+    let (mut lines, mut refused) = (Lines::new(name.clone(), input), 0);
+    while let Some(chunk) = lines.next_chunk()? {
+        for (number, line) in chunk.lines() {
+            let read = match line {
+                Some(line) if line.trim_ascii().is_empty() => continue,
+                Some(line) => json::parse_object_bytes(line).map_err(|error| error.to_string()),
+                None => Err("it is too long".to_owned()),
+            };
+            match read {
+                Ok(object) => take(number, object),
+                Err(why) => {
+                    refused += 1;
+                    term.error(&format!("`{name}`, line {number} is no JSON object: {why}"));
+                }
+            }
+        }
+    }
+    Ok(refused)
 }
 
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {

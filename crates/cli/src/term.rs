@@ -132,6 +132,14 @@ impl Out {
         self.styled(&printable(text))
     }
 
+    /// Writes a text for other programs. A terminal is shown it made fit, anything else gets it as it is.
+    pub fn source(&mut self, text: &str) -> Result<(), CliError> {
+        match self.terminal {
+            true => self.write(printable(text).as_bytes()),
+            false => self.write(text.as_bytes()),
+        }
+    }
+
     /// Writes what is made fit for a terminal already, such as what holds colours.
     pub fn styled(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;

@@ -1,29 +1,48 @@
 //! `rulec test`: runs the `test` blocks of rule files.
 
 use super::compiled::Compiled;
+use super::coverage::{self, Coverage};
 use super::files;
+use super::report::junit::{self, Case, Ending};
 use super::term::{Out, Term, paint, plural};
+use super::watch::Watch;
 use super::why::options;
-use super::{CliError, Status};
-use rulec::TestOutcome;
+use super::{CliError, Status, report};
+use clap::ValueEnum;
+use rulec::flow::FlowMatcher;
+use rulec::internals::sema::hir::Expect;
 use rulec::internals::syntax::ast::StatementKind;
 use rulec::internals::syntax::parse;
 use rulec::internals::text::on_one_line;
-use rulec::internals::threads::Threads;
-use rulec::run_tests;
-use std::path::PathBuf;
+use rulec::internals::threads::{self, Threads};
+use rulec::payload::{Judge, Judgement};
+use rulec::{Rules, TableKind, TestOutcome, run_tests};
+use serde_json::{Value as Json, json};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 /// Run the `test` blocks of rule files
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec test                        all *.rules below this folder
   rulec test support.rules rules/
+  rulec test --filter refund        those with this in their name, in any case
+  rulec test --format junit > tests.xml
+  rulec test --coverage             and say which routes and conditions they did not reach
+  rulec test --coverage-html coverage.html --coverage-lcov lcov.info
+  rulec test --watch                again whenever a file changes, until it is stopped
 
 A test gives a message and says which route it expects:
   test \"an admin may run code\" {
     given text = \"run it\"
     given ctx = { user: { role: \"admin\" } }
-    expect run_code
+    expect run_code -> code_handler(sandbox: true)
+  }
+or several, by what differs:
+  test \"where messages go\" {
+    given text
+    expect refunds for \"my money back\"
+    expect default for \"hello\"
   }
 `expect flows.refund` asks the patterns and the built-in classifier; a choice that asks a language model reads
 the answer that the test gives: `given answers = { mood: \"angry\" }  expect mood.angry`.
@@ -32,53 +51,284 @@ pub struct Args {
     /// Rule files, or folders of them [default: the current folder]
     #[arg(value_name = "FILES|DIRS")]
     paths: Vec<PathBuf>,
+    /// Run only tests that have this text in their name; case does not count
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// The format of the results
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Say which routes and conditions the tests did not reach, and why
+    #[arg(long)]
+    coverage: bool,
+    /// Write what they reached as a page of HTML
+    #[arg(long, value_name = "FILE")]
+    coverage_html: Option<PathBuf>,
+    /// Write what they reached as records of lcov
+    #[arg(long, value_name = "FILE")]
+    coverage_lcov: Option<PathBuf>,
+    /// Run them again whenever a file changes
+    #[arg(long)]
+    watch: bool,
     /// The folder that imports may not leave [default: the file's own, or the folder tested]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Text to read
+    #[default]
+    Human,
+    /// One JSON object a test, one a line
+    Json,
+    /// XML, which most CI systems show
+    Junit,
+}
+
+/// The counts of a run, and its results as suites for CI.
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    broken: usize,
+    unreadable: bool,
+    suites: Vec<(String, Vec<Case>)>,
+}
+
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let here = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
-    let compiled = files::compile(paths, args.root.as_deref())?;
-    let (mut passed, mut failed, mut broken, mut unreadable) = (0, 0, 0, false);
-    for (compiled, imported) in &compiled {
+    if !args.watch {
+        let compiled = files::compile(paths, args.root.as_deref())?;
+        return once(args, &compiled, term, out);
+    }
+    if paths.iter().any(|path| path == Path::new("-")) {
+        return Err(CliError::usage("standard input cannot be watched; name files or folders"));
+    }
+    let written = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
+    let mut watch = Watch::new(paths, written.collect());
+    while !out.is_closed() {
+        watch.begin();
+        let compiled = files::compile(paths, args.root.as_deref());
+        let ran = compiled.and_then(|compiled| {
+            watch.add(&compiled);
+            once(args, &compiled, term, out)
+        });
+        if let Some(message) = ran.err().and_then(|stop| stop.message) {
+            term.error(&message);
+        }
+        out.flush()?;
+        term.note("waiting for a file to change; ctrl-c ends it");
+        watch.wait();
+    }
+    Ok(Status::Fine)
+}
+
+/// Runs the tests of all files.
+fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let mut tally = Tally::default();
+    for ((compiled, imported), outcomes) in compiled.iter().zip(outcomes(compiled)) {
         match &compiled.result {
             Ok(rules) => {
-                let outcomes = run_tests(rules);
+                let outcomes: Vec<TestOutcome> =
+                    outcomes.into_iter().filter(|outcome| args.wants(&outcome.name)).collect();
                 if outcomes.is_empty() {
                     continue;
                 }
                 files::note_missing_functions(rules, term);
-                out.line(&compiled.target.shown())?;
-                for outcome in &outcomes {
-                    *if outcome.passed { &mut passed } else { &mut failed } += 1;
-                    show(compiled, outcome, term, out)?;
-                }
+                tally.add(compiled, &outcomes);
+                write(args.format, compiled, &outcomes, term, out)?;
             }
             // A fragment that only its importers complete, and that tests nothing itself.
             Err(_) if *imported && !tests_something(compiled) => {}
             Err(_) => {
-                unreadable |= compiled.is_unreadable();
-                broken += 1;
+                tally.unreadable |= compiled.is_unreadable();
+                tally.broken += 1;
+                tally.suites.push((compiled.target.shown(), vec![uncompiled(compiled)]));
                 out.flush()?;
                 files::show_errors(compiled, term);
             }
         }
     }
-    let mut line = format!("{passed} passed, {failed} failed");
-    if broken > 0 {
-        line = format!("{line}, {} could not be compiled", plural(broken, "file"));
-    }
-    if passed + failed + broken == 0 {
+    if tally.passed + tally.failed + tally.broken == 0 {
+        if let Some(filter) = &args.filter {
+            return Err(CliError::usage(format!("no `test` block has `{filter}` in its name")));
+        }
         term.note("there is no `test` block; write one: `test \"a refund\" { given text = \"refund\"  expect refunds }`");
     }
-    out.line(&line)?;
-    Ok(match (unreadable, failed + broken) {
+    match args.format {
+        Format::Human => out.line(&tally.summary())?,
+        Format::Json => {}
+        Format::Junit => out.source(&junit::document("rulec test", &tally.suites))?,
+    }
+    out.flush()?;
+    if args.format != Format::Human {
+        term.say(&tally.summary());
+    }
+    covered(args, compiled, term, out)?;
+    Ok(match (tally.unreadable, tally.failed + tally.broken) {
         (true, _) => Status::Usage,
         (false, 0) => Status::Fine,
         (false, _) => Status::Errors,
     })
+}
+
+/// The outcomes of the tests of each file, the files on several threads.
+fn outcomes(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
+    let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
+    let of = |(compiled, _): &(Compiled, bool)| compiled.result.as_ref().map(run_tests).unwrap_or_default();
+    threads::each(parts, |part| part.iter().map(of).collect::<Vec<_>>()).into_iter().flatten().collect()
+}
+
+fn write(
+    format: Format,
+    compiled: &Compiled,
+    outcomes: &[TestOutcome],
+    term: &Term,
+    out: &mut Out,
+) -> Result<(), CliError> {
+    if format == Format::Human {
+        out.line(&compiled.target.shown())?;
+    }
+    for outcome in outcomes {
+        match format {
+            Format::Human => show(compiled, outcome, term, out)?,
+            Format::Json => out.json_line(&json_of(compiled, outcome))?,
+            Format::Junit => {}
+        }
+    }
+    Ok(())
+}
+
+/// Tells what the tests reached, where that was asked for. What people read goes beside results for programs.
+fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<(), CliError> {
+    if !args.coverage && args.coverage_html.is_none() && args.coverage_lcov.is_none() {
+        return Ok(());
+    }
+    let mut all = Vec::new();
+    for (compiled, _) in compiled {
+        let Ok(rules) = &compiled.result else { continue };
+        let coverage = of_tests(rules, |name| args.wants(name));
+        if coverage.decisions() > 0 {
+            all.push((compiled, coverage, compiled.analyse()));
+        }
+    }
+    if args.coverage {
+        for (compiled, coverage, findings) in &all {
+            let text = coverage::text(compiled, coverage, findings);
+            match args.format {
+                Format::Human => out.text(text.trim_end_matches('\n'))?,
+                _ => text.lines().for_each(|line| term.say(line)),
+            }
+        }
+        out.flush()?;
+    }
+    if let Some(path) = &args.coverage_html {
+        let files: Vec<_> = all
+            .iter()
+            .map(|(compiled, coverage, findings)| (*compiled, coverage, findings.as_slice()))
+            .collect();
+        files::replace(path, coverage::html(&files).as_bytes())?;
+    }
+    if let Some(path) = &args.coverage_lcov {
+        let records: String =
+            all.iter().map(|(compiled, coverage, _)| coverage::lcov(compiled, coverage)).collect();
+        files::replace(path, records.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The coverage by the tests of a file.
+fn of_tests<'r>(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r> {
+    let (program, mut coverage) = (rules.program(), Coverage::new(rules));
+    let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
+    for test in program.tests.iter().filter(|test| wanted(&test.name)) {
+        if let Expect::Judgement { kind, .. } = &test.expect {
+            if let Ok(judgement) = judged(rules, kind, &test.message) {
+                coverage.judge(kind, &judgement);
+            }
+            continue;
+        }
+        let table = &program.tables[test.entry.index()];
+        let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { continue };
+        let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
+        let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
+        coverage.see(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
+    }
+    coverage
+}
+
+/// The judgement of the payload that a test gives.
+fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<Judgement, String> {
+    let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
+    for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
+        judge = judge.input(name, value.clone()).map_err(|error| error.to_string())?;
+    }
+    Ok(judge.judge(message.get("payload").unwrap_or(&Json::Null)))
+}
+
+impl Args {
+    fn wants(&self, name: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| name.to_lowercase().contains(&filter.to_lowercase()))
+    }
+}
+
+impl Tally {
+    fn add(&mut self, compiled: &Compiled, outcomes: &[TestOutcome]) {
+        let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+        (self.passed, self.failed) = (self.passed + outcomes.len() - failed, self.failed + failed);
+        let cases =
+            outcomes.iter().map(|outcome| Case { name: outcome.name.clone(), ending: ending(outcome) });
+        self.suites.push((compiled.target.shown(), cases.collect()));
+    }
+
+    fn summary(&self) -> String {
+        let line = format!("{} passed, {} failed", self.passed, self.failed);
+        match self.broken {
+            0 => line,
+            broken => format!("{line}, {} could not be compiled", plural(broken, "file")),
+        }
+    }
+}
+
+fn ending(outcome: &TestOutcome) -> Ending {
+    let TestOutcome { expected, actual, .. } = outcome;
+    let why = outcome.explanation.as_ref().map(ToString::to_string);
+    match outcome.passed {
+        true => Ending::Passed,
+        false => Ending::Failed {
+            kind: "expectation".to_owned(),
+            message: format!("expected {expected}, got {actual}"),
+            text: why.unwrap_or_default(),
+        },
+    }
+}
+
+fn uncompiled(compiled: &Compiled) -> Case {
+    let errors = report::found(compiled).filter(|found| found.diagnostic.is_error());
+    let text: Vec<String> = errors.map(|found| report::concise(&found)).collect();
+    let message = "the rules do not compile".to_owned();
+    Case {
+        name: "compile".to_owned(),
+        ending: Ending::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
+    }
+}
+
+fn json_of(compiled: &Compiled, outcome: &TestOutcome) -> String {
+    let position = compiled.sources().position(outcome.span);
+    let value = json!({
+        "version": report::VERSION,
+        "file": compiled.name(outcome.span.file),
+        "line": position.line,
+        "column": position.column,
+        "name": outcome.name,
+        "passed": outcome.passed,
+        "expected": outcome.expected,
+        "actual": outcome.actual,
+        "explanation": outcome.explanation.as_ref().map(ToString::to_string),
+    });
+    value.to_string()
 }
 
 fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) -> Result<(), CliError> {

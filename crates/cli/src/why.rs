@@ -14,11 +14,9 @@ use rulec::{Breach, Explanation};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::io::{self, IsTerminal};
-use std::path::Path;
 
 /// Say why a message goes where it goes
 #[derive(clap::Args)]
-#[command(group(ArgGroup::new("message").required(true).multiple(true).args(["text", "ctx", "input"])))]
 #[command(after_help = "Examples:
   rulec why support.rules --text 'show my files' --ctx '{\"message_count\": 4}'
   rulec why support.rules --input '{\"text\": \"hello\", \"now\": \"2026-01-31T12:00:00Z\"}'
@@ -27,21 +25,18 @@ use std::path::Path;
   rulec why decisions.rules --decision respond --input '{\"response\": 3}'
   rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
-Beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
+First comes what was chosen and why, and which routes came near. `--full` shows the whole search as a tree:
+beside each condition stand its values: ✓ holds, ✗ does not, ? is unknown because something is
 missing or of another type, – was not asked. Values of `@private` fields are masked.
 Of a payload: ✗ is a broken rule, ! a warning, ? a rule that could not be checked.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,
-    /// The message's `text`
-    #[arg(long, allow_hyphen_values = true)]
-    text: Option<String>,
-    /// The message's `ctx`, as JSON
-    #[arg(long, value_name = "JSON")]
-    ctx: Option<String>,
-    /// The whole message as a JSON object; `-` reads standard input
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["text", "ctx"], allow_hyphen_values = true)]
-    input: Option<String>,
+    #[command(flatten)]
+    message: MessageArgs,
+    /// Show the whole search, route by route
+    #[arg(long)]
+    full: bool,
     /// The table, choice or router to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
@@ -56,6 +51,21 @@ pub struct Args {
     /// Show the values of `@private` fields
     #[arg(long)]
     show_private: bool,
+}
+
+/// One message on the command line.
+#[derive(clap::Args)]
+#[command(group(ArgGroup::new("message").required(true).multiple(true).args(["text", "ctx", "input"])))]
+pub struct MessageArgs {
+    /// The message's `text`
+    #[arg(long, allow_hyphen_values = true)]
+    text: Option<String>,
+    /// The message's `ctx`, as JSON
+    #[arg(long, value_name = "JSON")]
+    ctx: Option<String>,
+    /// The whole message as a JSON object; `-` reads standard input
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["text", "ctx"], allow_hyphen_values = true)]
+    input: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +88,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return payload(args, &args.judge.judge(rules, kind)?, out);
     }
     let entry = entry(rules, args.entry.as_deref())?;
-    let message = Json::Object(message(args)?);
+    let message = args.message.read()?;
     let matcher = meaning::matcher(rules, entry, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
@@ -92,7 +102,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.json(&Explained { explanation: &explanation, breaches, question, failure }, "explanation")?;
         }
         Format::Human => {
-            out.styled(explanation.render(&options(term)).trim_end_matches('\n'))?;
+            match args.full {
+                true => out.styled(explanation.render(&options(term)).trim_end_matches('\n'))?,
+                false => out.text(explanation.summary().trim_end_matches('\n'))?,
+            }
             if let Some(question) = &question {
                 out.line("")?;
                 out.line(&format!("a language model is asked: {}", question.text()))?;
@@ -117,7 +130,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Says of a payload which rules it breaks.
 fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
-    let payload = Json::Object(message(args)?);
+    let payload = args.message.read()?;
     let broken = judge.why(&payload);
     match args.format {
         Format::Json => out.json(&broken, "explanation")?,
@@ -150,23 +163,23 @@ pub fn options(term: &Term) -> RenderOptions {
     options
 }
 
-fn message(args: &Args) -> Result<Map<String, Json>, CliError> {
-    match args.input.as_deref() {
-        Some("-") => files::read_object(Path::new("-"), refused),
-        Some(text) => json::parse_object(text).map_err(|error| refused("`--input`", &error)),
-        None => {
-            let mut map = Map::new();
-            if let Some(text) = &args.text {
-                map.insert("text".to_owned(), text.as_str().into());
-            }
-            if let Some(ctx) = &args.ctx {
-                let ctx = json::parse(ctx).map_err(|error| {
-                    CliError::error(format!("`--ctx` is no JSON: {error} ({})", error.kind().code()))
-                })?;
-                map.insert("ctx".to_owned(), ctx);
-            }
-            Ok(map)
+impl MessageArgs {
+    /// The message.
+    pub fn read(&self) -> Result<Json, CliError> {
+        if let Some(text) = self.input.as_deref() {
+            return files::input_object(text, refused).map(Json::Object);
         }
+        let mut map = Map::new();
+        if let Some(text) = &self.text {
+            map.insert("text".to_owned(), text.as_str().into());
+        }
+        if let Some(ctx) = &self.ctx {
+            let ctx = json::parse(ctx).map_err(|error| {
+                CliError::error(format!("`--ctx` is no JSON: {error} ({})", error.kind().code()))
+            })?;
+            map.insert("ctx".to_owned(), ctx);
+        }
+        Ok(Json::Object(map))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
-use super::{CliError, Status, build};
+use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
 use rulec::Rules;
-use rulec::internals::json::{self, JsonError};
+use rulec::internals::json::JsonError;
 use rulec::internals::sema::hir::{PARALLEL, Workflow as Declared};
 use rulec_runtime::workflow::processors::{Loop, Vote};
 use rulec_runtime::workflow::{
@@ -188,8 +188,7 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
         return workflow.resume(saved).map_err(|error| CliError::error(format!("`{name}`: {error}")));
     }
     let input = match args.input.as_deref() {
-        Some("-") => files::read_object(Path::new("-"), refused)?,
-        Some(text) => json::parse_object(text).map_err(|error| refused("`--input`", &error))?,
+        Some(text) => files::input_object(text, refused)?,
         None => Map::new(),
     };
     Ok(workflow.begin(Json::Object(input)))
@@ -202,7 +201,7 @@ fn refused(what: &str, error: &JsonError) -> CliError {
 fn save(run: &Run, path: &Path) -> Result<(), CliError> {
     let bytes = serde_json::to_vec(&run.save())
         .map_err(|error| CliError::error(format!("the run cannot be saved: {error}")))?;
-    build::write(path, &bytes).map_err(|error| files::unwritable(path, &error))
+    files::replace(path, &bytes)
 }
 
 fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {

@@ -3,10 +3,8 @@
 use super::{Label, LowerError, Lowering, index, known_cond};
 use crate::bytecode::chunk::{Check, Loop, Operand, Pred};
 use crate::bytecode::instr::{CmpJump, Instr, On};
-use crate::sema::normal::{CondId, NCond, PredId};
+use crate::sema::normal::{CondId, NCond, Part, PredId};
 use smallvec::SmallVec;
-
-use super::uses::Part;
 
 /// A piece of work that is left.
 #[derive(Clone)]

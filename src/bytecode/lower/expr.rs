@@ -1,12 +1,11 @@
 //! Values: operands, and blocks that compute into registers.
 
-use super::uses::Part;
 use super::{Label, LowerError, Lowering, index};
 use crate::builtins::Function;
 use crate::bytecode::chunk::{Kept, Loop, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
 use crate::ops::Op;
-use crate::sema::normal::{ExprId, NConst, NExpr};
+use crate::sema::normal::{ExprId, NConst, NExpr, Part};
 
 impl Lowering<'_> {
     pub(super) fn expr(&self, id: ExprId) -> Result<&NExpr, LowerError> {

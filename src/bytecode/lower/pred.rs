@@ -1,13 +1,12 @@
 //! Predicates: which of the faster checks answers each.
 
-use super::uses::Part;
 use super::{LowerError, Lowering, index};
 use crate::builtins::Function;
 use crate::bytecode::chunk::{Check, Keywords, Members, NONE, Operand, Pred};
 use crate::bytecode::instr::Cmp;
 use crate::ops::{Cost, Op, Quantity, Search, TestMode};
 use crate::sema::hir::Const;
-use crate::sema::normal::{Ask, ExprId, NConst, NExpr};
+use crate::sema::normal::{Ask, ExprId, NConst, NExpr, Part};
 use crate::text::{self, Glob, TextMode};
 use crate::value::Value;
 use std::sync::Arc;

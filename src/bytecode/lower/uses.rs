@@ -3,15 +3,7 @@
 
 use super::LowerError;
 use crate::ops::{Cost, Op};
-use crate::sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, Normal};
-
-/// Part of the normal form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Part {
-    Expr(u32),
-    Pred(u32),
-    Cond(u32),
-}
+use crate::sema::normal::{Ask, ExprId, NCond, NConst, NExpr, NPred, Normal, Part};
 
 /// The facts about a part.
 #[derive(Clone, Copy, Debug)]
@@ -309,56 +301,9 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
 
 /// Calls with every direct part of a part.
 fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
-    let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Part::Expr(id.0)));
-    match part {
-        Part::Expr(id) => {
-            let expr = normal.exprs.get(id as usize).ok_or(LowerError::Malformed("unknown value"))?;
-            match expr {
-                NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => {}
-                NExpr::Field(base, _) | NExpr::Read(base, _) => exprs(&[*base]),
-                NExpr::Index(base, key) => exprs(&[*base, *key]),
-                NExpr::List(items) | NExpr::Call(_, items) | NExpr::Extern(_, items) => exprs(items),
-                NExpr::Op(_, left, None) => exprs(&[*left]),
-                NExpr::Op(_, left, Some(right)) => exprs(&[*left, *right]),
-                NExpr::Count { list, body, .. } => {
-                    exprs(&[*list]);
-                    visit(Part::Cond(body.0));
-                }
-                NExpr::Quantifier { list, holds, fails, .. } => {
-                    exprs(&[*list]);
-                    visit(Part::Cond(holds.0));
-                    visit(Part::Cond(fails.0));
-                }
-                NExpr::Cond { holds, fails } => {
-                    visit(Part::Cond(holds.0));
-                    visit(Part::Cond(fails.0));
-                }
-                NExpr::If { cond, then, other } => {
-                    exprs(&[*then, *other]);
-                    visit(Part::Cond(cond.0));
-                }
-            }
-        }
-        Part::Pred(id) => {
-            let pred = normal.preds.get(id as usize).ok_or(LowerError::Malformed("unknown predicate"))?;
-            exprs(&[pred.left]);
-            exprs(pred.right.as_slice());
-        }
-        Part::Cond(id) => {
-            let cond = normal.conds.get(id as usize).ok_or(LowerError::Malformed("unknown condition"))?;
-            match cond {
-                NCond::Const(_) => {}
-                NCond::Test { pred, .. } => visit(Part::Pred(pred.0)),
-                NCond::Not(inner) => visit(Part::Cond(inner.0)),
-                NCond::And(parts) | NCond::Or(parts) => {
-                    parts.iter().for_each(|part: &CondId| visit(Part::Cond(part.0)));
-                }
-                NCond::Each { list, body, .. } => {
-                    exprs(&[*list]);
-                    visit(Part::Cond(body.0));
-                }
-            }
-        }
-    }
-    Ok(())
+    normal.each_part(part, visit).ok_or(LowerError::Malformed(match part {
+        Part::Expr(_) => "unknown value",
+        Part::Pred(_) => "unknown predicate",
+        Part::Cond(_) => "unknown condition",
+    }))
 }

@@ -295,7 +295,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn one_line(&self, span: Span) -> String {
+    pub(super) fn one_line(&self, span: Span) -> String {
         self.loaded.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 

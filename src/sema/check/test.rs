@@ -1,10 +1,12 @@
 //! `test` blocks: the message they give, held against the declared input, and what they expect.
 
+mod then;
+
 use super::{Checked, Checker, Reported, listed};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::sema::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKind, Trigger};
-use crate::span::Span;
-use crate::syntax::ast::{self, Ident, StatementKind};
+use crate::span::{Span, Spanned};
+use crate::syntax::ast::{self, Expectation, Ident, StatementKind};
 use crate::ty::{Kind, KindSet, Record, Ty};
 use crate::value::{Value, parse_datetime};
 use serde_json::{Map, Value as Json};
@@ -17,63 +19,148 @@ impl<'a> Checker<'a> {
         let mut known = Known::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
-            if let Ok(test) = self.test(test, &mut known) {
-                self.program.tests.push(test);
-            }
+            // What is wrong has been reported.
+            let _ = self.test(test, &mut known);
         }
     }
 
-    fn test(&mut self, test: &'a ast::Test, known: &mut Known) -> Checked<hir::Test> {
-        let kind = self.judged_kind(test);
-        let mut message = Map::new();
+    /// A test, or one for each of its cases: one that is wrong leaves the others alone.
+    fn test(&mut self, test: &'a ast::Test, known: &mut Known) -> Checked<()> {
+        self.cases(test)?;
+        let is_judged = test.expects.iter().any(|expect| self.judged_kind(expect).is_some());
+        let mut given = Map::new();
         for (path, value) in &test.given {
-            let json = self.constant_json(value)?;
-            let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
-            let Some(first) = path.first() else { continue };
-            let place = path.iter().fold(first.span, |span, part| span.to(part.span));
-            if !(self.fields.inferred() || kind.is_some() && *names[0] == *"payload") {
-                let found = match self.fields.find(&names, place) {
-                    Ok(found) => Some(found),
-                    Err(_) if self.fields.brought_along(&names) => None,
-                    Err(_) => return self.unknown_input(&names, place),
+            let ty = self.given_type(path, is_judged)?;
+            self.give(&mut given, path, ty.as_ref(), value)?;
+        }
+        let columns = test.columns.iter().map(|path| self.given_type(path, is_judged));
+        let columns = columns.collect::<Checked<Vec<_>>>()?;
+        for expect in &test.expects {
+            let mut message = given.clone();
+            let columns = test.columns.iter().zip(&columns).zip(&expect.values);
+            let filled = columns
+                .map(|((path, ty), value)| self.give(&mut message, path, ty.as_ref(), value))
+                .collect::<Checked<()>>();
+            if let (Ok(()), Ok((entry, expected, then))) = (filled, self.expectation(expect, known)) {
+                let values: Vec<String> =
+                    expect.values.iter().map(|value| self.one_line(value.span)).collect();
+                let (name, span) = match values.is_empty() {
+                    true => (test.name.node.clone(), test.name.span),
+                    false => (format!("{}: {}", test.name.node, values.join(", ")), expect.span),
                 };
-                let mismatch = found.and_then(|found| mismatch(&json, &found.ty, &names.join(".")));
-                if let Some(message) = mismatch {
-                    let help = "give a value of the declared type; `null` stands for a missing one";
-                    return self.fail(Code::TestInput, value.span, message, help);
-                }
-            }
-            if !put(&mut message, &names, json) {
-                let message = format!("`{}` is given twice, or as two different things", names.join("."));
-                return self.fail(Code::TestInput, place, message, "give each field once");
+                let (name, message) = (name.into(), Json::Object(message));
+                self.program.tests.push(hir::Test { name, message, entry, expect: expected, then, span });
             }
         }
-        let (entry, expect) = match (kind, test.breaks.first()) {
-            (Some(kind), _) => (TableId(0), self.judgement(test, kind, known)?),
-            (None, None) => self.expectation(&test.expect, known)?,
-            (None, Some(rule)) => {
+        Ok(())
+    }
+
+    /// Holds the values of the cases against the fields that they are of.
+    fn cases(&mut self, test: &'a ast::Test) -> Checked<()> {
+        for (at, expect) in test.expects.iter().enumerate() {
+            let (fields, values) = (test.columns.len(), expect.values.len());
+            if fields == values && (fields > 0 || at == 0) {
+                continue;
+            }
+            let place = match (expect.values.first(), expect.values.last()) {
+                (Some(first), Some(last)) => first.span.to(last.span),
+                _ => expect.span,
+            };
+            if fields == 0 && values == 0 {
+                let help = "write a test of its own, or name the fields that differ: `given text`, and `expect ROUTE for \"…\"` for each case";
+                return self.fail(
+                    Code::UnknownExpectation,
+                    place,
+                    "a test of one message expects one thing",
+                    help,
+                );
+            }
+            if fields == 0 {
+                let help = "name the fields before: `given text, ctx.count`, without values";
+                return self.fail(
+                    Code::TestInput,
+                    place,
+                    "nothing says which fields these values are of",
+                    help,
+                );
+            }
+            let names = test.columns.iter().map(|path| dotted(path)).collect::<Vec<_>>();
+            let message = format!("{} for {}", plural(values, "value"), plural(fields, "field"));
+            let help = format!("each case gives these fields a value, behind `for`: {}", names.join(", "));
+            return self.fail(Code::TestInput, place, message, help);
+        }
+        Ok(())
+    }
+
+    /// The declared type of a field that a test gives; none where nothing is declared.
+    fn given_type(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
+        let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
+        let Some(first) = path.first() else { return Err(Reported) };
+        let place = path.iter().fold(first.span, |span, part| span.to(part.span));
+        if self.fields.inferred() || is_judged && *names[0] == *"payload" {
+            return Ok(None);
+        }
+        match self.fields.find(&names, place) {
+            Ok(found) => Ok(Some(found.ty.clone())),
+            Err(_) if self.fields.brought_along(&names) => Ok(None),
+            Err(_) => self.unknown_input(&names, place),
+        }
+    }
+
+    /// Puts a value of that type into a message.
+    fn give(
+        &mut self,
+        message: &mut Map<String, Json>,
+        path: &'a [Ident],
+        ty: Option<&Ty>,
+        value: &'a ast::Expr,
+    ) -> Checked<()> {
+        let json = self.constant_json(value)?;
+        let name = dotted(path);
+        if let Some(message) = ty.and_then(|ty| mismatch(&json, ty, &name)) {
+            let help = "give a value of the declared type; `null` stands for a missing one";
+            return self.fail(Code::TestInput, value.span, message, help);
+        }
+        if !put(message, path, json) {
+            let place = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
+            let message = format!("`{name}` is given twice, or as two different things");
+            return self.fail(Code::TestInput, place, message, "give each field once");
+        }
+        Ok(())
+    }
+
+    /// Reads what a test expects: the table that decides, its choice, and the outcome of that.
+    fn expectation(
+        &mut self,
+        expect: &'a Expectation,
+        known: &mut Known,
+    ) -> Checked<(TableId, Expect, hir::Then)> {
+        let (entry, expected) = match (self.judged_kind(expect), expect.breaks.first()) {
+            (Some(kind), _) => (TableId(0), self.judgement(expect, kind, known)?),
+            (None, None) => self.chosen(expect, known)?,
+            (None, Some((rule, _))) => {
                 let message = "only a payload breaks rules";
                 let help = "write which kind it is of: `expect KIND.reject \"RULE\"`";
                 return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
-        let name = test.name.node.as_str().into();
-        Ok(hir::Test { name, message: Json::Object(message), entry, expect, span: test.name.span })
+        let then = self.then(entry, &expected, expect)?;
+        Ok((entry, expected, then))
     }
 
-    /// The payload kind that a test is about.
-    fn judged_kind(&self, test: &ast::Test) -> Option<usize> {
-        let kind = test.expect.first()?;
+    /// The payload kind that an expectation is about.
+    fn judged_kind(&self, expect: &Expectation) -> Option<usize> {
+        let kind = expect.path.first()?;
         // Payloads stand in the order of their symbols.
         self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
     }
 
     /// The judgement that a test expects of a payload.
-    fn judgement(&mut self, test: &'a ast::Test, kind: usize, known: &mut Known) -> Checked<Expect> {
+    fn judgement(&mut self, expect: &'a Expectation, kind: usize, known: &mut Known) -> Checked<Expect> {
         const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
-        let place = test.expect.iter().fold(test.name.span, |_, part| part.span);
+        let place = expect.path.iter().fold(expect.span, |_, part| part.span);
         let payload = &self.program.payloads[kind];
-        let outcome = match test.expect.as_slice() {
+        let outcome = match expect.path.as_slice() {
             [_, outcome] if OUTCOMES.contains(&outcome.node.as_str()) => outcome.node.as_str(),
             [_, outcome] => {
                 let message = format!("`{}` is no outcome of a judgement", outcome.node);
@@ -91,14 +178,17 @@ impl<'a> Checker<'a> {
         };
         let names = || payload.rules(&self.program).into_iter().map(Arc::from).collect();
         let rules = known.judged.entry(kind).or_insert_with(names);
-        if let Some(rule) = test.breaks.iter().find(|rule| !rules.contains(rule.node.as_str())) {
+        let mut broken = expect.breaks.iter().map(|(rule, _)| rule);
+        if let Some(rule) = broken.find(|rule| !rules.contains(rule.node.as_str())) {
             let message = format!("`{}` has no rule `{}`", payload.name, rule.node);
             let near =
                 self.nearest(&rule.node, rules.iter().map(|name| &**name)).map(|near| format!("\"{near}\""));
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
             return self.report(diagnostic.did_you_mean(rule.span, near.as_deref()));
         }
-        let mut breaks: Vec<Arc<str>> = test.breaks.iter().map(|rule| rule.node.as_str().into()).collect();
+        let text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
+        let breaks = expect.breaks.iter().map(|(rule, place)| (text(rule), place.as_ref().map(text)));
+        let mut breaks: Vec<_> = breaks.collect();
         breaks.sort();
         breaks.dedup();
         Ok(Expect::Judgement { kind: payload.name.clone(), outcome: outcome.into(), breaks })
@@ -119,15 +209,25 @@ impl<'a> Checker<'a> {
         self.report(diagnostic)
     }
 
-    fn expectation(&mut self, expect: &[Ident], known: &mut Known) -> Checked<(TableId, Expect)> {
-        let Some(last) = expect.last() else { return Err(Reported) };
-        let place = expect.iter().fold(last.span, |span, part| part.span.to(span));
+    fn chosen(&mut self, expect: &'a Expectation, known: &mut Known) -> Checked<(TableId, Expect)> {
+        let path = expect.path.as_slice();
+        let place = path
+            .iter()
+            .fold(expect.span, |span, part| if span == expect.span { part.span } else { span.to(part.span) });
         let main = TableId(0);
         let routes = &self.program.tables[0];
         let has_main = !routes.order.is_empty() || routes.default.is_some();
         let of_routes = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
         let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
-        let (table, name) = match expect {
+        let (table, name) = match path {
+            // Only what it comes to is expected, of the routes outside any table or of the entry named.
+            [] => return Ok((main, Expect::Any)),
+            [name] if expect.then.is_some() && !self.names_rule(name) => {
+                match self.entries.get(name.node.as_str()) {
+                    Some(table) => return Ok((*table, Expect::Any)),
+                    None => (None, name),
+                }
+            }
             [name] => (None, name),
             [table, name] => match self.entries.get(table.node.as_str()) {
                 Some(id) => (Some(*id), name),
@@ -192,6 +292,12 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// True for the name of a rule, and for `default` and `none`.
+    fn names_rule(&self, name: &Ident) -> bool {
+        matches!(name.node.as_str(), "default" | "none")
+            || self.program.rules.iter().any(|rule| *rule.name == *name.node)
+    }
+
     fn nothing_of_that_name<T>(&mut self, table: Option<TableId>, name: &Ident) -> Checked<T> {
         let Program { tables, rules, flows, .. } = &self.program;
         let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
@@ -211,6 +317,15 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// `ctx.count`
+fn dotted(path: &[Ident]) -> String {
+    path.iter().map(|part| part.node.as_str()).collect::<Vec<_>>().join(".")
+}
+
+fn plural(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The names that tests ask for, collected once.
 #[derive(Default)]
 struct Known {
@@ -221,12 +336,12 @@ struct Known {
 }
 
 /// Puts a value at a path; false when something else stands there.
-fn put(message: &mut Map<String, Json>, path: &[Arc<str>], value: Json) -> bool {
+fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
     match path {
         [] => false,
-        [last] => message.insert(last.to_string(), value).is_none(),
+        [last] => message.insert(last.node.clone(), value).is_none(),
         [first, rest @ ..] => {
-            let inner = message.entry(first.to_string()).or_insert_with(|| Json::Object(Map::new()));
+            let inner = message.entry(first.node.clone()).or_insert_with(|| Json::Object(Map::new()));
             match inner {
                 Json::Object(inner) => put(inner, rest, value),
                 _ => false,

@@ -112,8 +112,16 @@ impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
 impl_codec!(struct FlowTool { name, description, parameter, endpoint, span });
 impl_codec!(struct Question { name, text, branches, default, span });
 impl_codec!(struct Argument { name, value, optional });
-impl_codec!(struct Test { name, message, entry, expect, span });
-impl_codec!(enum Expect { 0 Rule(rule), 1 Default(table), 2 Nothing, 3 Judgement { kind, outcome, breaks }, 4 Flow(flow) });
+impl_codec!(struct Test { name, message, entry, expect, then, span });
+impl_codec!(struct Then { handler, args, metadata, next, score });
+impl_codec!(enum Expect {
+    0 Rule(rule),
+    1 Default(table),
+    2 Nothing,
+    3 Judgement { kind, outcome, breaks },
+    4 Flow(flow),
+    5 Any,
+});
 impl_codec!(enum Term { 0 Cond(cond), 1 Expr(expr) });
 impl_codec!(struct Cond { kind, span });
 impl_codec!(enum CondKind {

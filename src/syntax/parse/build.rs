@@ -6,7 +6,8 @@ use super::{Pair, Rule, decide, expr, operand, request};
 use crate::diag::{Code, Diagnostic};
 use crate::span::Spanned;
 use crate::syntax::ast::{
-    Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind, Target, Test,
+    Expectation, ExpectedThen, Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind,
+    Target, Test,
 };
 
 /// Reads a statement. All parts are read before the first that fails ends it, so that each part's errors are reported.
@@ -100,11 +101,45 @@ fn flow_tool(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
 fn test(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Test> {
     let name = cx.one(pair, Rule::string, Cx::spanned_string);
     let given: Vec<_> = children(pair, Rule::given).map(|pair| given(cx, pair)).collect();
-    let expected = child(pair, Rule::expect)?;
-    let breaks = cx.all(&expected, Rule::string, Cx::spanned_string)?;
-    let expect = keys(cx, child(&expected, Rule::path)?);
+    let columns = children(pair, Rule::columns).flat_map(|pair| pair.into_inner());
+    let columns = columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| keys(cx, pair)).collect();
+    let expects: Vec<_> = children(pair, Rule::expect).map(|pair| expectation(cx, &pair)).collect();
     let given = given.into_iter().collect::<Built<_>>()?;
-    Ok(Test { name: name?, given, expect, breaks })
+    Ok(Test { name: name?, given, columns, expects: expects.into_iter().collect::<Built<_>>()? })
+}
+
+fn expectation(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Expectation> {
+    let broken = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+        let mut texts = cx.all(&pair, Rule::string, Cx::spanned_string)?.into_iter();
+        Ok((texts.next().ok_or(Failed)?, texts.next()))
+    };
+    let score = |cx: &mut Cx<'_>, pair: Pair<'_>| {
+        let number = cx.span(&child(&pair, Rule::number)?);
+        let sign = child(&pair, Rule::score_sign)?;
+        let sign = Spanned::new(cx.text(&sign).to_owned(), cx.span(&sign));
+        Ok((sign, Spanned::new(cx.number(number, false)?, number)))
+    };
+    let path = children(pair, Rule::path).next().map(|path| keys(cx, path)).unwrap_or_default();
+    let (breaks, then) = (cx.all(pair, Rule::broken, broken), cx.optional(pair, Rule::expected, expected));
+    let score = cx.optional(pair, Rule::score, score);
+    let values =
+        cx.optional(pair, Rule::case_values, |cx, pair| cx.all(&pair, Rule::expression, expr::expression));
+    let (values, span) = (values?.unwrap_or_default(), cx.span(pair));
+    Ok(Expectation { path, breaks: breaks?, then: then?, score: score?, values, span })
+}
+
+fn expected(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
+    cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
+    let names = cx.all(&pair, Rule::node_id, decide::text_or_name);
+    let args = cx.optional(&pair, Rule::arguments, arguments);
+    let metadata = cx.optional(&pair, Rule::metadata, metadata);
+    let loopback = children(&pair, Rule::kw_loopback).next().map(|word| cx.span(&word));
+    let (args, metadata) = (args?.unwrap_or_default(), metadata?.unwrap_or_default());
+    Ok(ExpectedThen { names: names?, args, metadata, loopback })
+}
+
+fn arguments(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
+    cx.all(&pair, Rule::argument, operand::entry)
 }
 
 fn given(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
@@ -162,7 +197,6 @@ fn target(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Target> {
         return Ok(Target::Goto { table: cx.one(&inner, Rule::name, Cx::declared)?, span });
     }
     let name = cx.one(&inner, Rule::name, Cx::declared)?;
-    let arguments = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::argument, operand::entry);
     let args = cx.optional(&inner, Rule::arguments, arguments)?.unwrap_or_default();
     let metadata = cx.optional(&inner, Rule::metadata, metadata)?.unwrap_or_default();
     Ok(Target::Handler { name, args, metadata, span })

@@ -124,7 +124,7 @@ pub(super) fn string(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<String>> 
 }
 
 /// A name, or a string in its place.
-fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Ident> {
+pub(super) fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Ident> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     match inner.as_rule() {
         Rule::string => cx.spanned_string(inner),

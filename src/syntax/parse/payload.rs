@@ -15,7 +15,7 @@ use crate::syntax::lex::TokenKind;
 use std::ops::Range;
 
 /// Words that begin an item where one may begin.
-const ITEM_WORDS: &[&str] = &["require", "forbid", "compiles", "each", "include", "closed", "let"];
+pub(super) const ITEM_WORDS: &[&str] = &["require", "forbid", "compiles", "each", "include", "closed", "let"];
 
 impl Reader<'_> {
     pub(super) fn payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {

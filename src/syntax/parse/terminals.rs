@@ -231,6 +231,8 @@ terminals! {
     kw_within "within" Contextual;
     kw_by "by" Contextual;
     kw_passthrough "passthrough" Contextual;
+    kw_for "for" Contextual;
+    kw_score "score" Contextual;
     bar "|" Operator;
     // Every other symbol, of this language or not; those that are none are told so by their place.
     symbol "" Operator => "a value";

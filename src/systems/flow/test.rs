@@ -27,7 +27,10 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
                 name: test.name.to_string(),
                 span: test.span,
                 passed,
-                expected: shown(expected.name()),
+                expected: match &test.then.score {
+                    Some((sign, bound)) => format!("{} score {sign} {bound}", shown(expected.name())),
+                    None => shown(expected.name()),
+                },
                 actual,
                 explanation: matcher.as_ref().ok().filter(|_| !passed).and_then(explain),
             })
@@ -59,7 +62,7 @@ fn expected<'p>(program: &'p Program, test: &Test) -> Option<Wanted<'p>> {
             Some(Wanted::Intent(&flow.name, &flow.id))
         }
         Expect::Nothing => Some(Wanted::Nothing),
-        Expect::Default(_) | Expect::Judgement { .. } => None,
+        Expect::Default(_) | Expect::Any | Expect::Judgement { .. } => None,
     }
 }
 
@@ -68,9 +71,23 @@ fn found(matcher: &FlowMatcher, wanted: &Wanted<'_>, test: &Test) -> (bool, Stri
         (Found::Keyword(hit), Wanted::Keyword(name)) => (hit.name == *name, shown(Some(hit.name))),
         (Found::Keyword(hit), _) => (false, shown(Some(hit.name))),
         // Flows of one id count as one.
-        (Found::Intent(hit), Wanted::Intent(name, id)) if hit.id == *id => (true, shown(Some(name))),
+        (Found::Intent(hit), Wanted::Intent(name, id)) if hit.id == *id => match &test.then.score {
+            None => (true, shown(Some(name))),
+            Some((sign, bound)) => {
+                (is_within(hit.score, sign, *bound), format!("{} score {:.3}", shown(Some(name)), hit.score))
+            }
+        },
         (Found::Intent(hit), _) => (false, shown(Some(&hit.name))),
         (Found::Nothing { .. }, wanted) => (matches!(wanted, Wanted::Nothing), shown(None)),
+    }
+}
+
+fn is_within(score: f64, sign: &str, bound: f64) -> bool {
+    match sign {
+        ">=" => score >= bound,
+        ">" => score > bound,
+        "<=" => score <= bound,
+        _ => score < bound,
     }
 }
 

@@ -13,13 +13,16 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 
 fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
-    let breaks: Vec<&str> = breaks.iter().map(|rule| &**rule).collect();
-    let expected = shown(kind, outcome, &breaks);
+    let expected = shown(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
+    // Where the places count they are told as well.
+    let placed = breaks.iter().any(|(_, place)| place.is_some());
     let (passed, actual) = match judged(rules, kind, &test.message) {
         Ok((found, broken)) => {
-            let broken: Vec<&str> = broken.iter().map(|rule| &**rule).collect();
-            let same = *found == **outcome && (breaks.is_empty() || breaks == broken);
-            (same, shown(kind, found, &broken))
+            let same = *found == **outcome && (breaks.is_empty() || are(breaks, &broken));
+            let mut told: Vec<(&str, Option<&str>)> =
+                broken.iter().map(|(rule, place)| (&**rule, placed.then_some(&**place))).collect();
+            told.dedup();
+            (same, shown(kind, found, told.into_iter()))
         }
         Err(error) => (false, error),
     };
@@ -27,8 +30,25 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     Some(TestOutcome { name, span, passed, expected, actual, explanation: None })
 }
 
-/// The outcome and the rules that were broken, each once.
-fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Arc<str>>), String> {
+/// True if the rules broken are those expected, at the places that are named.
+fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[(Arc<str>, String)]) -> bool {
+    let expects = |rule: &str, at: &str| {
+        expected
+            .iter()
+            .any(|(name, place)| **name == *rule && place.as_ref().is_none_or(|place| **place == *at))
+    };
+    let breaks = |(name, place): &(Arc<str>, Option<Arc<str>>)| {
+        broken.iter().any(|(rule, at)| rule == name && place.as_ref().is_none_or(|place| **place == **at))
+    };
+    broken.iter().all(|(rule, at)| expects(rule, at)) && expected.iter().all(breaks)
+}
+
+/// The outcome, and the rules that were broken with the place of each, in the order of their names.
+fn judged(
+    rules: &Rules,
+    kind: &str,
+    message: &Json,
+) -> Result<(&'static str, Vec<(Arc<str>, String)>), String> {
     let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
@@ -36,12 +56,15 @@ fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Ve
         }
     }
     let judgement = judge.judge(message.get("payload").unwrap_or(&Json::Null));
-    let mut broken: Vec<Arc<str>> = judgement.violations().iter().map(|broken| broken.rule.clone()).collect();
-    broken.dedup();
+    let broken = judgement.violations().iter().map(|broken| (broken.rule.clone(), broken.path.clone()));
+    let broken: Vec<(Arc<str>, String)> = broken.collect();
     Ok((judgement.outcome().name(), broken))
 }
 
-fn shown(kind: &str, outcome: &str, breaks: &[&str]) -> String {
-    let rules: String = breaks.iter().map(|rule| format!(" \"{rule}\"")).collect();
-    format!("{kind}.{outcome}{rules}")
+fn shown<'a>(kind: &str, outcome: &str, breaks: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> String {
+    let rules = breaks.map(|(rule, place)| match place {
+        Some(place) => format!(" \"{rule}\" at \"{place}\""),
+        None => format!(" \"{rule}\""),
+    });
+    format!("{kind}.{outcome}{}", rules.collect::<String>())
 }

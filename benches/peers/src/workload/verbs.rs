@@ -49,7 +49,7 @@ pub fn vocabulary(routes: usize, random: &mut Random) -> Vocabulary {
     vocabulary
 }
 
-/// What a route asks of the text; none for the routes that ask for a tag.
+/// The condition that a route puts on the text; `None` for the routes that ask for a tag.
 pub fn request(vocabulary: &Vocabulary, random: &mut Random) -> Option<Term> {
     Some(match random.below(100) {
         0..44 => literal(vocabulary, random),

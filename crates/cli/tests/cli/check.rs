@@ -131,6 +131,7 @@ fn json_holds_everything() {
     labels[0]["text"] = "declared again".into();
     labels[1]["text"] = "first declared here".into();
     let mut expected = place(2);
+    expected["version"] = 1.into();
     expected["code"] = "E0203".into();
     expected["severity"] = "error".into();
     expected["message"] = "the let `a` is declared twice".into();

@@ -67,3 +67,9 @@ fn the_chat_bot_is_sound_and_a_model_is_told_of_its_intent_flows_only() {
     assert_eq!(lines, expected);
     assert!(!ran.out.contains("human_agent"), "{}", ran.out);
 }
+
+/// Examples and shipped rules are in the one style.
+#[test]
+fn the_rules_that_are_shipped_are_formatted() {
+    rulec(&["fmt", "--check", "examples", "rules"]).expect(0);
+}

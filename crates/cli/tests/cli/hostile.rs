@@ -151,7 +151,7 @@ fn faults_of_rules_steer_no_terminal() {
             }
             harmless(
                 "--color always",
-                &folder.rulec(&["why", "a.rules", "--text", text, "--color", "always"]),
+                &folder.rulec(&["why", "a.rules", "--full", "--text", text, "--color", "always"]),
             );
         }
     }

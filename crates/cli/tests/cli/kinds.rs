@@ -52,7 +52,7 @@ fn several_things_need_one() {
     let folder = Folder::with([CHOICE, FLOWS, ROUTER].concat());
     let said =
         "error: the rules hold several things to decide by; choose one with `--entry`: size, check, flows\n";
-    for args in [&["run", "a.rules"][..], &["why", "a.rules", "--text", "hi"]] {
+    for args in [&["run", "a.rules"][..], &["why", "a.rules", "--full", "--text", "hi"]] {
         let ran: Ran = folder.rulec(args).expect(2);
         assert_eq!((&*ran.out, &*ran.err), ("", said));
     }
@@ -63,7 +63,7 @@ fn several_things_need_one() {
     ] {
         let ran = folder.fed(&["run", "a.rules", "--entry", entry], message).expect(0);
         assert_eq!(ran.json()[0][field], expected, "{entry}");
-        let ran = folder.rulec(&["why", "a.rules", "--entry", entry, "--input", message]).expect(0);
+        let ran = folder.rulec(&["why", "a.rules", "--full", "--entry", entry, "--input", message]).expect(0);
         assert!(ran.out.starts_with("why: "), "{}", ran.out);
     }
     let ran = folder.fed(&["run", "a.rules", "--entry", "sizes"], "{}").expect(2);
@@ -86,7 +86,7 @@ fn bad_lines_are_named_for_every_kind() {
 #[test]
 fn explanations_call_things_by_their_kind() {
     let message = "{\"steps\": {\"order\": {\"total\": 120}}}";
-    let ran = Folder::with(CHOICE).rulec(&["why", "a.rules", "--input", message]).expect(0);
+    let ran = Folder::with(CHOICE).rulec(&["why", "a.rules", "--full", "--input", message]).expect(0);
     insta::assert_snapshot!(ran.out, @r#"
     why: choice size → large
       message   steps.order.total = 120
@@ -97,10 +97,10 @@ fn explanations_call_things_by_their_kind() {
     │  – steps.order.parts as number > 3      left out, steps.order.parts is missing
     – not tried: 1 branch behind the chosen one
     "#);
-    let ran = Folder::with(FLOWS).rulec(&["why", "a.rules", "--text", "hi, I buy"]).expect(0);
+    let ran = Folder::with(FLOWS).rulec(&["why", "a.rules", "--full", "--text", "hi, I buy"]).expect(0);
     assert!(ran.out.starts_with("why: flows → buy\n"), "{}", ran.out);
     let message = "{\"output\": {\"ok\": true}}";
-    let ran = Folder::with(ROUTER).rulec(&["why", "a.rules", "--input", message]).expect(0);
+    let ran = Folder::with(ROUTER).rulec(&["why", "a.rules", "--full", "--input", message]).expect(0);
     assert!(ran.out.starts_with("why: router check → when 1\n"), "{}", ran.out);
     assert!(ran.out.ends_with("– not tried: 1 case behind the chosen one\n"), "{}", ran.out);
 }

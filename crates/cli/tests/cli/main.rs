@@ -4,12 +4,18 @@
 mod bad_input;
 mod build;
 mod check;
+mod coverage;
+mod diff;
 mod documents;
 mod examples;
+mod fix;
+mod fmt;
+mod formats;
 mod hostile;
 mod import;
 mod kinds;
 mod meaning;
+mod pages;
 mod payload;
 mod plan;
 mod prompt;
@@ -17,8 +23,13 @@ mod run;
 mod shell;
 mod streams;
 mod tests;
+mod tools;
 mod why;
+mod why_not;
 mod workflow;
+
+#[path = "../../../../tests/support/golden.rs"]
+mod golden;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -88,11 +99,15 @@ impl Ran {
     }
 }
 
+/// The settings that developers have of their own; the program runs without them here.
+const OWN_SETTINGS: [&str; 6] =
+    ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "RULEC_LANG"];
+
 /// The program, with nothing of the developer's own settings.
 fn program(folder: &Path) -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("rulec");
     command.current_dir(folder);
-    for name in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+    for name in OWN_SETTINGS {
         command.env_remove(name);
     }
     command

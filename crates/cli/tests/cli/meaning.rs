@@ -67,7 +67,7 @@ fn what_cannot_be_learnt_is_said_and_patterns_are_still_looked_for() {
 #[test]
 fn why_shows_the_scores_of_the_intent_flows() {
     let folder = Folder::with(FLOWS);
-    let ran = folder.rulec(&["why", "a.rules", "--text", "I want my money back"]).expect(0);
+    let ran = folder.rulec(&["why", "a.rules", "--full", "--text", "I want my money back"]).expect(0);
     insta::assert_snapshot!(ran.out, @r#"
     why: flows → refund
       message   text = "I want my money back"
@@ -79,12 +79,13 @@ fn why_shows_the_scores_of_the_intent_flows() {
     │  ✓ refund          0.9493
     │  ✗ complain        0.0236
     "#);
-    let ran =
-        folder.rulec(&["why", "a.rules", "--text", "I want my money back", "--format", "json"]).expect(0);
+    let ran = folder
+        .rulec(&["why", "a.rules", "--full", "--text", "I want my money back", "--format", "json"])
+        .expect(0);
     let explained: Json = serde_json::from_str(&ran.out).expect("it is JSON");
     assert_eq!((&explained["chosen"], &explained["intents"]["threshold"]), (&json!("refund"), &json!(0.3)));
     // What a pattern finds is never asked of the classifier.
-    let ran = folder.rulec(&["why", "a.rules", "--text", "hello"]).expect(0);
+    let ran = folder.rulec(&["why", "a.rules", "--full", "--text", "hello"]).expect(0);
     assert!(!ran.out.contains("intent flows"), "{}", ran.out);
 }
 
@@ -156,12 +157,12 @@ fn an_asked_choice_reads_its_answer_from_the_message() {
                 the message; `rulec prompt a.rules --entry mood` prints what to ask\n";
     assert_eq!(ran.err, format!("{note}5 messages: mood.angry 1, mood.calm 4\n"));
 
-    let ran = folder.rulec(&["why", "a.rules", "--text", "never"]).expect(0);
+    let ran = folder.rulec(&["why", "a.rules", "--full", "--text", "never"]).expect(0);
     assert!(ran.out.starts_with("why: choice mood → calm\n"), "{}", ran.out);
     let asked = "a language model is asked: how does the customer feel?\n  ! no model has answered";
     assert!(ran.out.contains(asked), "{}", ran.out);
     let message = "{\"answers\": {\"mood\": \"angry\"}}";
-    let ran = folder.rulec(&["why", "a.rules", "--input", message, "--format", "json"]).expect(0);
+    let ran = folder.rulec(&["why", "a.rules", "--full", "--input", message, "--format", "json"]).expect(0);
     let explained: Json = serde_json::from_str(&ran.out).expect("it is JSON");
     assert_eq!((&explained["chosen"], &explained["failure"]), (&json!("angry"), &Json::Null));
     assert_eq!(explained["question"], "how does the customer feel?");

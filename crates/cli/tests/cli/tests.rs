@@ -60,3 +60,46 @@ fn a_folder_without_rules_is_a_mistake() {
     let ran = Folder::new().rulec(&["test"]).expect(2);
     assert_eq!(ran.err, "error: there is no `.rules` file below `.`\n");
 }
+
+const NAMED: &str = "route r when text == \"x\" -> h\ntest \"Finds x\" { given text = \"x\" expect r }\ntest \"finds <y>\" { given text = \"y\" expect r }\n";
+
+#[test]
+fn a_filter_runs_the_tests_of_that_name() {
+    let folder = Folder::with(NAMED);
+    let ran = folder.rulec(&["test", "--filter", "FINDS X"]).expect(0);
+    assert!(ran.out.ends_with("1 passed, 0 failed\n"), "{}", ran.out);
+    let ran = folder.rulec(&["test", "--filter", "nothing"]).expect(2);
+    assert_eq!(ran.err, "error: no `test` block has `nothing` in its name\n");
+}
+
+#[test]
+fn results_are_told_as_json_and_as_junit() {
+    let folder = Folder::with(NAMED);
+    let ran = folder.rulec(&["test", "--format", "json"]).expect(1);
+    let results = ran.json();
+    assert_eq!(results.len(), 2);
+    assert_eq!(
+        (&results[1]["line"], &results[1]["passed"], &results[1]["actual"]),
+        (&3.into(), &false.into(), &"none".into())
+    );
+    assert_eq!(ran.err, "1 passed, 1 failed\n");
+    let ran = folder.file("b.rules", "route").rulec(&["test", "--format", "junit"]).expect(1);
+    assert!(
+        ran.out.contains("<testsuites name=\"rulec test\" tests=\"3\" failures=\"2\" errors=\"0\">"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("<testcase classname=\"a.rules\" name=\"Finds x\"/>"), "{}", ran.out);
+    assert!(
+        ran.out.contains(
+            "name=\"finds &lt;y&gt;\"><failure type=\"expectation\" message=\"expected r, got none\">"
+        ),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("<testcase classname=\"b.rules\" name=\"compile\"><failure type=\"error\""),
+        "{}",
+        ran.out
+    );
+}

@@ -4,7 +4,7 @@ use super::{Folder, SMALL};
 
 #[test]
 fn a_decision_is_shown_as_a_tree() {
-    let args = ["why", "a.rules", "--text", "show it!", "--ctx", "{\"message_count\": \"7\"}"];
+    let args = ["why", "a.rules", "--full", "--text", "show it!", "--ctx", "{\"message_count\": \"7\"}"];
     let ran = Folder::with(SMALL).rulec(&args).expect(0);
     insta::assert_snapshot!(ran.out, @r#"
     why: shout → shout_handler
@@ -20,13 +20,35 @@ fn a_decision_is_shown_as_a_tree() {
 }
 
 #[test]
+fn a_decision_is_told_in_a_sentence_first() {
+    let folder = Folder::with(SMALL);
+    let ran = folder
+        .rulec(&["why", "a.rules", "--text", "show it!", "--ctx", "{\"message_count\": \"7\"}"])
+        .expect(0);
+    insta::assert_snapshot!(ran.out, @"");
+    let ran =
+        folder.rulec(&["why", "a.rules", "--text", "show", "--ctx", "{\"message_count\": 2}"]).expect(0);
+    insta::assert_snapshot!(ran.out, @"");
+    let jumps = "route to when n > 1 and text contains \"a\" -> goto t\ntable t { route x when any w in words: w == \"b\" -> x }\n";
+    let folder = Folder::with(jumps);
+    let ran = folder
+        .rulec(&["why", "a.rules", "--input", "{\"n\": 2, \"text\": \"a\", \"words\": [\"b\"]}"])
+        .expect(0);
+    insta::assert_snapshot!(ran.out, @"");
+    let ran = folder.rulec(&["why", "a.rules", "--input", "{\"n\": 2, \"text\": \"b\"}"]).expect(0);
+    insta::assert_snapshot!(ran.out, @"");
+}
+
+#[test]
 fn the_message_comes_in_three_ways() {
     let folder = Folder::with(SMALL);
     let message = "{\"text\": \"show\", \"ctx\": {\"message_count\": 4}}";
-    let parts =
-        folder.rulec(&["why", "a.rules", "--text", "show", "--ctx", "{\"message_count\": 4}"]).expect(0);
-    let whole = folder.rulec(&["why", "a.rules", "--input", message]).expect(0);
-    let piped = folder.fed(&["why", "a.rules", "--input", "-"], format!("\u{feff}{message}\r\n")).expect(0);
+    let parts = folder
+        .rulec(&["why", "a.rules", "--full", "--text", "show", "--ctx", "{\"message_count\": 4}"])
+        .expect(0);
+    let whole = folder.rulec(&["why", "a.rules", "--full", "--input", message]).expect(0);
+    let piped =
+        folder.fed(&["why", "a.rules", "--full", "--input", "-"], format!("\u{feff}{message}\r\n")).expect(0);
     assert!(parts.out.starts_with("why: show_files"), "{}", parts.out);
     assert_eq!(parts.out, whole.out);
     assert_eq!(parts.out, piped.out);
@@ -35,7 +57,9 @@ fn the_message_comes_in_three_ways() {
 #[test]
 fn the_same_as_data() {
     let rules = "input { text: string }\nroute a when text == \"a\" -> h\n";
-    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--input", "{}", "--format", "json"]).expect(0);
+    let ran = Folder::with(rules)
+        .rulec(&["why", "a.rules", "--full", "--input", "{}", "--format", "json"])
+        .expect(0);
     let json: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(json["chosen"], serde_json::Value::Null);
     assert_eq!(json["trace"]["routes"][0]["result"], "unknown");
@@ -46,12 +70,13 @@ fn the_same_as_data() {
 #[test]
 fn breaches_say_what_may_be_the_cause() {
     let rules = "input { text: string }\nroute a when text == \"a\" -> h\n";
-    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--input", "{\"txt\": \"a\"}"]).expect(0);
+    let ran =
+        Folder::with(rules).rulec(&["why", "a.rules", "--full", "--input", "{\"txt\": \"a\"}"]).expect(0);
     let said = "  text: expected string, found missing; the message has `txt`: did you mean `text`?\n";
     assert!(ran.out.contains(said), "{}", ran.out);
     let rules = "route a when c.tags in [\"y\"] -> h\nroute b when c.tags contains \"x\" -> h\n";
     let message = "{\"c\": {\"tags\": [\"x\"]}}";
-    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--input", message]).expect(0);
+    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--full", "--input", message]).expect(0);
     let said = "  c.tags: expected string, found list; a.rules:1 uses it as string, left of `in`\n";
     assert!(ran.out.contains(said), "{}", ran.out);
 }
@@ -62,9 +87,9 @@ fn private_values_are_masked_unless_asked_for() {
         "input { user: { phone: string @private } }\nroute a when user.phone starts_with \"+49\" -> h\n";
     let folder = Folder::with(rules);
     let message = "{\"user\": {\"phone\": \"+49 351 4711\"}}";
-    let ran = folder.rulec(&["why", "a.rules", "--input", message]).expect(0);
+    let ran = folder.rulec(&["why", "a.rules", "--full", "--input", message]).expect(0);
     assert!(!ran.out.contains("4711"), "{}", ran.out);
-    let ran = folder.rulec(&["why", "a.rules", "--input", message, "--show-private"]).expect(0);
+    let ran = folder.rulec(&["why", "a.rules", "--full", "--input", message, "--show-private"]).expect(0);
     assert!(ran.out.contains("4711"), "{}", ran.out);
 }
 
@@ -86,7 +111,7 @@ fn bad_messages_and_wrong_usage() {
     check(&[], 2, "--text <TEXT>|--ctx <JSON>|--input <JSON>");
     check(&["--input", "{}", "--text", "x"], 2, "cannot be used with");
     check(&["--text", "x", "--entry", "t"], 2, "there is no entry `t`");
-    let ran = folder.fed(&["why", "a.rules", "--input", "-"], b"{\"a\": \"\xff\"}").expect(1);
+    let ran = folder.fed(&["why", "a.rules", "--full", "--input", "-"], b"{\"a\": \"\xff\"}").expect(1);
     assert!(ran.err.contains("(E0606)"), "{}", ran.err);
     folder.rulec(&["why", "none.rules", "--text", "x"]).expect(2);
 }
@@ -96,7 +121,7 @@ fn bad_messages_and_wrong_usage() {
 fn flows_show_their_patterns() {
     let rules = "list words = [\"my order\", \"invoice\"]\nflow orders \"o\" keyword contains words -> \"o\"\n\
                  flow hi \"h\" keyword exact [\"hello\"] -> \"h\"\nflow rx \"r\" keyword regex [r\"h.l+o\\s\"] -> \"r\"\n";
-    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--text", " hello you"]).expect(0);
+    let ran = Folder::with(rules).rulec(&["why", "a.rules", "--full", "--text", " hello you"]).expect(0);
     for line in ["contains \"my order\"", "contains \"invoice\"", "exact \"hello\"", "regex \"h.l+o\\\\s\""] {
         assert!(ran.out.contains(line), "{line}: {}", ran.out);
     }

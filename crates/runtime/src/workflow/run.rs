@@ -126,7 +126,7 @@ impl Run {
     /// Runs the next node, or the children of a parallel one, and delivers the outputs until the next one is ready.
     /// Returns false when nothing was left to run.
     ///
-    /// Where the future is dropped half way, the run is not to be used any more: resume it from where it was saved.
+    /// A run whose future is dropped half way is not to be used any more: resume it from where it was saved.
     pub async fn step(&mut self) -> bool {
         let Some(ready) = self.next_ready() else { return false };
         let plan = self.plan.clone();

@@ -14,7 +14,7 @@ const FORMAT: u32 = 1;
 /// A run between two of its nodes, as plain data. It holds the inputs and outputs that are on their way, so keep it
 /// where they may be kept.
 ///
-/// What ran after it was saved runs again when it is resumed: a node whose work must not be done twice has to know it.
+/// Nodes that ran after it was saved run again when it is resumed: one whose work must not be done twice has to know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedRun {
     format: u32,

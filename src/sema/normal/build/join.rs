@@ -1,8 +1,9 @@
 //! Conditions joined by `and` and `or`, and turned round.
 
 use super::Builder;
-use crate::sema::hir::{Cond, Guarded};
-use crate::sema::normal::{CondId, NCond};
+use crate::ops::{Op, TestMode};
+use crate::sema::hir::{Cond, Expr, Guarded};
+use crate::sema::normal::{CondId, ExprId, NCond, NExpr};
 use hashbrown::HashSet;
 
 impl Builder<'_> {
@@ -60,5 +61,32 @@ impl Builder<'_> {
             NCond::Not(inner) => inner,
             _ => self.add_cond(NCond::Not(id)),
         }
+    }
+
+    /// The value that an expression stands for, outside any quantifier.
+    pub fn value(&mut self, expr: &Expr) -> ExprId {
+        self.expr(expr)
+    }
+
+    /// The condition that two values are the same: equal, or both missing.
+    pub fn alike(&mut self, left: ExprId, right: ExprId) -> CondId {
+        if left == right {
+            return self.constant_cond(true);
+        }
+        if let (NExpr::Op(Op::Coalesce, one, Some(a)), NExpr::Op(Op::Coalesce, two, Some(b))) =
+            (self.normal.expr(left), self.normal.expr(right))
+            && one == two
+        {
+            // Only where the first value is missing does the other count.
+            let (first, a, b) = (*one, *a, *b);
+            let present = self.comparison(Op::IsMissing, first, None, TestMode::default(), false);
+            let rest = self.alike(a, b);
+            return self.join([present, rest], false);
+        }
+        let equal = self.comparison(Op::Eq, left, Some(right), TestMode::default(), true);
+        let missing =
+            [left, right].map(|value| self.comparison(Op::IsMissing, value, None, TestMode::default(), true));
+        let neither = self.join(missing, true);
+        self.join([equal, neither], false)
     }
 }

@@ -1,0 +1,148 @@
+//! `rulec bench`: how long decisions take on this machine, for the messages of a file.
+
+use super::files::RulesArgs;
+use super::run::{entry, tier};
+use super::stream;
+use super::term::{Format, Out, Term, plural};
+use super::{CliError, Status};
+use clap::builder::RangedU64ValueParser;
+use rulec::{Session, Tier};
+use serde_json::{Value as Json, json};
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Messages that are kept and decided again and again; more would no longer measure the rules.
+const KEPT: usize = 100_000;
+/// Single decisions that are timed at most, for the percentiles.
+const TIMED: usize = 1_000_000;
+
+/// Measure how long decisions take for the messages of a file
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec bench support.rules messages.jsonl
+  rulec bench support.rules messages.jsonl --engine reference --seconds 5
+  rulec bench support.rules messages.jsonl --format json
+
+One thread decides the messages, as JSON text, over and over for the time given. The percentiles are of single decisions,
+which a clock makes longer by some tens of nanoseconds.")]
+pub struct Args {
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// The messages, one JSON object a line; `-` reads standard input
+    #[arg(value_name = "INPUT")]
+    input: PathBuf,
+    /// The table, choice, router to decide by, or `flows` [default: the routes outside any table]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Measure for so long: 1 to 600 seconds
+    #[arg(long, default_value = "2", value_parser = RangedU64ValueParser::<u64>::new().range(1..=600), value_name = "N")]
+    seconds: u64,
+    /// The engine that decides; all answer alike
+    #[arg(long, default_value = Tier::Auto.name(), value_parser = tier(), value_name = "ENGINE")]
+    engine: Tier,
+    /// Text to read, or the same as data
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let began = Instant::now();
+    let rules = args.rules.load(term)?.with_tier(args.engine);
+    let loaded = began.elapsed();
+    let entry = entry(&rules, args.entry.as_deref())?;
+    let (mut lines, mut left) = (Vec::new(), 0_usize);
+    let refused = stream::objects(&args.input, term, |_, message| match lines.len() < KEPT {
+        true => lines.push(Json::Object(message).to_string().into_bytes()),
+        false => left += 1,
+    })?;
+    if lines.is_empty() {
+        return Err(CliError::error(format!("`{}` holds no message", args.input.display())));
+    }
+    if left > 0 {
+        term.note(&format!("only the first {KEPT} messages are measured; {left} are left out"));
+    }
+    let measured = measure(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
+    let figures = Figures { rules: rules.program().rules.len(), loaded, lines: &lines, measured };
+    figures.show(args, out)?;
+    Ok(if refused == 0 { Status::Fine } else { Status::Errors })
+}
+
+/// The times of decisions, in nanoseconds.
+struct Measured {
+    decided: u64,
+    mean: f64,
+    /// Those of single decisions, in order.
+    single: Vec<u64>,
+}
+
+fn measure(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> Measured {
+    // What is made at the first decision, such as machine code, is not measured.
+    for line in lines {
+        let _ = black_box(session.decide_line(line));
+    }
+    let (mut decided, began) = (0_u64, Instant::now());
+    while began.elapsed() < budget / 2 {
+        for line in lines {
+            let _ = black_box(session.decide_line(line));
+        }
+        decided += lines.len() as u64;
+    }
+    let mean = began.elapsed().as_nanos() as f64 / decided.max(1) as f64;
+    let (mut single, began) = (Vec::new(), Instant::now());
+    for line in lines.iter().cycle() {
+        let start = Instant::now();
+        let _ = black_box(session.decide_line(line));
+        single.push(start.elapsed().as_nanos() as u64);
+        if single.len() >= TIMED || began.elapsed() >= budget / 2 {
+            break;
+        }
+    }
+    single.sort_unstable();
+    Measured { decided, mean, single }
+}
+
+struct Figures<'a> {
+    rules: usize,
+    loaded: Duration,
+    lines: &'a [Vec<u8>],
+    measured: Measured,
+}
+
+impl Figures<'_> {
+    fn show(&self, args: &Args, out: &mut Out) -> Result<(), CliError> {
+        let Measured { decided, mean, single } = &self.measured;
+        let at = |share: f64| {
+            single.get((single.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or_default()
+        };
+        let bytes = self.lines.iter().map(Vec::len).sum::<usize>() / self.lines.len().max(1);
+        let loaded = self.loaded.as_secs_f64() * 1e3;
+        let per_second = 1e9 / mean;
+        if args.format == Format::Json {
+            let figures = json!({
+                "rules": self.rules,
+                "engine": args.engine.name(),
+                "messages": self.lines.len(),
+                "bytes_per_message": bytes,
+                "load_ms": loaded,
+                "decisions": decided,
+                "decisions_per_second": per_second,
+                "mean_ns": mean,
+                "p50_ns": at(0.5),
+                "p90_ns": at(0.9),
+                "p99_ns": at(0.99),
+                "max_ns": at(1.0),
+            });
+            return out.json_line(&figures.to_string());
+        }
+        let (rules, messages) = (plural(self.rules, "rule"), plural(self.lines.len(), "message"));
+        out.line(&format!("{rules} loaded in {loaded:.1} ms; {messages} of {bytes} bytes on average"))?;
+        out.line(&format!(
+            "{per_second:.0} decisions a second on one thread ({mean:.0} ns each, {decided} made)"
+        ))?;
+        let percentiles = [("half within", 0.5), ("90% within", 0.9), ("99% within", 0.99), ("longest", 1.0)];
+        percentiles
+            .into_iter()
+            .try_for_each(|(name, share)| out.line(&format!("  {name:<12} {:>9} ns", at(share))))
+    }
+}

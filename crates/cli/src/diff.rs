@@ -1,0 +1,295 @@
+//! `rulec diff`: what a new version of rules answers otherwise than the old one.
+
+use super::files::RulesArgs;
+use super::lines::Lines;
+use super::run::entry;
+use super::stream::open;
+use super::term::{Format, Out, Term, paint, plural};
+use super::{CliError, Status};
+use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
+use rulec::internals::json;
+use rulec::internals::text::{on_one_line, printable};
+use rulec::{Decision, Entry};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Compare two versions of rules by meaning: what is answered otherwise, with messages that show it
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec diff deployed.rules support.rules
+  rulec diff deployed.rulec support.rules --replay messages.jsonl
+  rulec diff deployed.rules support.rules --replay decisions.log --entry billing
+  rulec diff deployed.rules support.rules --format json | jq .entries[].changes[].route
+
+Routes, choices, routers and flows are compared, tables where jumps lead to them. Each message that is shown was
+decided by both versions. \"no difference in meaning\" is said only where it is proven; else it is
+said how far was looked. `--replay` decides real messages by both: lines of messages, or of a decision log that holds them.
+
+Exit status: 0 nothing is answered otherwise, 1 something is, or nobody can tell, 2 wrong usage.")]
+pub struct Args {
+    #[command(flatten)]
+    old: RulesArgs,
+    /// The new version of the rules
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// Also decide these messages by both, one JSON object a line; `-` reads standard input
+    #[arg(long, value_name = "FILE.jsonl")]
+    replay: Option<PathBuf>,
+    /// The table, choice or router that decides what is replayed [default: the routes outside any table]
+    #[arg(long, value_name = "NAME", requires = "replay")]
+    entry: Option<String>,
+    /// A report to read, or the same as data
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The examples of one flip that are shown.
+const SHOWN: usize = 3;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    diff: &'a Diff,
+    verdict: Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<Replay>,
+}
+
+/// The messages that were decided by both versions.
+#[derive(Default, Serialize)]
+struct Replay {
+    messages: usize,
+    /// Messages that are answered otherwise, by the routes that take them before and after.
+    flips: Vec<Flip>,
+    /// Lines that are no message.
+    refused: usize,
+    /// Messages with values that a log has masked.
+    masked: usize,
+}
+
+#[derive(Serialize)]
+struct Flip {
+    before: String,
+    after: String,
+    count: usize,
+    examples: Vec<Replayed>,
+}
+
+#[derive(Serialize)]
+struct Replayed {
+    line: u64,
+    message: Json,
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let old = args.old.load(term)?;
+    let new = args.old.version(&args.new).load(term)?;
+    let diff = old.diff(&new);
+    let replay = match &args.replay {
+        Some(path) => {
+            let name = args.entry.as_deref();
+            Some(replay([entry(&old, name)?, entry(&new, name)?], path, term)?)
+        }
+        None => None,
+    };
+    let verdict = diff.verdict();
+    let flipped = replay.as_ref().is_some_and(|replay| !replay.flips.is_empty());
+    match args.format {
+        Format::Json => out.json(&Report { diff: &diff, verdict, replay }, "difference")?,
+        Format::Human => {
+            write(&diff, term.color_out(), out)?;
+            if let Some(replay) = &replay {
+                write_replay(replay, term.color_out(), out)?;
+            }
+        }
+    }
+    Ok(if verdict == Verdict::Same && !flipped { Status::Fine } else { Status::Errors })
+}
+
+fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
+    for entry in &diff.entries {
+        let shown: Vec<&Change> = entry.changes.iter().collect();
+        if shown.is_empty() {
+            continue;
+        }
+        out.styled(&format!("{}: {}", paint(color, "1", &on_one_line(&entry.entry)), counts(&shown)))?;
+        for change in shown {
+            write_change(change, color, out)?;
+        }
+        out.line("")?;
+    }
+    for note in &diff.notes {
+        out.line(&format!("note: {note}"))?;
+    }
+    let sum = |of: fn(&EntryDiff) -> usize| diff.entries.iter().map(of).sum::<usize>();
+    let compared = format!(
+        "{} before and {} after",
+        plural(sum(|entry| entry.statements.0), "statement"),
+        sum(|entry| entry.statements.1)
+    );
+    out.line(&match diff.verdict() {
+        Verdict::Same => format!("no difference in meaning: proven for every message ({compared})"),
+        Verdict::Different => format!("some messages are answered otherwise ({compared})"),
+        Verdict::Undecided => format!(
+            "no message was found that is answered otherwise, but that there is none is not proven: {} of {} stayed open ({compared})",
+            sum(|entry| entry.open),
+            plural(sum(|entry| entry.asked), "question")
+        ),
+    })
+}
+
+fn counts(changes: &[&Change]) -> String {
+    let kinds =
+        [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed, ChangeKind::Moved, ChangeKind::Renamed];
+    let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
+    let parts = kinds.iter().map(|kind| (count(*kind), word(*kind))).filter(|(count, _)| *count > 0);
+    parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+}
+
+fn word(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Moved => "moved",
+        ChangeKind::Renamed => "renamed",
+    }
+}
+
+fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliError> {
+    let (sign, hue) = match change.kind {
+        ChangeKind::Added => ("+", "32"),
+        ChangeKind::Removed => ("-", "31"),
+        _ => ("~", "33"),
+    };
+    let was = change.was.as_ref().map_or_else(String::new, |was| format!(" (was {})", on_one_line(was)));
+    let verdict = match (change.kind, change.verdict) {
+        (ChangeKind::Renamed, _) | (_, Verdict::Different) => "",
+        (_, Verdict::Same) => ": no message is answered otherwise",
+        (_, Verdict::Undecided) => ": no message was found that is answered otherwise",
+    };
+    out.styled(&format!(
+        "  {} {:<8} {}{was}{verdict}",
+        paint(color, hue, sign),
+        word(change.kind),
+        paint(color, "1", &on_one_line(&change.route))
+    ))?;
+    for example in &change.examples {
+        out.line(&format!("      {}", example.message))?;
+        out.line(&format!("        before  {}", said(&example.before)))?;
+        out.line(&format!("        after   {}", said(&example.after)))?;
+    }
+    Ok(())
+}
+
+/// A decision in a few words: what was chosen, and where it leads.
+fn said(decision: &Json) -> String {
+    let text = |key: &str| decision.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
+    let Some(chosen) = text("chosen").or(text("branch")).or(text("name")) else {
+        return match decision.get("next") {
+            Some(next) => {
+                format!("to {next}{}", if decision["loopback"] == true { " (loopback)" } else { "" })
+            }
+            None => "nothing".to_owned(),
+        };
+    };
+    let mut said = on_one_line(chosen).into_owned();
+    if let Some(target) = text("target").or(text("flow")) {
+        said.push_str(&format!(" → {}", on_one_line(target)));
+    }
+    for (key, open, close) in [("args", "(", ")"), ("metadata", " { ", " }")] {
+        let Some(Json::Object(map)) = decision.get(key) else { continue };
+        if map.is_empty() {
+            continue;
+        }
+        let parts: Vec<String> = map.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        said.push_str(&format!("{open}{}{close}", parts.join(", ")));
+    }
+    printable(&said).into_owned()
+}
+
+/// Decides every message by both versions.
+fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, CliError> {
+    let (input, name, _) = open(Some(path), term)?;
+    let mut lines = Lines::new(name, input);
+    let mut sessions = entries.map(|entry| entry.session());
+    let mut replay = Replay::default();
+    let mut flips: BTreeMap<(String, String), Flip> = BTreeMap::new();
+    while let Some(chunk) = lines.next_chunk()? {
+        for (line, text) in chunk.lines() {
+            let text = text.unwrap_or(b"!");
+            if text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let Ok(message) = json::parse_object_bytes(text) else {
+                replay.refused += 1;
+                continue;
+            };
+            let message = logged(message);
+            replay.messages += 1;
+            replay.masked += usize::from(message.to_string().contains(rulec::internals::trace::MASK));
+            let [before, after] = sessions.each_mut().map(|session| session.decide(&message));
+            if data(&before) == data(&after) {
+                continue;
+            }
+            let names = [&before, &after].map(|decision| decision.chosen().unwrap_or("nothing").to_owned());
+            let [before, after] = names;
+            let flip = flips.entry((before.clone(), after.clone())).or_insert_with(|| Flip {
+                before,
+                after,
+                count: 0,
+                examples: Vec::new(),
+            });
+            flip.count += 1;
+            if flip.examples.len() < SHOWN {
+                flip.examples.push(Replayed { line, message });
+            }
+        }
+    }
+    replay.flips = flips.into_values().collect();
+    replay.flips.sort_by_key(|flip| std::cmp::Reverse(flip.count));
+    Ok(replay)
+}
+
+/// The parts of a decision that a service acts on.
+fn data(decision: &Decision) -> Json {
+    answer(&serde_json::to_value(decision).unwrap_or_default())
+}
+
+/// The message of a line: the line itself, or what a decision log says was decided.
+fn logged(mut line: serde_json::Map<String, Json>) -> Json {
+    let is_log = ["generation", "entry", "route"].iter().all(|key| line.contains_key(*key));
+    match line.get("message") {
+        Some(Json::Object(_)) if is_log => line.remove("message").unwrap_or_default(),
+        _ => Json::Object(line),
+    }
+}
+
+fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliError> {
+    let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
+    out.line("")?;
+    out.line(&format!(
+        "{} replayed: {} answered otherwise",
+        plural(replay.messages, "message"),
+        if flipped == 0 { "none".to_owned() } else { flipped.to_string() }
+    ))?;
+    for flip in &replay.flips {
+        let names = format!("{} → {}", on_one_line(&flip.before), on_one_line(&flip.after));
+        out.styled(&format!("  {:>6}  {}", flip.count, paint(color, "1", &names)))?;
+        for example in &flip.examples {
+            out.line(&format!("          line {}: {}", example.line, example.message))?;
+        }
+    }
+    if replay.refused > 0 {
+        out.line(&format!("  {} left out: no message", plural(replay.refused, "line")))?;
+    }
+    if replay.masked > 0 {
+        let masked = plural(replay.masked, "message");
+        out.line(&format!(
+            "  {masked} with masked values of private fields, which were decided as they stand"
+        ))?;
+    }
+    Ok(())
+}

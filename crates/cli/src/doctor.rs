@@ -1,0 +1,148 @@
+//! `rulec doctor`: which routes and conditions never fired in what a service has decided, by its decision log.
+
+use super::compiled::Compiled;
+use super::coverage::{self, Coverage};
+use super::files;
+use super::stream;
+use super::term::{Out, Term, plural};
+use super::{CliError, Status};
+use rulec::TableKind;
+use serde_json::{Map, Value as Json};
+use std::path::PathBuf;
+
+/// Say which routes and conditions never fired, by a log of decisions
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec doctor support.rules --log decisions.jsonl
+  zcat decisions-*.gz | rulec doctor support.rules --log -
+
+The log is what the router's decision log writes: a JSON object a line with `time`, `entry`, `path`, `route` and, unless
+that was switched off, `message`. With messages the decisions are made again by these rules, so it is also told how many
+would come out otherwise now, and which conditions were never true or never false; without, only routes are counted.")]
+pub struct Args {
+    /// The rules file
+    #[arg(value_name = "RULES")]
+    rules: PathBuf,
+    /// The decision log, JSON lines; `-` reads standard input
+    #[arg(long, value_name = "DECISIONS.jsonl")]
+    log: PathBuf,
+    /// The folder that imports may not leave [default: the rules file's own]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// The facts about a log beside its decisions.
+#[derive(Default)]
+struct Window {
+    decisions: usize,
+    /// Lines without a message.
+    bare: usize,
+    /// Lines that are of another entry than these rules have.
+    foreign: usize,
+    /// Decisions that these rules would make otherwise.
+    otherwise: usize,
+    /// The number of the first line of those.
+    example: Option<u64>,
+    first: Option<String>,
+    last: Option<String>,
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    if args.rules.is_dir() {
+        let path = args.rules.display();
+        return Err(CliError::usage(format!("`{path}` is a folder; name the rules file that decided")));
+    }
+    let compiled = files::compile(std::slice::from_ref(&args.rules), args.root.as_deref())?;
+    let [(compiled, _)] = compiled.as_slice() else {
+        return Err(CliError::usage("name one rules file"));
+    };
+    let Ok(rules) = &compiled.result else {
+        files::show_errors(compiled, term);
+        let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };
+        return Err(CliError { status, message: None });
+    };
+    files::note_missing_functions(rules, term);
+    let (mut coverage, mut window) = (Coverage::new(rules), Window::default());
+    let refused = stream::objects(&args.log, term, |number, line| window.see(number, &line, &mut coverage))?;
+    if window.decisions == 0 {
+        let log = args.log.display();
+        return Err(CliError::error(format!(
+            "`{log}` holds no decision by these rules: a line of the decision log has an `entry` that they have, and a `route`"
+        )));
+    }
+    window.show(compiled, &coverage, out)?;
+    Ok(if refused == 0 { Status::Fine } else { Status::Errors })
+}
+
+impl Window {
+    fn see(&mut self, number: u64, line: &Map<String, Json>, coverage: &mut Coverage<'_>) {
+        let text = |key: &str| line.get(key).and_then(Json::as_str);
+        let entry = text("entry").unwrap_or_default();
+        let program = coverage.rules().program();
+        let table = program.table_named(entry).map(|id| &program.tables[id.index()]);
+        let (Some(table), true) = (table, line.contains_key("route")) else {
+            self.foreign += 1;
+            return;
+        };
+        self.decisions += 1;
+        if let Some(time) = text("time") {
+            let earlier = self.first.as_deref().is_none_or(|first| time < first);
+            let later = self.last.as_deref().is_none_or(|last| time > last);
+            self.first = if earlier { Some(time.to_owned()) } else { self.first.take() };
+            self.last = if later { Some(time.to_owned()) } else { self.last.take() };
+        }
+        let Some(message) = line.get("message").filter(|message| message.is_object()) else {
+            self.bare += 1;
+            let path = line.get("path").and_then(Json::as_array).into_iter().flatten();
+            let path: Vec<&str> = path.filter_map(Json::as_str).collect();
+            let path = if path.is_empty() { vec![entry] } else { path };
+            coverage.outcome(&path, text("route"));
+            return;
+        };
+        let rules = coverage.rules();
+        let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
+        let explanation = entry.explain(message, true);
+        // Intent flows and models answer beside the rules.
+        if matches!(table.kind, TableKind::Routes | TableKind::Router)
+            && explanation.chosen.as_deref() != text("route")
+        {
+            self.otherwise += 1;
+            self.example.get_or_insert(number);
+        }
+        coverage.see(&explanation);
+    }
+
+    fn show(&self, compiled: &Compiled, coverage: &Coverage<'_>, out: &mut Out) -> Result<(), CliError> {
+        let decisions = plural(self.decisions, "decision");
+        out.line(&match (&self.first, &self.last) {
+            (Some(first), Some(last)) => format!("{decisions} from {first} to {last}"),
+            _ => format!("{decisions}, of no known time"),
+        })?;
+        if self.foreign > 0 {
+            out.line(&format!("{} left out: of no entry of these rules", plural(self.foreign, "line")))?;
+        }
+        if let Some(line) = self.example {
+            let otherwise = plural(self.otherwise, "decision");
+            out.line(&format!(
+                "{otherwise} would come out otherwise by these rules, the first at line {line}: they have changed since, or a masked value decides"
+            ))?;
+        }
+        let findings = compiled.analyse();
+        if self.bare == self.decisions {
+            out.line("the log holds no messages, so nothing is known of conditions")?;
+            for item in coverage.routes(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
+                let at = coverage.rules().sources().position(item.span);
+                let file = compiled.name(item.span.file);
+                out.line(&format!(
+                    "  {file}:{}:{}  {} `{}`: never chosen",
+                    at.line, at.column, item.what, item.name
+                ))?;
+            }
+            return Ok(());
+        }
+        if self.bare > 0 {
+            out.line(&format!("{} without a message count for routes alone", plural(self.bare, "line")))?;
+        }
+        out.text(coverage::text(compiled, coverage, &findings).trim_end_matches('\n'))
+    }
+}

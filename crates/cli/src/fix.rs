@@ -1,0 +1,213 @@
+//! `check --fix`: the suggestions that keep what the author means, applied and checked again. A repair after which a
+//! rule set has more errors than before is not made, so that what was right stays right.
+
+use super::compiled::Compiled;
+use super::term::{Out, plural};
+use super::{CliError, files, patch};
+use rulec::{Applicability, Diagnostic};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// Rounds of repairs: one may show another.
+const ROUNDS: usize = 10;
+/// Repairs of one round that are tried alone, when all together make it worse.
+const ALONE: usize = 200;
+
+/// A replacement in a file.
+type Edit = (Range<usize>, String);
+/// Replacements by the real path of their file.
+type Edits = BTreeMap<PathBuf, Vec<Edit>>;
+
+/// The repairs made, as texts that are not written yet.
+pub struct Fixes {
+    /// The new texts by the real path of their file.
+    texts: HashMap<PathBuf, String>,
+    /// The name and the old text of each file that changes, in the order of names.
+    old: BTreeMap<String, (PathBuf, String)>,
+    made: usize,
+}
+
+impl Fixes {
+    /// Finds the repairs, in the files named and no others; what is compiled then is the repaired text.
+    pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
+        if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
+            return Err(CliError::usage("`--fix` writes files, and standard input is none; name a file"));
+        }
+        let named: HashSet<PathBuf> =
+            compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
+        let mut fixes = Fixes { texts: HashMap::new(), old: BTreeMap::new(), made: 0 };
+        let originals = originals(compiled);
+        for _ in 0..ROUNDS {
+            let repairs = repairs(compiled, &named);
+            if repairs.is_empty() || !fixes.make(&repairs, compiled, &originals) {
+                break;
+            }
+        }
+        for (path, (name, text)) in originals {
+            if fixes.texts.get(&path).is_some_and(|new| *new != text) {
+                fixes.old.insert(name, (path, text));
+            }
+        }
+        Ok(fixes)
+    }
+
+    /// Makes the repairs, all together if that is no worse, else each that is none by itself. False if none is made.
+    fn make(
+        &mut self,
+        repairs: &[Edits],
+        compiled: &mut [(Compiled, bool)],
+        originals: &HashMap<PathBuf, (String, String)>,
+    ) -> bool {
+        let mut together = Edits::new();
+        let fitting = repairs.iter().filter(|repair| add(&mut together, repair)).count();
+        if self.attempt(&together, compiled, originals) {
+            self.made += fitting;
+            return true;
+        }
+        for repair in repairs.iter().take(ALONE) {
+            if self.attempt(repair, compiled, originals) {
+                // What follows was found in the text before.
+                self.made += 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Makes edits unless a rule set has more errors with them.
+    fn attempt(
+        &mut self,
+        edits: &Edits,
+        compiled: &mut [(Compiled, bool)],
+        originals: &HashMap<PathBuf, (String, String)>,
+    ) -> bool {
+        let mut texts = self.texts.clone();
+        for (path, edits) in edits {
+            let Some((_, original)) = originals.get(path) else { return false };
+            let text = texts.entry(path.clone()).or_insert_with(|| original.clone());
+            for (range, replacement) in edits.iter().rev() {
+                text.replace_range(range.clone(), replacement);
+            }
+        }
+        let again: Vec<Compiled> =
+            compiled.iter().map(|(compiled, _)| compiled.target.compile_edited(&texts)).collect();
+        if again.iter().zip(&*compiled).any(|(new, (old, _))| errors(new) > errors(old)) {
+            return false;
+        }
+        for (place, new) in compiled.iter_mut().zip(again) {
+            place.0 = new;
+        }
+        self.texts = texts;
+        true
+    }
+
+    /// Shows what would change.
+    pub fn show(&self, out: &mut Out) -> Result<(), CliError> {
+        self.old.iter().try_for_each(|(name, (path, old))| patch::write(name, old, &self.texts[path], out))
+    }
+
+    /// Writes what changes.
+    pub fn write(&self) -> Result<(), CliError> {
+        self.old.values().try_for_each(|(path, _)| files::replace(path, self.texts[path].as_bytes()))
+    }
+
+    pub fn summary(&self, is_dry: bool) -> String {
+        let (made, files) = (plural(self.made, "repair"), plural(self.old.len(), "file"));
+        if is_dry { format!("{made} would be made in {files}") } else { format!("{made} made in {files}") }
+    }
+}
+
+fn errors(compiled: &Compiled) -> usize {
+    compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
+}
+
+/// The files that were read, by their real paths: the name of each, and its text.
+fn originals(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)> {
+    let mut originals = HashMap::new();
+    for (compiled, _) in compiled {
+        for (id, file) in compiled.sources().iter() {
+            let name = compiled.name(id);
+            if let Ok(path) = PathBuf::from(&name).canonicalize() {
+                originals.insert(path, (name, file.text.clone()));
+            }
+        }
+    }
+    originals
+}
+
+/// The safe repairs of each finding, in files that may be changed.
+fn repairs(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<Edits> {
+    let mut repairs: Vec<Edits> = Vec::new();
+    for (compiled, _) in compiled {
+        let mut paths = HashMap::new();
+        for (id, file) in compiled.sources().iter() {
+            // Compiled rules may come without their text.
+            if let (Ok(path), false) = (PathBuf::from(compiled.name(id)).canonicalize(), file.text.is_empty())
+            {
+                paths.insert(id, path);
+            }
+        }
+        let edits = |diagnostic: &Diagnostic| {
+            let mut edits = Edits::new();
+            for fix in
+                diagnostic.fixes.iter().filter(|fix| fix.applicability == Applicability::MachineApplicable)
+            {
+                let path = paths.get(&fix.span.file).filter(|path| named.contains(*path))?;
+                let text = compiled.sources().file(fix.span.file).text.as_str();
+                let edit = (fix.span.range(), apart(text, fix.span.range(), &fix.replacement));
+                edits.entry(path.clone()).or_default().push(edit);
+            }
+            edits.values_mut().for_each(|edits| edits.sort_by_key(|(range, _)| range.start));
+            Some(edits).filter(|edits| !edits.is_empty())
+        };
+        for edits in compiled.diagnostics().iter().filter_map(edits) {
+            // A shared file's findings come with each file that imports it.
+            if !repairs.contains(&edits) {
+                repairs.push(edits);
+            }
+        }
+    }
+    repairs
+}
+
+/// A replacement with the spaces that keep it apart from the words beside it: `a&&b` becomes `a and b`, and no name.
+fn apart(text: &str, range: Range<usize>, replacement: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (before, behind) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
+    let begins = replacement.starts_with(|c| is_word(c) || c == '"') && before.is_some_and(is_word);
+    let ends = replacement.ends_with(is_word) && behind.is_some_and(is_word);
+    format!("{}{replacement}{}", if begins { " " } else { "" }, if ends { " " } else { "" })
+}
+
+/// Adds a repair to others unless it touches what one of them does.
+fn add(all: &mut Edits, repair: &Edits) -> bool {
+    let meets = |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
+    let free = repair.iter().all(|(path, edits)| {
+        let others = all.get(path).map_or(&[][..], Vec::as_slice);
+        edits.iter().all(|(range, _)| others.iter().all(|(other, _)| !meets(range, other)))
+    });
+    if free {
+        for (path, edits) in repair {
+            let others = all.entry(path.clone()).or_default();
+            others.extend(edits.iter().cloned());
+            others.sort_by_key(|(range, _)| range.start);
+        }
+    }
+    free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    /// `x&&y` became the name `xandy`, which compiled.
+    #[test]
+    fn a_replacement_does_not_grow_together_with_its_neighbours() {
+        assert_eq!(apart("x&&y", 1..3, "and"), " and ");
+        assert_eq!(apart("x && y", 2..4, "and"), "and");
+        assert_eq!(apart("!x", 0..1, "not"), "not ");
+        assert_eq!(apart("r'x'", 1..4, "\"x\""), " \"x\"");
+        assert_eq!(apart("a=>b", 1..3, "->"), "->");
+    }
+}

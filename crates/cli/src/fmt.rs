@@ -1,0 +1,97 @@
+//! `rulec fmt`: rule files in the one style.
+
+use super::compiled::STDIN;
+use super::term::{Out, Term, plural};
+use super::{CliError, Status, files, mistake, patch};
+use rulec::internals::syntax::format::{Formatted, format};
+use std::path::{Path, PathBuf};
+
+/// Lay out rule files in the one style
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec fmt rules/                 write the files that are laid out otherwise
+  rulec fmt --check rules/         name them, write none, and exit with 1 if there is one, as a CI job wants it
+  rulec fmt --diff support.rules   show what would change
+  rulec fmt - < support.rules      from standard input to standard output
+
+Only white space changes: comments stay where they stand, and every rule says what it said. Statements
+with errors are left exactly as they are.")]
+pub struct Args {
+    /// Rule files, or folders of them; `-` reads standard input and writes standard output
+    #[arg(required = true, value_name = "FILES|DIRS")]
+    paths: Vec<PathBuf>,
+    /// Write nothing; name the files that would change, and exit with 1 if there is one
+    #[arg(long)]
+    check: bool,
+    /// Write nothing; show what would change
+    #[arg(long)]
+    diff: bool,
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let (mut same, mut changed, mut refused) = (0, 0, None);
+    for path in files::named(&args.paths)? {
+        match file(args, &path, term, out) {
+            Ok(true) => changed += 1,
+            Ok(false) => same += 1,
+            // The other files are laid out all the same.
+            Err(stop) => {
+                out.flush()?;
+                if let Some(message) = &stop.message {
+                    term.error(message);
+                }
+                refused = Some(stop.status).max(refused);
+            }
+        }
+    }
+    out.flush()?;
+    let would = if args.check || args.diff { "would be formatted" } else { "formatted" };
+    let piped = args.paths.iter().all(|path| path == Path::new("-"));
+    if !piped || args.check {
+        term.say(&format!("{} {would}, {same} as they should be", plural(changed, "file")));
+    }
+    Ok(match refused {
+        Some(status) => status,
+        None if args.check && changed > 0 => Status::Errors,
+        None => Status::Fine,
+    })
+}
+
+/// Formats a file; returns true if that changes it.
+fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, CliError> {
+    let text = files::read_text(path)?;
+    let is_piped = path == Path::new("-");
+    let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
+    let formatted = format(&text).map_err(|changed| CliError {
+        status: Status::Broken,
+        message: Some(format!("`{name}` stays as it is: {changed}; {}", mistake::REPORT)),
+    })?;
+    note_left(&name, &formatted, term);
+    let changed = formatted.text != text;
+    if args.check && changed {
+        out.line(&name)?;
+    }
+    if args.diff && changed {
+        patch::write(&name, &text, &formatted.text, out)?;
+    }
+    match args.check || args.diff {
+        true => {}
+        false if is_piped => out.source(&formatted.text)?,
+        false if changed => files::replace(path, formatted.text.as_bytes())?,
+        false => {}
+    }
+    Ok(changed)
+}
+
+/// Says which statements are left as they are.
+fn note_left(name: &str, formatted: &Formatted, term: &Term) {
+    const SHOWN: usize = 10;
+    let lines: Vec<String> = formatted.left.iter().take(SHOWN).map(usize::to_string).collect();
+    let more = if formatted.left.len() > SHOWN { " …" } else { "" };
+    if !lines.is_empty() {
+        let (count, lines) = (plural(formatted.left.len(), "statement"), lines.join(", "));
+        term.note(&format!(
+            "{count} of `{name}` with errors left as written, at line {lines}{more}; see `rulec check {name}`"
+        ));
+    }
+}

@@ -1,0 +1,205 @@
+//! Drawings as a picture. The layout is simple and steady: a node stands one row below the first that leads to it, in the
+//! order of the text; edges to a row above bend around the side.
+
+use super::{Drawing, Shape};
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+/// Pixels of a character, of a line and around a text.
+const CHARACTER: usize = 8;
+const LINE: usize = 18;
+const PADDING: usize = 10;
+/// Characters of a line of a label.
+const WIDEST: usize = 44;
+/// Pixels between nodes of a row, and between rows.
+const BESIDE: usize = 40;
+const BELOW: usize = 56;
+
+struct Placed {
+    lines: Vec<String>,
+    /// The middle, and the size.
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+pub fn svg(drawing: &Drawing) -> String {
+    let (placed, width, height) = place(drawing);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"ui-monospace, monospace\" font-size=\"13\">\n<title>{}</title>\n\
+         <defs><marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\">\
+         <path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+        escaped(&drawing.name)
+    );
+    for edge in &drawing.edges {
+        let (from, to) = (&placed[edge.from], &placed[edge.to]);
+        let dashes = if edge.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
+        let (path, x, y) = curve(from, to);
+        let _ = writeln!(
+            out,
+            "<path d=\"{path}\" fill=\"none\" stroke=\"black\"{dashes} marker-end=\"url(#end)\"/>"
+        );
+        if !edge.label.is_empty() {
+            let _ = writeln!(
+                out,
+                "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"#444\" font-size=\"11\">{}</text>",
+                escaped(&edge.label)
+            );
+        }
+    }
+    for (node, at) in drawing.nodes.iter().zip(&placed) {
+        outline(node.shape, at, &mut out);
+        let first = at.y + LINE / 4 + LINE / 2 - at.lines.len() * LINE / 2;
+        for (line, text) in at.lines.iter().enumerate() {
+            let _ = writeln!(
+                out,
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                at.x,
+                first + line * LINE,
+                escaped(text)
+            );
+        }
+    }
+    out + "</svg>\n"
+}
+
+fn outline(shape: Shape, at: &Placed, out: &mut String) {
+    let (left, top) = (at.x - at.width / 2, at.y - at.height / 2);
+    let (right, bottom) = (left + at.width, top + at.height);
+    let _ = match shape {
+        Shape::Question => {
+            let (inset, middle) = (PADDING, at.y);
+            writeln!(
+                out,
+                "<polygon points=\"{left},{middle} {},{top} {},{top} {right},{middle} {},{bottom} {},{bottom}\" fill=\"#fff7dd\" stroke=\"black\"/>",
+                left + inset,
+                right - inset,
+                right - inset,
+                left + inset
+            )
+        }
+        _ => {
+            let (round, fill) = match shape {
+                Shape::Start => (at.height / 2, "#e6eefc"),
+                Shape::Outcome => (6, "#e4f5e4"),
+                _ => (0, "#f4f4f4"),
+            };
+            let (width, height) = (at.width, at.height);
+            writeln!(
+                out,
+                "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\" fill=\"{fill}\" stroke=\"black\"/>"
+            )
+        }
+    };
+    if shape == Shape::Double {
+        let (width, height) = (at.width - 6, at.height - 6);
+        let _ = writeln!(
+            out,
+            "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"black\"/>",
+            left + 3,
+            top + 3
+        );
+    }
+}
+
+/// The path of an edge, and the place of what is said of it.
+fn curve(from: &Placed, to: &Placed) -> (String, usize, usize) {
+    let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
+    if start < end {
+        let middle = (start + end) / 2;
+        let path = format!("M{} {start}C{} {middle} {} {middle} {} {end}", from.x, from.x, to.x, to.x);
+        return (path, (from.x + to.x) / 2, middle.saturating_sub(3));
+    }
+    // To the same row or one above, around the right side of both.
+    let (start, end) = (from.x + from.width / 2, to.x + to.width / 2);
+    let side = start.max(end) + BESIDE;
+    let path = format!("M{start} {}C{side} {} {side} {} {end} {}", from.y, from.y, to.y, to.y);
+    (path, side.saturating_sub(BESIDE / 4), (from.y + to.y) / 2)
+}
+
+/// The places of the nodes, and the size of the whole.
+fn place(drawing: &Drawing) -> (Vec<Placed>, usize, usize) {
+    let rows = rows(drawing);
+    let mut placed: Vec<Placed> = drawing
+        .nodes
+        .iter()
+        .map(|node| {
+            let lines = wrapped(&node.label);
+            let longest = lines.iter().map(|line| columns(line)).max().unwrap_or(1);
+            let (width, height) = (longest * CHARACTER + 3 * PADDING, lines.len() * LINE + PADDING);
+            Placed { lines, x: 0, y: 0, width, height }
+        })
+        .collect();
+    let last = rows.iter().copied().max().unwrap_or_default();
+    let of_row = |row: usize| (0..rows.len()).filter(|node| rows[*node] == row).collect::<Vec<usize>>();
+    let wide = |nodes: &[usize], placed: &[Placed]| {
+        nodes.iter().map(|node| placed[*node].width + BESIDE).sum::<usize>()
+    };
+    let widest = (0..=last).map(|row| wide(&of_row(row), &placed)).max().unwrap_or_default();
+    let mut top = BESIDE / 2;
+    for row in 0..=last {
+        let nodes = of_row(row);
+        let height = nodes.iter().map(|node| placed[*node].height).max().unwrap_or_default();
+        let mut left = BESIDE / 2 + (widest - wide(&nodes, &placed)) / 2;
+        for node in nodes {
+            let at = &mut placed[node];
+            (at.x, at.y) = (left + BESIDE / 2 + at.width / 2, top + height / 2);
+            left += at.width + BESIDE;
+        }
+        top += height + BELOW;
+    }
+    // Edges that bend around the side need room there.
+    (placed, widest + 3 * BESIDE, top)
+}
+
+/// The row of each node: one below the first that leads to it.
+fn rows(drawing: &Drawing) -> Vec<usize> {
+    let mut rows = vec![None; drawing.nodes.len()];
+    let mut next = vec![Vec::new(); drawing.nodes.len()];
+    for edge in &drawing.edges {
+        next[edge.from].push(edge.to);
+    }
+    for root in 0..rows.len() {
+        if rows[root].is_some() {
+            continue;
+        }
+        rows[root] = Some(0);
+        let mut queue = VecDeque::from([root]);
+        while let Some(node) = queue.pop_front() {
+            let below = rows[node].unwrap_or_default() + 1;
+            for to in &next[node] {
+                if rows[*to].is_none() {
+                    rows[*to] = Some(below);
+                    queue.push_back(*to);
+                }
+            }
+        }
+    }
+    rows.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// Wide characters, such as those of Chinese, take two columns.
+fn columns(text: &str) -> usize {
+    text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
+}
+
+fn wrapped(label: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in label.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if !line.is_empty() && columns(line) + 1 + columns(word) > WIDEST {
+            lines.push(word.to_owned());
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,53 @@
+//! Drawings as text: for Mermaid, which Markdown pages show, and for Graphviz.
+
+use super::{Drawing, Edge, Shape, one_line};
+use std::fmt::Write;
+
+pub fn mermaid(drawing: &Drawing) -> String {
+    let mut text = format!("%% {}\nflowchart TD\n", one_line(&drawing.name));
+    for (number, node) in drawing.nodes.iter().enumerate() {
+        let label = quoted_mermaid(&node.label);
+        let (open, close) = match node.shape {
+            Shape::Box => ("[", "]"),
+            Shape::Double => ("[[", "]]"),
+            Shape::Start => ("([", "])"),
+            Shape::Question => ("{{", "}}"),
+            Shape::Outcome => ("(", ")"),
+        };
+        let _ = writeln!(text, "  n{number}{open}{label}{close}");
+    }
+    for Edge { from, to, label, dashed } in &drawing.edges {
+        let arrow = if *dashed { "-.->" } else { "-->" };
+        let label = if label.is_empty() { String::new() } else { format!("|{}|", quoted_mermaid(label)) };
+        let _ = writeln!(text, "  n{from} {arrow}{label} n{to}");
+    }
+    text
+}
+
+pub fn dot(drawing: &Drawing) -> String {
+    let mut text = format!("digraph {} {{\n", quoted_dot(&drawing.name));
+    for (number, node) in drawing.nodes.iter().enumerate() {
+        let shape = match node.shape {
+            Shape::Box => "shape=box",
+            Shape::Double => "shape=box, peripheries=2",
+            Shape::Start => "shape=oval",
+            Shape::Question => "shape=hexagon",
+            Shape::Outcome => "shape=box, style=rounded",
+        };
+        let _ = writeln!(text, "  n{number} [{shape}, label={}];", quoted_dot(&node.label));
+    }
+    for Edge { from, to, label, dashed } in &drawing.edges {
+        let style = if *dashed { "style=dashed, " } else { "" };
+        let _ = writeln!(text, "  n{from} -> n{to} [{style}label={}];", quoted_dot(label));
+    }
+    text + "}\n"
+}
+
+fn quoted_mermaid(text: &str) -> String {
+    let text = one_line(text).replace('#', "#35;").replace('"', "#quot;");
+    format!("\"{}\"", text.replace('<', "#lt;").replace('>', "#gt;"))
+}
+
+fn quoted_dot(text: &str) -> String {
+    format!("\"{}\"", one_line(text).replace('\\', "\\\\").replace('"', "\\\""))
+}

@@ -1,0 +1,58 @@
+//! `rulec init`: a project that works, to begin with: rules, what they import, tests, and a CI job.
+
+use super::term::{Out, Term};
+use super::{CliError, Status, files};
+use std::path::PathBuf;
+
+/// Begin a project: rules with tests, and a CI job that checks them
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec init              in this folder
+  rulec init desk         in the folder desk, which is made
+  rulec init desk --force over files that are there already")]
+pub struct Args {
+    /// The folder [default: the current one]
+    #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
+    folder: PathBuf,
+    /// Write over files that are there already
+    #[arg(long)]
+    force: bool,
+}
+
+/// The files by their names; they are laid out and pass the check with warnings denied.
+const FILES: [(&str, &str); 5] = [
+    ("rules/support.rules", include_str!("init/support.rules")),
+    ("rules/words.rules", include_str!("init/words.rules")),
+    ("messages.jsonl", include_str!("init/messages.jsonl")),
+    ("README.md", include_str!("init/README.md")),
+    (".github/workflows/rules.yml", include_str!("init/rules.yml")),
+];
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let there: Vec<String> = FILES
+        .iter()
+        .map(|(name, _)| args.folder.join(name))
+        .filter(|path| path.symlink_metadata().is_ok())
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    // Nothing is written if not all can be.
+    if !there.is_empty() && !args.force {
+        let (what, them) = match there.len() {
+            1 => ("is there already", "it"),
+            _ => ("are there already", "them"),
+        };
+        return Err(CliError::usage(format!("{} {what}; `--force` writes over {them}", there.join(", "))));
+    }
+    for (name, text) in FILES {
+        let path = args.folder.join(name);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| files::unwritable(folder, &error))?;
+        }
+        files::replace(&path, text.as_bytes())?;
+        out.line(&path.display().to_string())?;
+    }
+    out.flush()?;
+    let rules = args.folder.join("rules");
+    term.note(&format!("now: `rulec test {}`", rules.display()));
+    Ok(Status::Fine)
+}

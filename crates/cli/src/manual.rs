@@ -1,0 +1,85 @@
+//! `rulec man` and `rulec completions`: manual pages and completion scripts, written from the one definition of the
+//! command line, so that they never say something else.
+
+use super::term::{Out, Term, plural};
+use super::{Cli, CliError, Status, files};
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::path::PathBuf;
+
+/// Print a completion script for a shell
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec completions bash > ~/.local/share/bash-completion/completions/rulec
+  rulec completions zsh > ~/.zfunc/_rulec
+  rulec completions fish > ~/.config/fish/completions/rulec.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Print the manual page, or write the pages of all verbs
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec man | man -l -
+  rulec man test | man -l -
+  rulec man --out ~/.local/share/man/man1")]
+pub struct Args {
+    /// The verb that the page is about [default: the program]
+    #[arg(value_name = "VERB", conflicts_with = "out")]
+    verb: Option<String>,
+    /// Write a page for the program and one for each verb into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
+    // Into memory first: the generator panics when it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
+    out.write(&script)?;
+    Ok(Status::Fine)
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let program = Cli::command();
+    let verbs: Vec<&Command> = program.get_subcommands().filter(|verb| !verb.is_hide_set()).collect();
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder).map_err(|error| files::unwritable(folder, &error))?;
+        files::replace(&folder.join("rulec.1"), &page(program.clone())?)?;
+        for verb in &verbs {
+            let name = format!("rulec-{}", verb.get_name());
+            files::replace(&folder.join(format!("{name}.1")), &page(named(verb, &name))?)?;
+        }
+        term.say(&format!("{} written to {}", plural(verbs.len() + 1, "page"), folder.display()));
+        return Ok(Status::Fine);
+    }
+    let page = match &args.verb {
+        None => page(program.clone())?,
+        Some(wanted) => {
+            let known = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
+            let verb = verbs.iter().find(|verb| verb.get_name() == wanted).ok_or_else(|| {
+                CliError::usage(format!("there is no verb `{wanted}`; the verbs are {}", known()))
+            })?;
+            page(named(verb, &format!("rulec-{wanted}")))?
+        }
+    };
+    out.write(&page)?;
+    Ok(Status::Fine)
+}
+
+/// A verb as a program of its own, as manual pages are named.
+fn named(verb: &Command, name: &str) -> Command {
+    let name: &'static str = String::leak(name.to_owned());
+    verb.clone().name(name).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))
+}
+
+fn page(command: Command) -> Result<Vec<u8>, CliError> {
+    let mut page = Vec::new();
+    Man::new(command)
+        .render(&mut page)
+        .map_err(|error| CliError::error(format!("no page can be made: {error}")))?;
+    Ok(page)
+}

@@ -1,0 +1,225 @@
+//! `rulec repl`: trying rules line by line. A line is a message, a statement to add, a condition to ask, or a command.
+
+use super::compiled::STDIN;
+use super::files;
+use super::term::{Out, Term};
+use super::why::options;
+use super::{CliError, Status, standard};
+use rulec::condition::Condition;
+use rulec::internals::json;
+use rulec::internals::syntax::parse::starts_statement;
+use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Renderer, Rules};
+use serde_json::{Map, Value as Json};
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+/// Try rules line by line: messages, new statements, conditions
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec repl
+  rulec repl support.rules
+  printf 'my money back\\n? text contains \"money\"\\n' | rulec repl support.rules
+
+A line is one of these:
+  my money back                a text: why the message {\"text\": \"my money back\"} goes where it goes
+  {\"text\": \"hi\", \"n\": 3}       a message
+  route a when n > 2 -> h      a statement, which is added, or takes the place of the one of its name
+  ? n > 2 and text == \"hi\"     if that holds for the last message
+  :entry NAME                  decide by another table, choice or router; without a name by the routes
+  :show                        the rules as they are now
+  :save FILE                   write them to a file that is not there yet
+  :help  :quit")]
+pub struct Args {
+    /// The rules file to begin with, as text; its imports are read from its folder
+    #[arg(value_name = "RULES")]
+    rules: Option<PathBuf>,
+}
+
+const HELP: &str = "a text or a JSON object is a message; a statement is added; `? CONDITION` asks one; \
+                    `:entry NAME`, `:show`, `:save FILE`, `:quit`";
+
+/// The rules at hand, with their imports on disk.
+struct Desk {
+    text: String,
+    files: DiskLoader,
+    rules: Option<Rules>,
+    entry: Option<String>,
+    message: Json,
+}
+
+struct Edited<'a>(&'a str, &'a DiskLoader);
+
+impl Loader for Edited<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        if path == STDIN { Ok(self.0.as_bytes().to_vec()) } else { self.1.load(path) }
+    }
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let text = match &args.rules {
+        Some(path) if path == Path::new("-") => {
+            return Err(CliError::usage("standard input holds the lines; name a rules file"));
+        }
+        Some(path) => files::read_text(path)?,
+        None => String::new(),
+    };
+    let folder = args.rules.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+    let files = DiskLoader::new(folder.unwrap_or(Path::new("."))).map_err(CliError::usage)?;
+    let mut desk = Desk { text, files, rules: None, entry: None, message: Json::Object(Map::new()) };
+    if !desk.text.trim().is_empty() {
+        match desk.compile(&desk.text) {
+            Ok(rules) => desk.rules = Some(rules),
+            Err(error) => return Err(CliError::error(shown(&error, term).trim_end())),
+        }
+    }
+    let input = standard::input()?;
+    let is_terminal = input.is_terminal();
+    if is_terminal {
+        term.note(HELP);
+    }
+    let mut lines = input.lock().lines();
+    loop {
+        if is_terminal {
+            out.write(b"> ")?;
+        }
+        out.flush()?;
+        let Some(line) = lines.next() else { break };
+        let line =
+            line.map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")))?;
+        if matches!(line.trim(), ":quit" | ":q") || out.is_closed() {
+            break;
+        }
+        desk.line(line.trim(), term, out)?;
+    }
+    Ok(Status::Fine)
+}
+
+impl Desk {
+    fn compile(&self, text: &str) -> Result<Rules, CompileError> {
+        Compiler::new().allow_missing_functions().compile_with(&Edited(text, &self.files), STDIN)
+    }
+
+    fn line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
+        let word = line.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        match line.chars().next() {
+            None => Ok(()),
+            Some(':') => self.command(line, out),
+            Some('?') => self.ask(line[1..].trim(), out),
+            Some('{') => match json::parse_object(line) {
+                Ok(message) => self.decide(Json::Object(message), term, out),
+                Err(error) => out.line(&format!("that is no message: {error} ({})", error.kind().code())),
+            },
+            // `input` may begin a text as well; a statement has more than words behind it.
+            Some(_) if starts_statement(word) && line.contains(['{', '=', '>', '"', '(']) => {
+                self.add(line, term, out)
+            }
+            Some(_) => self.decide(serde_json::json!({ "text": line }), term, out),
+        }
+    }
+
+    fn command(&mut self, line: &str, out: &mut Out) -> Result<(), CliError> {
+        let (command, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        match (command, argument.trim()) {
+            (":help", _) => out.line(HELP),
+            (":show", _) => out.text(self.text.trim_end()),
+            (":entry", "") => {
+                self.entry = None;
+                Ok(())
+            }
+            (":entry", name) => match &self.rules {
+                Some(rules) => match rules.entry(name) {
+                    Ok(_) => {
+                        self.entry = Some(name.to_owned());
+                        Ok(())
+                    }
+                    Err(error) => out.line(&error.to_string()),
+                },
+                None => out.line("there are no rules yet"),
+            },
+            (":save", "") => out.line("name a file: `:save support.rules`"),
+            (":save", name) if Path::new(name).exists() => out.line(&format!("`{name}` is there already")),
+            (":save", name) => match files::replace(Path::new(name), self.text.as_bytes()) {
+                Ok(()) => out.line(&format!("written to `{name}`")),
+                Err(error) => out.line(&error.message.unwrap_or_default()),
+            },
+            _ => out.line(&format!("there is no command `{command}`; {HELP}")),
+        }
+    }
+
+    /// Adds a statement if the rules compile with it, in the place of one of its name.
+    fn add(&mut self, statement: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
+        let mut text = self.text.clone();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let added = format!("{text}{statement}\n");
+        let replaced = without_its_like(&text, statement).map(|rest| format!("{rest}{statement}\n"));
+        let (text, word) = match replaced {
+            Some(replaced) => (replaced, "replaced"),
+            None => (added, "added"),
+        };
+        match self.compile(&text) {
+            Ok(rules) => {
+                (self.rules, self.text) = (Some(rules), text);
+                out.line(word)
+            }
+            Err(error) => out.styled(shown(&error, term).trim_end()),
+        }
+    }
+
+    fn decide(&mut self, message: Json, term: &Term, out: &mut Out) -> Result<(), CliError> {
+        self.message = message;
+        let Some(rules) = &self.rules else {
+            return out
+                .line("there are no rules yet; write one: `route a when text contains \"x\" -> handler`");
+        };
+        let entry = match &self.entry {
+            None => Ok(rules.entry("routes").ok()),
+            Some(name) => rules.entry(name).map(Some),
+        };
+        match entry {
+            Ok(Some(entry)) if !entry.is_empty() => {
+                let explanation = entry.explain(&self.message, true);
+                out.styled(explanation.render(&options(term)).trim_end_matches('\n'))
+            }
+            Ok(_) => out.line("the rules have no route; `:entry NAME` chooses a table, choice or router"),
+            Err(error) => out.line(&error.to_string()),
+        }
+    }
+
+    fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
+        match Condition::compile(condition) {
+            Ok(condition) if condition.holds(&self.message) => out.line("it holds"),
+            Ok(_) => out.line("it does not hold"),
+            Err(error) => match &error.help {
+                Some(help) => out.line(&format!("{error}; {help}")),
+                None => out.line(&error.to_string()),
+            },
+        }
+    }
+}
+
+/// The rules without the statement of the same kind and name, if there is one.
+fn without_its_like(text: &str, statement: &str) -> Option<String> {
+    use rulec::internals::syntax::parse::parse;
+    use rulec::internals::threads::Threads;
+    let of = |text: &str| parse(Threads::One, rulec::FileId(0), text).statements;
+    let new = of(statement);
+    let [new] = new.as_slice() else { return None };
+    let (kind, name) = new.kind.head();
+    let old = of(text).into_iter().find(|old| old.kind.head() == (kind, name))?;
+    // Tests, imports and inputs add to what is there; a default has no name and is one all the same.
+    if matches!(kind, "import" | "input" | "settings") {
+        return None;
+    }
+    let range = old.span.range();
+    Some(format!("{}{}", &text[..range.start], text[range.end..].trim_start_matches([' ', '\n'])))
+}
+
+/// The errors of rules that were not taken over.
+fn shown(error: &CompileError, term: &Term) -> String {
+    let name = |_| "the rules".to_owned();
+    let renderer = Renderer { sources: error.sources(), color: term.color_out(), name: &name };
+    let errors = error.diagnostics().iter().filter(|found| found.is_error());
+    errors.map(|found| renderer.render(found)).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,115 @@
+//! The XML of JUnit, which most CI systems show as tests: a suite a file; a case a finding or a test.
+
+use super::{Found, concise};
+use crate::language::message;
+use rulec::Severity;
+
+/// A case of a suite.
+pub struct Case {
+    pub name: String,
+    pub ending: Ending,
+}
+
+/// The way a case ended.
+pub enum Ending {
+    Passed,
+    /// It passed, and there is something to say.
+    Noted(String),
+    Failed {
+        kind: String,
+        message: String,
+        text: String,
+    },
+}
+
+/// The findings about files, as suites by their names; a file without findings is a case that passes. Warnings fail
+/// when they are denied.
+pub fn suites(files: &[String], findings: &[Found<'_>], denied: bool) -> Vec<(String, Vec<Case>)> {
+    let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
+    for found in findings {
+        let file = found.primary().file;
+        let at = suites.iter().position(|(name, _)| *name == file).unwrap_or_else(|| {
+            suites.push((file, Vec::new()));
+            suites.len() - 1
+        });
+        suites[at].1.push(case(found, denied));
+    }
+    for (_, cases) in suites.iter_mut().filter(|(_, cases)| cases.is_empty()) {
+        cases.push(Case { name: "check".to_owned(), ending: Ending::Passed });
+    }
+    suites
+}
+
+fn case(found: &Found<'_>, denied: bool) -> Case {
+    let (place, diagnostic) = (found.primary(), found.diagnostic);
+    let at = match (place.line, place.column) {
+        (Some(line), Some(column)) => format!(" at {line}:{column}"),
+        _ => String::new(),
+    };
+    let (code, text) = (diagnostic.code, concise(found));
+    let ending = match denied || diagnostic.severity() == Severity::Error {
+        true => Ending::Failed { kind: code.to_string(), message: message(diagnostic).into_owned(), text },
+        false => Ending::Noted(text),
+    };
+    Case { name: format!("{code}{at}"), ending }
+}
+
+/// The document of some suites.
+pub fn document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
+    let failed =
+        |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, Ending::Failed { .. })).count();
+    let tests: usize = suites.iter().map(|(_, cases)| cases.len()).sum();
+    let failures: usize = suites.iter().map(|(_, cases)| failed(cases)).sum();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{title}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n"
+    );
+    for (name, cases) in suites {
+        let (name, count, failures) = (escaped(name), cases.len(), failed(cases));
+        out += &format!(
+            "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\">\n"
+        );
+        for case in cases {
+            out += &format!("    <testcase classname=\"{name}\" name=\"{}\"", escaped(&case.name));
+            out += &match &case.ending {
+                Ending::Passed => "/>\n".to_owned(),
+                Ending::Noted(text) => format!("><system-out>{}</system-out></testcase>\n", escaped(text)),
+                Ending::Failed { kind, message, text } => format!(
+                    "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
+                    escaped(kind),
+                    escaped(message),
+                    escaped(text)
+                ),
+            };
+        }
+        out += "  </testsuite>\n";
+    }
+    out + "</testsuites>\n"
+}
+
+/// A text as XML has it; what XML cannot hold at all becomes the sign for that.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            '\t' => out.push_str("&#9;"),
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn texts_are_escaped() {
+        assert_eq!(escaped("a<b & \"c\"\n\u{1b}[2J"), "a&lt;b &amp; &quot;c&quot;&#10;\u{fffd}[2J");
+    }
+}

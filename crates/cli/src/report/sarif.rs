@@ -1,0 +1,113 @@
+//! Findings as SARIF 2.1.0, which code scanners and editors read.
+
+use super::{Found, Location, level};
+use crate::language::{language, message};
+use rulec::{Applicability, Code};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+
+pub fn document(findings: &[Found<'_>]) -> Json {
+    let codes: BTreeSet<Code> = findings.iter().map(|found| found.diagnostic.code).collect();
+    let codes: Vec<Code> = codes.into_iter().collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "rulec",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": codes.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": findings.iter().map(|found| result(found, &codes)).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn rule(code: Code) -> Json {
+    json!({
+        "id": code.as_str(),
+        "shortDescription": { "text": code.title_in(language()) },
+        "help": { "text": format!("rulec explain {code}"), "markdown": code.page_in(language()) },
+        "defaultConfiguration": { "level": level(code.severity()) },
+    })
+}
+
+fn result(found: &Found<'_>, codes: &[Code]) -> Json {
+    let diagnostic = found.diagnostic;
+    let mut message = message(diagnostic).into_owned();
+    if let Some(help) = &diagnostic.help {
+        message.push_str(&format!("\nhelp: {help}"));
+    }
+    let mut result = json!({
+        "ruleId": diagnostic.code.as_str(),
+        "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),
+        "level": level(diagnostic.severity()),
+        "message": { "text": message },
+        "locations": [{ "physicalLocation": place(&found.primary()) }],
+    });
+    let related: Vec<Json> = diagnostic
+        .labels
+        .iter()
+        .skip(1)
+        .map(|label| json!({ "physicalLocation": place(&found.place(label.span)), "message": { "text": label.text } }))
+        .collect();
+    if !related.is_empty() {
+        result["relatedLocations"] = Json::Array(related);
+    }
+    let safe = diagnostic.fixes.iter().filter(|fix| fix.applicability == Applicability::MachineApplicable);
+    let fixes: Vec<Json> = safe
+        .map(|fix| {
+            let place = place(&found.place(fix.span));
+            let replacement = json!({
+                "deletedRegion": place["region"],
+                "insertedContent": { "text": fix.replacement },
+            });
+            json!({ "artifactChanges": [{ "artifactLocation": place["artifactLocation"], "replacements": [replacement] }] })
+        })
+        .collect();
+    if !fixes.is_empty() {
+        result["fixes"] = Json::Array(fixes);
+    }
+    result
+}
+
+fn place(place: &Location) -> Json {
+    let mut json = json!({ "artifactLocation": { "uri": uri(&place.file) } });
+    if let (Some(line), Some(column)) = (place.line, place.column) {
+        json["region"] = json!({
+            "startLine": line,
+            "startColumn": column,
+            "endLine": place.end_line,
+            "endColumn": place.end_column,
+        });
+    }
+    json
+}
+
+/// A path as a reference: relative to where the program runs, unless it is absolute.
+fn uri(path: &str) -> String {
+    let path = if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
+    let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                uri.push(byte.into())
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn paths_are_references() {
+        assert_eq!(uri("rules/my file.rules"), "rules/my%20file.rules");
+        assert_eq!(uri("/a/文.rules"), "file:///a/%E6%96%87.rules");
+        assert_eq!(uri("<stdin>"), "%3Cstdin%3E");
+    }
+}

@@ -1,0 +1,82 @@
+//! Waiting until a file changes. The files are looked at a few times a second: that works on every file system, and needs
+//! no more than their times.
+
+use super::compiled::Compiled;
+use super::files;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+/// So often the files are looked at.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// The time of its last change and the length of each file; none where there is no such file.
+type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+
+/// The files that are watched: those named, all rules below the folders named, and what lies beside what they import.
+pub struct Watch<'a> {
+    paths: &'a [PathBuf],
+    /// Files that are written, which may lie beside the others.
+    written: Vec<&'a Path>,
+    folders: Vec<PathBuf>,
+    before: Stamps,
+}
+
+impl<'a> Watch<'a> {
+    pub fn new(paths: &'a [PathBuf], written: Vec<&'a Path>) -> Watch<'a> {
+        Watch { paths, written, folders: Vec::new(), before: Stamps::new() }
+    }
+
+    /// Notes how the files are before they are read.
+    pub fn begin(&mut self) {
+        self.before = self.stamps();
+    }
+
+    /// Watches the folders of all files that were read, where their lists lie as well.
+    pub fn add(&mut self, compiled: &[(Compiled, bool)]) {
+        for (compiled, _) in compiled {
+            for (id, _) in compiled.sources().iter() {
+                let name = PathBuf::from(compiled.name(id));
+                let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
+                if !self.folders.contains(&folder) {
+                    self.folders.push(folder);
+                }
+            }
+        }
+    }
+
+    /// Waits until a file is another than when it was read, or is new.
+    pub fn wait(&self) {
+        let mut now = self.stamps();
+        // What is watched since is no change.
+        let known =
+            |stamps: &Stamps| self.before.keys().all(|path| stamps.get(path) == self.before.get(path));
+        let first = now.clone();
+        while known(&now) && now == first {
+            thread::sleep(LOOK);
+            now = self.stamps();
+        }
+    }
+
+    fn stamps(&self) -> Stamps {
+        let mut files = files::named(self.paths).unwrap_or_default();
+        for folder in &self.folders {
+            files.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+        files.retain(|path| !self.written.iter().any(|written| same_place(path, written)));
+        let stamp = |path: &Path| {
+            let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+            Some((file.modified().ok()?, file.len()))
+        };
+        files.into_iter().map(|path| (path.clone(), stamp(&path))).collect()
+    }
+}
+
+/// `./a` and `a`.
+fn same_place(one: &Path, other: &Path) -> bool {
+    let plain = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
+    plain(one) == plain(other)
+}

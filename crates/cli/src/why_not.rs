@@ -1,0 +1,111 @@
+//! `rulec why-not`: what would have to change for a message to lead to a route.
+
+use super::files::RulesArgs;
+use super::run::entry;
+use super::term::{Format, Out, Term};
+use super::why::MessageArgs;
+use super::{CliError, Status};
+use rulec::internals::text::on_one_line;
+use rulec::internals::trace::MASK;
+use rulec::why_not::{FieldChange, Remedy, WhyNot};
+use serde_json::Value as Json;
+
+/// Say what would have to change for a message to lead to a route
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec why-not support.rules show_files --text 'show my files' --ctx '{\"message_count\": 2}'
+  rulec why-not support.rules refund --entry billing --input '{\"text\": \"money\"}'
+  head -1 messages.jsonl | rulec why-not support.rules show_files --input -
+
+The smallest change is told: the one of the fewest fields. It was decided by the rules before it is named. ROUTE may be a
+branch of a choice, a case of a router, a route that jumps (for all that it leads to), or `default`.")]
+pub struct Args {
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// The route
+    #[arg(value_name = "ROUTE")]
+    route: String,
+    #[command(flatten)]
+    message: MessageArgs,
+    /// The table, choice or router to decide by [default: the routes outside any table]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// A sentence to read, or the same as data
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Show the values of `@private` fields
+    #[arg(long)]
+    show_private: bool,
+}
+
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let rules = &args.rules.load(term)?;
+    let entry = entry(rules, args.entry.as_deref())?;
+    let message = args.message.read()?;
+    let mut found = entry.why_not(&args.route, &message).map_err(CliError::usage)?;
+    if !args.show_private {
+        mask(&mut found);
+    }
+    match args.format {
+        Format::Json => out.json(&found, "answer")?,
+        Format::Human => out.text(&sentence(&found))?,
+    }
+    Ok(Status::Fine)
+}
+
+/// Masks what is private: of the fields named, and all of a message that holds such a value.
+fn mask(found: &mut WhyNot) {
+    let Remedy::Change { fields, message, .. } = &mut found.remedy else { return };
+    for field in fields.iter_mut().filter(|field| field.private) {
+        for value in [&mut field.is, &mut field.would_be] {
+            if !value.is_null() {
+                *value = MASK.into();
+            }
+        }
+        field.needs.clear();
+        *message = Json::Null;
+    }
+}
+
+fn sentence(found: &WhyNot) -> String {
+    let route = on_one_line(&found.route);
+    let taken = match &found.taken_by {
+        Some(taken) => format!("`{}` takes the message", on_one_line(taken)),
+        None => "nothing takes the message".to_owned(),
+    };
+    match &found.remedy {
+        Remedy::Chosen => format!("`{route}` does take the message; `rulec why` says why"),
+        Remedy::Never => {
+            format!("no message leads to `{route}`, whatever it holds; `rulec check` may say why. {taken}")
+        }
+        Remedy::Unknown => format!(
+            "{taken}. No change was found that leads to `{route}`; that there is none is not proven. `rulec why --full` shows its condition"
+        ),
+        Remedy::Change { fields, smallest, .. } => {
+            let mut lines = vec![format!("{taken}; it would go to `{route}` with this change:")];
+            lines.extend(fields.iter().map(change));
+            lines.push(match smallest {
+                true => "no change of fewer fields does".to_owned(),
+                false => "whether a change of fewer fields does could not be told".to_owned(),
+            });
+            lines.join("\n")
+        }
+        _ => taken,
+    }
+}
+
+fn change(field: &FieldChange) -> String {
+    let value = |value: &Json| match value {
+        Json::Null => "missing".to_owned(),
+        value => on_one_line(&value.to_string()).into_owned(),
+    };
+    let needs = match field.needs.as_slice() {
+        [] => String::new(),
+        needs => format!(", needs {}", needs.join(" and ")),
+    };
+    let would_be = match &field.would_be {
+        Json::Null => "left out".to_owned(),
+        would_be => format!("for instance {}", value(would_be)),
+    };
+    format!("  {} is {}{needs} ({would_be})", on_one_line(&field.field), value(&field.is))
+}

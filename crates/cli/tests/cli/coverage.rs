@@ -1,0 +1,122 @@
+//! `rulec test --coverage` and `--watch`: what the tests reached, and why they did not reach the rest.
+
+use super::{Folder, program};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+/// Each reason there is: hidden, short-circuited, never entered, never held, disabled, for want of a value.
+const RULES: &str = "\
+let vip = ctx.user.role == \"vip\"
+route refunds when text contains \"refund\" and (n > 100 or vip) -> h
+route small priority -1 when n > 3 -> h
+route late priority -2 when text == \"late\" -> h
+route off disabled when text == \"off\" -> h
+route billing priority 5 when text == \"bill\" -> goto bills
+default -> d
+table bills {
+  route paid when text contains \"paid\" -> h
+}
+choice size {
+  default branch small
+  branch large { steps.total as number > 100 }
+}
+test \"refunds\" {
+  given n = 200
+  given text
+  expect refunds for \"a refund\"
+  expect small for \"hello\"
+}
+test \"size\" { given steps.other = 1 expect size.small }
+";
+
+#[test]
+fn gaps_are_named_with_their_reasons() {
+    let ran = Folder::with(RULES).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    insta::assert_snapshot!(ran.out);
+}
+
+#[test]
+fn all_that_is_reached_leaves_no_gap() {
+    let rules = "route a when text == \"a\" -> h\ndefault -> d\n\
+                 test \"t\" { given text expect a for \"a\" expect default for \"b\" }\n";
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    let last = "a.rules: 2 of 2 routes chosen, 1 of 1 conditions seen both true and false, by 2 decisions\n";
+    assert!(ran.out.ends_with(last), "{}", ran.out);
+    // For programs the results stay alone on standard output.
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "--format", "json", "a.rules"]).expect(0);
+    assert!(ran.err.contains(last.trim()), "{}", ran.err);
+    assert_eq!(ran.json().len(), 2);
+}
+
+#[test]
+fn payload_rules_are_covered_when_kept_and_broken() {
+    let rules = "payload note { response: string not blank; count?: int in 1..=5 }\n\
+                 test \"t\" { given payload expect note.reject for { response: \" \" } expect note.accept for { response: \"x\" } }\n";
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    assert!(ran.out.contains("rule `note.count.range`: never broken"), "{}", ran.out);
+    assert!(!ran.out.contains("note.response.empty"), "{}", ran.out);
+}
+
+#[test]
+fn lcov_counts_routes_as_functions_and_conditions_as_branches() {
+    let folder = Folder::with(RULES);
+    folder.rulec(&["test", "--coverage-lcov", "lcov.info", "a.rules"]).expect(0);
+    let records = std::fs::read_to_string(folder.path("lcov.info")).expect("it is written");
+    insta::assert_snapshot!(records);
+    folder.rulec(&["test", "--coverage-lcov", "no/such/folder", "a.rules"]).expect(2);
+}
+
+#[test]
+fn the_page_shows_the_rules_and_escapes_them() {
+    let rules = "route a when text == \"<b>&\" -> h\ntest \"t\" { given text = \"<b>&\" expect a }\n";
+    let folder = Folder::with(rules);
+    folder.rulec(&["test", "--coverage-html", "page.html", "a.rules"]).expect(0);
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("it is written");
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "{page}");
+    let condition = "<span class=\"part\" title=\"true once, false 0 times, asked once; never false\">\
+                     text == &quot;&lt;b&gt;&amp;&quot;</span>";
+    assert!(page.contains(condition), "{page}");
+    assert!(!page.contains("<b>&"), "{page}");
+}
+
+/// The second run comes from the change alone.
+#[test]
+fn a_change_runs_the_tests_again() {
+    let folder =
+        Folder::with("route a when text == \"a\" -> h\ntest \"t\" { given text = \"a\" expect a }\n");
+    let mut child = std::process::Command::new(program(folder.dir.path()).get_program())
+        .args(["test", "--watch", "a.rules", "--coverage-html", "page.html"])
+        .current_dir(folder.dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut summary = || lines.by_ref().map_while(Result::ok).find(|line| line.contains(" passed"));
+    assert_eq!(summary().as_deref(), Some("1 passed, 0 failed"));
+    // Put in its place at once, as editors do.
+    let folder =
+        folder.file("new", "route a when text == \"a\" -> h\ntest \"t\" { given text = \"b\" expect a }\n");
+    std::fs::rename(folder.path("new"), folder.path("a.rules")).expect("it is put in its place");
+    assert_eq!(summary().as_deref(), Some("0 passed, 1 failed"));
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
+#[test]
+fn standard_input_is_not_watched() {
+    let ran = Folder::new().rulec(&["test", "--watch", "-"]).expect(2);
+    assert!(ran.err.contains("standard input cannot be watched"), "{}", ran.err);
+}
+
+/// Their places are known, and their words are not.
+#[test]
+fn compiled_rules_without_their_text_are_covered_as_well() {
+    let folder = Folder::with(RULES);
+    folder.rulec(&["build", "a.rules", "--strip-source"]).expect(0);
+    let options =
+        ["test", "--coverage", "--coverage-html", "page.html", "--coverage-lcov", "lcov.info", "a.rulec"];
+    let ran = folder.rulec(&options).expect(0);
+    assert!(ran.out.contains("a.rules:4:1  route `late`: never chosen"), "{}", ran.out);
+    assert!(ran.out.contains("a.rules:3:30  condition"), "{}", ran.out);
+}

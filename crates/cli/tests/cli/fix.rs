@@ -1,0 +1,82 @@
+//! `rulec check --fix`.
+
+use super::Folder;
+use std::fs;
+
+/// Signs of other languages, each with one safe repair.
+const FOREIGN: &str = "route a when x == 'y' && z => h\ndefault -> h;\n";
+const REPAIRED: &str = "route a when x == \"y\" and z -> h\ndefault -> h\n";
+
+fn text(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.path(name)).expect("the file can be read")
+}
+
+#[test]
+fn safe_suggestions_are_applied_and_the_result_is_checked() {
+    let folder = Folder::with(FOREIGN);
+    let ran = folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    insta::assert_snapshot!(ran.err, @r"
+    4 repairs made in 1 file
+    1 file checked: all well
+    ");
+    assert_eq!(text(&folder, "a.rules"), REPAIRED);
+    let ran = folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    assert!(ran.err.starts_with("0 repairs made in 0 files\n"), "{}", ran.err);
+}
+
+#[test]
+fn a_dry_run_shows_the_patch_and_writes_nothing() {
+    let folder = Folder::with(FOREIGN);
+    let ran = folder.rulec(&["check", "--fix", "--dry-run", "a.rules"]).expect(0);
+    insta::assert_snapshot!(ran.out, @r#"
+    --- a.rules
+    +++ a.rules
+    @@ -1,2 +1,2 @@
+    -route a when x == 'y' && z => h
+    -default -> h;
+    +route a when x == "y" and z -> h
+    +default -> h
+    "#);
+    assert_eq!(text(&folder, "a.rules"), FOREIGN);
+    folder.rulec(&["check", "--dry-run", "a.rules"]).expect(2);
+}
+
+#[test]
+fn guesses_are_not_applied_and_are_reported() {
+    let rules = "input { text: string }\nroute a when txt == \"x\" && text == \"y\" -> h\n";
+    let folder = Folder::with(rules);
+    let ran = folder.rulec(&["check", "--fix", "--format", "concise", "a.rules"]).expect(1);
+    assert_eq!(text(&folder, "a.rules"), rules.replace("&&", "and"));
+    assert!(ran.out.starts_with("a.rules:2:14: error[E"), "{}", ran.out);
+    assert_eq!(ran.out.lines().count(), 1, "{}", ran.out);
+}
+
+/// `x&&y` became the name `xandy`, which compiled and meant something else.
+#[test]
+fn a_repair_does_not_grow_together_with_its_neighbours() {
+    let folder = Folder::with("route a when x&&y -> h\n");
+    folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    assert_eq!(text(&folder, "a.rules"), "route a when x and y -> h\n");
+}
+
+/// A file that is only imported was not named, and is left alone.
+#[test]
+fn only_the_files_named_are_written() {
+    let shared = "let a = x == 'y'\n";
+    let folder =
+        Folder::with("import \"shared.rules\"\nroute r when a && b -> h\n").file("shared.rules", shared);
+    folder.rulec(&["check", "--fix", "a.rules"]).expect(1);
+    assert_eq!(text(&folder, "shared.rules"), shared);
+    assert!(text(&folder, "a.rules").contains("a and b"));
+    folder.rulec(&["check", "--fix", "."]).expect(0);
+    assert_eq!(text(&folder, "shared.rules"), "let a = x == \"y\"\n");
+}
+
+#[test]
+fn a_file_that_is_right_stays_as_it_is() {
+    let folder = Folder::with(super::SMALL);
+    folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    assert_eq!(text(&folder, "a.rules"), super::SMALL);
+    let ran = folder.fed(&["check", "--fix", "-"], FOREIGN).expect(2);
+    assert_eq!(ran.err, "error: `--fix` writes files, and standard input is none; name a file\n");
+}

@@ -1,0 +1,83 @@
+//! Which statement of a new version is which of the old one: those of the same meaning, whatever they are called and wherever they
+//! stand, and those of the same name.
+
+use super::diff::Questions;
+use super::sequence::Leaf;
+use hashbrown::{HashMap, HashSet};
+use std::collections::VecDeque;
+
+/// The twins of the statements of a new version.
+pub(super) struct Twins {
+    /// The old one of the same meaning, or of the same name.
+    pub of_new: Vec<Option<usize>>,
+    /// True where the meaning is the same.
+    pub same: Vec<bool>,
+    /// True where both stand in the same order among those.
+    pub kept: Vec<bool>,
+}
+
+/// Finds for each new statement its like: of the same meaning and name, of the same meaning, of the same name.
+pub(super) fn twins(old: &[Leaf], new: &[Leaf], questions: &mut Questions<'_, '_>) -> Twins {
+    let mut of_new: Vec<Option<usize>> = vec![None; new.len()];
+    let mut taken = vec![false; old.len()];
+    let by_name: HashMap<&str, usize> =
+        old.iter().enumerate().rev().map(|(at, leaf)| (&*leaf.name, at)).collect();
+    let meaning = |leaf: &Leaf| (leaf.cond, leaf.answer);
+    for (at, leaf) in new.iter().enumerate() {
+        let other = by_name.get(&*leaf.name).copied();
+        if let Some(other) = other.filter(|other| !taken[*other] && meaning(&old[*other]) == meaning(leaf)) {
+            (of_new[at], taken[other]) = (Some(other), true);
+        }
+    }
+    let names: HashSet<&str> = new.iter().map(|leaf| &*leaf.name).collect();
+    let mut by_meaning: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (at, leaf) in old.iter().enumerate().filter(|(at, _)| !taken[*at]) {
+        by_meaning.entry(meaning(leaf)).or_default().push_back(at);
+    }
+    // The cases of a router are named by their places.
+    let numbered = |name: &str| name.starts_with("when ");
+    for (at, leaf) in new.iter().enumerate() {
+        let is_new = numbered(&leaf.name) || !by_name.contains_key(&*leaf.name);
+        let others = by_meaning.get_mut(&meaning(leaf)).filter(|_| of_new[at].is_none() && is_new);
+        let Some(others) = others else { continue };
+        let is_gone = |other: &usize| numbered(&old[*other].name) || !names.contains(&*old[*other].name);
+        if let Some(other) = others.iter().position(is_gone).and_then(|place| others.remove(place)) {
+            (of_new[at], taken[other]) = (Some(other), true);
+        }
+    }
+    let mut same: Vec<bool> = of_new.iter().map(Option::is_some).collect();
+    for (at, leaf) in new.iter().enumerate().filter(|(at, _)| !same[*at]).collect::<Vec<_>>() {
+        let Some(other) = by_name.get(&*leaf.name).copied().filter(|other| !taken[*other]) else { continue };
+        (of_new[at], taken[other]) = (Some(other), true);
+        let (before, after) = (old[other].cond, leaf.cond);
+        same[at] = old[other].answer == leaf.answer
+            && questions.never(&[(before, true), (after, false)])
+            && questions.never(&[(before, false), (after, true)]);
+    }
+    let places: Vec<Option<usize>> =
+        of_new.iter().zip(&same).map(|(old, same)| old.filter(|_| *same)).collect();
+    Twins { kept: in_order(&places), of_new, same }
+}
+
+/// The longest part of a sequence of places that rises, marked.
+fn in_order(places: &[Option<usize>]) -> Vec<bool> {
+    // For each length the place where the part of that length ends that ends lowest.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; places.len()];
+    for (at, place) in places.iter().enumerate() {
+        let Some(place) = place else { continue };
+        let length = ends.partition_point(|end| places[*end].is_some_and(|end| end < *place));
+        before[at] = length.checked_sub(1).map(|shorter| ends[shorter]);
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut marked = vec![false; places.len()];
+    let mut at = ends.last().copied();
+    while let Some(place) = at {
+        marked[place] = true;
+        at = before[place];
+    }
+    marked
+}

@@ -1,0 +1,95 @@
+//! Titles and pages of codes in other languages than English. A page is the explanation from that language's catalogue
+//! with the examples of the English page, which are rules and need no translation.
+
+use super::Code;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// A language that titles and pages are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// English
+    #[default]
+    English,
+    /// Chinese, in simplified characters
+    Chinese,
+}
+
+/// The title and the explanation of each code, from sections of Markdown under `# CODE: TITLE`.
+static CHINESE: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
+    let sections = include_str!("../../../docs/zh/codes.md").split("\n# ").skip(1);
+    let read = |section: &'static str| {
+        let (head, text) = section.split_once('\n')?;
+        let (code, title) = head.split_once(": ")?;
+        Some((code, (title.trim(), text.trim())))
+    };
+    sections.filter_map(read).collect()
+});
+
+impl Code {
+    /// The meaning of the code in a few words of that language.
+    pub fn title_in(self, language: Language) -> &'static str {
+        match language {
+            Language::English => self.title(),
+            Language::Chinese => CHINESE.get(self.as_str()).map_or(self.title(), |(title, _)| title),
+        }
+    }
+
+    /// The Markdown page in that language, with a wrong and a right example.
+    pub fn page_in(self, language: Language) -> Cow<'static, str> {
+        let known = CHINESE.get(self.as_str()).filter(|_| language == Language::Chinese);
+        let Some((title, text)) = known else { return self.page().into() };
+        let mut page = format!("# {self}: {title}\n\n{text}\n");
+        for (heading, words) in [("Wrong", "\u{9519}\u{8bef}"), ("Right", "\u{6b63}\u{786e}")] {
+            let examples = examples(self.page(), heading);
+            if !examples.is_empty() {
+                page.push_str(&format!("\n## {words}\n{examples}"));
+            }
+        }
+        page.into()
+    }
+}
+
+/// The fenced blocks under a heading of a page, each behind a blank line.
+fn examples(page: &str, heading: &str) -> String {
+    let (mut inside, mut open, mut out) = (false, false, String::new());
+    for line in page.lines() {
+        let fence = line.starts_with("```");
+        if !open && !fence && line.starts_with("## ") {
+            inside = line[3..].trim() == heading;
+        }
+        if inside && (open || fence) {
+            out.push_str(if fence && !open { "\n" } else { "" });
+            out.push_str(line);
+            out.push('\n');
+        }
+        open ^= fence;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every code has both languages, and no section of the catalogue is without a code.
+    #[test]
+    fn every_code_has_a_title_and_a_page_in_chinese() {
+        let is_chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+        for code in Code::ALL {
+            let (title, page) = (code.title_in(Language::Chinese), code.page_in(Language::Chinese));
+            assert!(is_chinese(title) && !title.ends_with('\u{3002}'), "{code}: {title}");
+            let (_, text) = CHINESE[code.as_str()];
+            assert!(is_chinese(text) && text.contains("\n\n"), "{code} says nothing of the remedy: {text}");
+            for heading in ["Wrong", "Right"] {
+                let examples = examples(code.page(), heading);
+                assert!(!examples.is_empty() && page.contains(&examples), "{code}: {page}");
+            }
+            assert_eq!(code.page_in(Language::English), code.page());
+        }
+        assert_eq!(CHINESE.len(), Code::ALL.len());
+        let sections = include_str!("../../../docs/zh/codes.md").matches("\n# ").count();
+        assert_eq!(sections, Code::ALL.len(), "a code stands there twice, or a heading has no title");
+    }
+}

@@ -1,0 +1,169 @@
+//! An explanation in a sentence: what was chosen, the conditions that did it, and the routes that came near. The tree has
+//! the rest.
+
+use super::show::{operand, plain};
+use super::{Explanation, headline_target};
+use crate::sema::hir::{ROUTES, TableKind};
+use crate::text::on_one_line;
+use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
+use std::fmt::Write;
+
+/// The conditions of one route, and the near misses, that are told.
+const TOLD: usize = 3;
+
+/// The sentence, and a line for each near miss.
+pub(super) fn summary(explanation: &Explanation) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", chosen(explanation));
+    for name in &explanation.missing_args {
+        let _ = writeln!(out, "! the argument {} is missing, so it is null", on_one_line(name));
+    }
+    if let Some(intents) = &explanation.intents {
+        let ranked = intents.ranked.iter().take(TOLD);
+        let ranked: Vec<String> =
+            ranked.map(|intent| format!("{} {:.4}", on_one_line(&intent.name), intent.score)).collect();
+        let ranked = if ranked.is_empty() { "none is like the text".to_owned() } else { ranked.join(", ") };
+        let _ = writeln!(out, "intent flows, from {} on: {ranked}", intents.threshold);
+    }
+    let mut missed = Vec::new();
+    misses(&explanation.trace, &mut missed);
+    missed.sort_by_key(|miss| miss.failed.len());
+    if !missed.is_empty() {
+        let _ = writeln!(out, "near misses:");
+    }
+    for miss in missed.iter().take(TOLD) {
+        let failed: Vec<String> = miss.failed.iter().take(TOLD).map(|node| failure(node)).collect();
+        let _ = writeln!(out, "  {}: {}", on_one_line(&miss.route.route), failed.join("; "));
+    }
+    if missed.len() > TOLD {
+        let _ = writeln!(out, "  … and {} more", missed.len() - TOLD);
+    }
+    for failure in &explanation.host_failures {
+        let _ =
+            writeln!(out, "! {} failed: {}", on_one_line(&failure.function), plain(&failure.message, 200));
+    }
+    out
+}
+
+fn chosen(explanation: &Explanation) -> String {
+    let target = headline_target(explanation).map_or_else(String::new, |target| format!(" → {target}"));
+    let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
+    let Some(name) = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name)) else {
+        let what = match explanation.trace.kind {
+            TableKind::Choice => "no branch fits",
+            TableKind::Flows => "no pattern is found",
+            _ if explanation.entry != ROUTES => "nothing in it holds",
+            _ => "no route holds and there is no default",
+        };
+        return format!("nothing is chosen: {what}");
+    };
+    let way: Vec<&str> = explanation.path.iter().map(String::as_str).collect();
+    let by = if way.is_empty() { String::new() } else { format!(" by `{}`", way.join("`, `")) };
+    let start = on_one_line(&format!("`{name}` is chosen{by}{target}")).into_owned();
+    let mut told: Vec<String> = Vec::new();
+    let mut count = 0;
+    for route in taken(&explanation.trace) {
+        let mut held = Vec::new();
+        reasons(&route.when, Mark::True, &mut held);
+        count += held.len();
+        told.extend(held.iter().map(|node| success(node)));
+    }
+    match told.is_empty() {
+        _ if intent.is_some() => format!("{start}, by its likeness to the text"),
+        true if explanation.trace.routes.is_empty() => start,
+        true => format!("{start}, since nothing before it holds"),
+        false => {
+            told.truncate(TOLD);
+            let more = if count > TOLD { format!(", and {} more", count - TOLD) } else { String::new() };
+            format!("{start}, because {}{more}", told.join(" and "))
+        }
+    }
+}
+
+/// The routes that led to the choice, outermost first.
+fn taken(table: &TableTrace) -> Vec<&RouteTrace> {
+    let chosen = table.routes.iter().find(|route| route.chosen);
+    let inner = chosen.and_then(|route| route.table.as_deref());
+    let default =
+        table.default.as_ref().filter(|_| chosen.is_none()).and_then(|default| default.table.as_deref());
+    chosen.into_iter().chain(inner.or(default).into_iter().flat_map(taken)).collect()
+}
+
+/// A route that did not hold, with what kept it from that.
+struct Miss<'a> {
+    route: &'a RouteTrace,
+    failed: Vec<&'a TraceNode>,
+}
+
+/// The routes of which something held, or something was missing.
+fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
+    for route in &table.routes {
+        if let Some(inner) = &route.table {
+            misses(inner, found);
+        }
+        if route.result == Mark::True {
+            continue;
+        }
+        let (mut held, mut failed) = (Vec::new(), Vec::new());
+        reasons(&route.when, Mark::True, &mut held);
+        reasons(&route.when, Mark::False, &mut failed);
+        if !failed.is_empty() && (!held.is_empty() || route.result == Mark::Unknown) {
+            found.push(Miss { route, failed });
+        }
+    }
+    if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_deref()) {
+        misses(inner, found);
+    }
+}
+
+/// The tests that came out so, or were unknown where they should have held; names of `let`s stand for what they mean.
+fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
+    let is_wanted = match wanted {
+        Mark::True => node.result == Mark::True,
+        _ => matches!(node.result, Mark::False | Mark::Unknown),
+    };
+    let left_out = matches!(node.note, Some(Note::Decided | Note::LeftOut));
+    match node.kind {
+        _ if left_out => {}
+        NodeKind::And | NodeKind::AllUsable | NodeKind::AnyUsable => {
+            node.children.iter().for_each(|child| reasons(child, wanted, found));
+        }
+        NodeKind::Or if wanted == Mark::True => {
+            if let Some(child) = node.children.iter().find(|child| child.result == Mark::True) {
+                reasons(child, wanted, found);
+            }
+        }
+        _ if is_wanted && node.kind != NodeKind::Constant => found.push(node),
+        _ => {}
+    }
+}
+
+/// The author's text of a test; that of an exception is what it excepts.
+fn text(node: &TraceNode) -> String {
+    let text = plain(&node.text, 72);
+    if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
+}
+
+fn success(node: &TraceNode) -> String {
+    let values = values(node);
+    format!("`{}`{}", text(node), if values.is_empty() { String::new() } else { format!(" ({values})") })
+}
+
+fn failure(node: &TraceNode) -> String {
+    match node.because.first().or_else(|| node.children.iter().flat_map(|child| &child.because).next()) {
+        Some(because) => format!("`{}` is unknown: {}", text(node), plain(because, 200)),
+        None => match values(node) {
+            values if values.is_empty() => format!("`{}` does not hold", text(node)),
+            values => format!("`{}` does not hold ({values})", text(node)),
+        },
+    }
+}
+
+/// The values that a test was asked of.
+fn values(node: &TraceNode) -> String {
+    let own = node.operands.iter().chain(match node.children.as_slice() {
+        [child] => child.operands.iter(),
+        _ => [].iter(),
+    });
+    own.take(TOLD).map(operand).collect::<Vec<_>>().join(", ")
+}

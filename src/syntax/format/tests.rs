@@ -1,0 +1,201 @@
+//! The style, one case each. Left is a text as somebody may write it, right is the one way to lay it out.
+
+use super::{Changed, format};
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    let formatted = format(text).map(|formatted| formatted.text);
+    assert_eq!(formatted.as_deref(), Ok(expected), "from:\n{text}");
+    assert_eq!(format(expected).map(|formatted| formatted.text).as_deref(), Ok(expected), "not for good");
+}
+
+/// A text that is as it should be.
+#[track_caller]
+fn stays(text: &str) {
+    check(text, text);
+}
+
+#[test]
+fn spaces_stand_where_they_help() {
+    check("let  a=1+2*-3", "let a = 1 + 2 * -3\n");
+    check("let a = x . y[ 0 ] ??-1", "let a = x.y[0] ?? -1\n");
+    check("let a = f ( x , size : 2 )", "let a = f(x, size: 2)\n");
+    check("route a when not( x in 1 .. 5 ) -> h", "route a when not (x in 1..5) -> h\n");
+    check(
+        "route a priority -5 when x==-1->h( n:1 ){t:\"x\"}",
+        "route a priority -5 when x == -1 -> h(n: 1) { t: \"x\" }\n",
+    );
+    check(
+        "type t={a?:list< dict<int> >,b :string @private}",
+        "type t = { a?: list<dict<int>>, b: string @private }\n",
+    );
+    check("let a = any x in y[0]: x<3", "let a = any x in y[0]: x < 3\n");
+    check("flow a \"d\" keyword exact[\"x\"]->\"id\"", "flow a \"d\" keyword exact [\"x\"] -> \"id\"\n");
+    check("input {text:string ctx:{n:int}}", "input { text: string ctx: { n: int } }\n");
+    check("let a = ( x as list<any> )[ 0 ]", "let a = (x as list<any>)[0]\n");
+    check("let a = { }", "let a = {}\n");
+    check("let `when`=ctx.when", "let `when` = ctx.when\n");
+}
+
+#[test]
+fn one_statement_begins_a_line_and_blank_lines_are_kept_at_most_once() {
+    check("let a = 1 let b = 2\n\n\n\nlet c = 3\n\n", "let a = 1\nlet b = 2\n\nlet c = 3\n");
+    check("\n\n  let a = 1", "let a = 1\n");
+    check("", "");
+    check("\n\n# only this  \n\n", "# only this\n");
+    check("\u{feff}let a=1", "\u{feff}let a = 1\n");
+    check("let a=1\r\nlet b=2\r\n", "let a = 1\r\nlet b = 2\r\n");
+    check(
+        "table t{route a when x==\"y\"->h default->h}",
+        "table t {\n  route a when x == \"y\" -> h\n  default -> h\n}\n",
+    );
+    check("table t{\n\n}", "table t {}\n");
+}
+
+#[test]
+fn a_route_stands_on_one_line_or_breaks_before_each_part() {
+    stays("route a when x == \"y\" -> h\n");
+    check("route a when x == \"y\"\n-> h", "route a\n  when x == \"y\"\n  -> h\n");
+    let long = "x".repeat(60);
+    check(
+        &format!("route a when text contains \"{long}\" and n > 3 where n = 1, m = 2 -> h"),
+        &format!("route a\n  when text contains \"{long}\" and n > 3\n  where n = 1, m = 2\n  -> h\n"),
+    );
+}
+
+#[test]
+fn conditions_break_before_the_words_that_join_them() {
+    let (one, two) = ("a".repeat(50), "b".repeat(50));
+    check(
+        &format!("let c = x == \"{one}\" or y == \"{two}\" and z"),
+        &format!("let c = x == \"{one}\"\n  or y == \"{two}\" and z\n"),
+    );
+    check(
+        &format!("let c = not (x == \"{one}\" or y == \"{two}\")"),
+        &format!("let c = not (\n  x == \"{one}\"\n  or y == \"{two}\"\n)\n"),
+    );
+    check(
+        &format!("let c = any v in list_of: v == \"{one}\" and w == \"{two}\""),
+        &format!("let c = any v in list_of:\n  v == \"{one}\"\n  and w == \"{two}\"\n"),
+    );
+    check("let c = a\n  and b or c", "let c = a\n    and b\n  or c\n");
+    check("let c = if a then b\nelse d", "let c = if a\n  then b\n  else d\n");
+    stays("let c = if a then b else if d then e else f\n");
+}
+
+#[test]
+fn the_conditions_of_a_block_stand_one_a_line() {
+    check("let a = x and any{y;z}", "let a = x and any {\n  y;\n  z\n}\n");
+    check("let a = x\nand any{y;z}", "let a = x\n  and any {\n    y;\n    z\n  }\n");
+    check("let a = any{x;y}", "let a = any {\n  x;\n  y\n}\n");
+    check("let a = none { x == 1 }", "let a = none { x == 1 }\n");
+    check(
+        "choice c { branch a any { x == 1, y == 2 } default branch b }",
+        "choice c {\n  branch a any {\n    x == 1,\n    y == 2\n  }\n  default branch b\n}\n",
+    );
+    check(
+        "router r(out) { when x == \"a\" -> next_a otherwise -> next_b }",
+        "router r(out) {\n  when x == \"a\" -> next_a\n  otherwise -> next_b\n}\n",
+    );
+    check(
+        "test \"t\" { given text=\"x\" given ctx={a:1} expect a }",
+        "test \"t\" {\n  given text = \"x\"\n  given ctx = { a: 1 }\n  expect a\n}\n",
+    );
+}
+
+#[test]
+fn plain_lists_fill_their_lines_and_others_stand_one_element_a_line() {
+    let words: Vec<String> = (0..30).map(|number| format!("\"word{number:02}\"")).collect();
+    let (first, second, third) = (words[..10].join(", "), words[10..20].join(", "), words[20..].join(", "));
+    let aligned = words.join(",\n            ").replace(",\n            \"word01\"", ", \"word01\"");
+    let expected = format!("list l = [\n  {first},\n  {second},\n  {third}\n]\n");
+    // As many as fit: ten of ten columns with what follows each, less the last space, and two columns before them.
+    assert!(expected.lines().all(|line| line.len() <= super::WIDTH + 2));
+    let formatted = format(&format!("list l = [{}]", words.join(", "))).expect("it is right").text;
+    assert!(
+        formatted.starts_with("list l = [\n  \"word00\", ") && formatted.ends_with("\n]\n"),
+        "{formatted}"
+    );
+    assert_eq!(format(&format!("list l = [{aligned}]")).expect("it is right").text, formatted);
+    check("list l = [\"a\",\n\"b\",\n]", "list l = [\n  \"a\",\n  \"b\",\n]\n");
+    check("list l = [\n  \"a\", \"b\"\n]", "list l = [\"a\", \"b\"]\n");
+    check("let l = {\na: 1, b: 2}", "let l = {\n  a: 1,\n  b: 2\n}\n");
+}
+
+#[test]
+fn comments_stay_where_they_stand() {
+    check(
+        "# a\n\n\n# b\nlet a = 1 # c\n      # d\nlet b = 2",
+        "# a\n\n# b\nlet a = 1  # c\n# d\nlet b = 2\n",
+    );
+    check("## doc\n  let a = 1", "## doc\nlet a = 1\n");
+    check(
+        "list l = [ # first\n\"a\", # second\n# third\n\"b\" # fourth\n# fifth\n]",
+        "list l = [  # first\n  \"a\",  # second\n  # third\n  \"b\"  # fourth\n  # fifth\n]\n",
+    );
+    check(
+        "route a # one\nwhen x == 1 # two\n# three\n-> h # four",
+        "route a  # one\n  when x == 1  # two\n  # three\n  -> h  # four\n",
+    );
+    check("let a = x # why\n== 1", "let a = x  # why\n  == 1\n");
+    check(
+        "table t { # one\n# two\ndefault -> h\n# three\n}",
+        "table t {  # one\n  # two\n  default -> h\n  # three\n}\n",
+    );
+    check("let a = [ # empty\n]", "let a = [  # empty\n]\n");
+    stays("# rulec: allow W0101 it is for later\nlet a = 1\n");
+}
+
+#[test]
+fn payloads_have_an_item_a_line_and_say_below_what_follows() {
+    check(
+        "payload p rank 1 { a: string not blank; require \"r\": len(a) > 3\nelse \"short\" repair \"more\" clamp 3 }",
+        "payload p rank 1 {\n  a: string not blank;\n  require \"r\": len(a) > 3\n    else \"short\" repair \"more\"\n    clamp 3\n}\n",
+    );
+    check(
+        "group g(n: int) {\n## doc\na?: list<string> | null default []\neach x in a { forbid \"f\" at x when x == \"y\" else \"no\" } }",
+        "group g(n: int) {\n  ## doc\n  a?: list<string> | null default []\n  each x in a { forbid \"f\" at x when x == \"y\" else \"no\" }\n}\n",
+    );
+}
+
+#[test]
+fn a_requirement_breaks_behind_its_colon_first() {
+    let long = "x".repeat(50);
+    check(
+        &format!(
+            "payload p rank 1 {{\nrequire \"{long}\" at a[b] when len(a) > 1 and b == \"c\": len(a[b]) > 3 remove\n}}"
+        ),
+        &format!(
+            "payload p rank 1 {{\n  require \"{long}\" at a[b] when len(a) > 1 and b == \"c\":\n    len(a[b]) > 3 remove\n}}\n"
+        ),
+    );
+    stays("flow a \"d\"\n  intent examples [\"x\"]\n  -> \"id\"\n");
+}
+
+#[test]
+fn what_cannot_be_read_stays_as_it_is() {
+    check("let a  = 1 entity  x", "let a = 1 entity  x\n");
+    check("let  a=1\nrout  b when   x ->h\nlet  c=3", "let a = 1\nrout  b when   x ->h\nlet c = 3\n");
+    check("let a =  (1\nroute  b when x==1 -> h", "let a =  (1\nroute b when x == 1 -> h\n");
+    check("let a = 1 ;\n let b  = 2", "let a = 1 ;\nlet b = 2\n");
+    let formatted = format("let  a=1\n\n\nrout b").map(|formatted| formatted.left);
+    assert_eq!(formatted, Ok(vec![4]));
+    assert_eq!(Changed { line: 3 }.to_string(), "formatting would change what it says at line 3");
+}
+
+/// At the start of a line `group` would begin a statement, and `closed` an item.
+#[test]
+fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
+    let long = "y".repeat(90);
+    stays(&format!("route a\n  when b\n  where c = d, group = \"{long}\"\n  -> h\n"));
+    stays(&format!("payload p rank 1 {{\n  closed: string\n  require \"r\": closed == \"{long}\"\n}}\n"));
+}
+
+/// The nodes of a workflow all stood on one line.
+#[test]
+fn each_node_of_a_workflow_begins_a_line() {
+    check(
+        "workflow w { passthrough a, node node node node {x:1} within 5s->node, b by node node b echo }",
+        "workflow w {\n  passthrough a, node\n  node node node { x: 1 } within 5s -> node, b by node\n  node b echo\n}\n",
+    );
+}

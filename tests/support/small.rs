@@ -1,0 +1,192 @@
+//! Random small programs over small domains, each with all inputs that its conditions can tell apart: what is claimed of such a
+//! program can be held against brute force.
+
+use super::random::Random;
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write;
+
+/// A field with all values that its conditions tell apart, `null` where it is missing, and its conditions.
+pub struct Field {
+    name: &'static str,
+    values: Vec<Json>,
+    conditions: Vec<String>,
+}
+
+fn numbers(name: &'static str) -> Field {
+    let values =
+        (-1..=9).map(|half| if half % 2 == 0 { json!(half / 2) } else { json!(f64::from(half) / 2.0) });
+    let mut conditions = Vec::new();
+    for n in 1..=3 {
+        for op in ["==", "!=", "<", "<=", ">", ">="] {
+            conditions.push(format!("{name} {op} {n}"));
+        }
+    }
+    for range in ["1..3", "1..=2", "2..=3", "3..1", "2..2", "2..=2"] {
+        conditions.push(format!("{name} in {range}"));
+    }
+    conditions.extend(["in [1, 3]", "in [2]", "not in [1, 2]"].map(|test| format!("{name} {test}")));
+    conditions.extend([format!("({name} ?? 2) > 1"), format!("{name} + 1 == 3"), format!("abs({name}) < 0")]);
+    Field { name, values: values.chain([json!(null)]).collect(), conditions }
+}
+
+fn flags(name: &'static str) -> Field {
+    let values = vec![json!(true), json!(false), json!(null)];
+    Field {
+        name,
+        values,
+        conditions: ["== true", "!= true", "== false"].map(|test| format!("{name} {test}")).to_vec(),
+    }
+}
+
+fn texts(name: &'static str) -> Field {
+    let mut values = vec![json!(null), json!("")];
+    let letters = ["a", "b", "A", "B", "c"];
+    let mut last: Vec<String> = vec![String::new()];
+    for _ in 0..3 {
+        last = last
+            .iter()
+            .flat_map(|text| letters.iter().map(move |letter| format!("{text}{letter}")))
+            .collect();
+        values.extend(last.iter().cloned().map(Json::from));
+    }
+    values.extend(["abab", "baba", "abba", "baab", "aabb", "bbaa", "ABAB"].map(Json::from));
+    let mut conditions = Vec::new();
+    for word in ["a", "b", "ab"] {
+        for op in ["==", "!=", "contains", "starts_with", "ends_with", "not contains", "not starts_with"] {
+            conditions.push(format!("{name} {op} \"{word}\""));
+        }
+    }
+    for test in [
+        "contains \"A\" ignoring case",
+        "== \"AB\" ignoring case",
+        "in [\"a\", \"b\"]",
+        "not in [\"a\", \"ab\"]",
+        "contains any [\"a\", \"ab\"]",
+        "contains all [\"a\", \"b\"]",
+        "contains none [\"a\", \"b\"]",
+        "like \"a*b\"",
+        "like \"?\"",
+        "matches \"^a+$\"",
+        "matches \"b\"",
+    ] {
+        conditions.push(format!("{name} {test}"));
+    }
+    conditions.extend(
+        ["lower({}) == \"ab\"", "lower({}) contains \"A\"", "len({}) == 2", "len({}) < 0"]
+            .map(|test| test.replace("{}", name)),
+    );
+    Field { name, values, conditions }
+}
+
+fn lists(name: &'static str) -> Field {
+    let mut values = vec![json!(null)];
+    for set in 0..8 {
+        let of = ["x", "y", "z"].iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+        values.push(of.map(|(_, text)| Json::from(*text)).collect());
+    }
+    let tests = [
+        "{} contains \"x\"",
+        "{} contains \"y\"",
+        "{} not contains \"x\"",
+        "{} contains any [\"x\", \"y\"]",
+        "{} contains all [\"x\", \"y\"]",
+        "{} contains none [\"x\", \"y\"]",
+        "\"x\" in {}",
+        "len({}) >= 0",
+        "any e in {}: e == \"x\"",
+    ];
+    Field { name, values, conditions: tests.map(|test| test.replace("{}", name)).to_vec() }
+}
+
+/// A route of a small program.
+#[derive(Clone)]
+pub struct Route {
+    pub name: String,
+    pub priority: Option<usize>,
+    pub condition: String,
+    pub target: String,
+}
+
+/// A random program over some fields, and all inputs that there are.
+pub struct Program {
+    #[allow(dead_code, reason = "not every test looks at them")]
+    pub fields: Vec<Field>,
+    pub routes: Vec<Route>,
+    pub default: Option<String>,
+    pub inputs: Vec<Json>,
+}
+
+/// The fields that each program declares.
+pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string> }\n";
+
+/// True for what is promised to be understood: no functions of fields, no arithmetic, no quantifiers.
+pub fn is_plain(text: &str) -> bool {
+    let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
+    !words.iter().any(|word| text.contains(word))
+}
+
+impl Program {
+    pub fn text(&self) -> String {
+        let mut text = INPUT.to_owned();
+        for Route { name, priority, condition, target } in &self.routes {
+            let priority = priority.map_or_else(String::new, |priority| format!("priority {priority} "));
+            let _ = writeln!(text, "route {name} {priority}when {condition} -> {target}");
+        }
+        if let Some(target) = &self.default {
+            let _ = writeln!(text, "default -> {target}");
+        }
+        text
+    }
+}
+
+pub fn condition(random: &mut Random, fields: &[&Field], depth: usize) -> String {
+    let field = fields[random.below(fields.len())];
+    match random.below(if depth == 0 { 3 } else { 9 }) {
+        0..=1 => field.conditions[random.below(field.conditions.len())].clone(),
+        2 => format!("{} is {}", field.name, random.pick(&["missing", "present"])),
+        3 => format!("not ({})", condition(random, fields, depth - 1)),
+        4 => format!(
+            "({} unless {})",
+            condition(random, fields, depth - 1),
+            condition(random, fields, depth - 1)
+        ),
+        5..=7 => {
+            format!("({} and {})", condition(random, fields, depth - 1), condition(random, fields, depth - 1))
+        }
+        _ => {
+            format!("({} or {})", condition(random, fields, depth - 1), condition(random, fields, depth - 1))
+        }
+    }
+}
+
+pub fn program(random: &mut Random) -> Program {
+    let mut fields = vec![numbers("n"), flags("f"), texts("t"), lists("l")];
+    let first = random.below(fields.len());
+    let second = random.below(fields.len());
+    let mut own = vec![fields.remove(first)];
+    if first != second {
+        own.push(fields.remove(if second > first { second - 1 } else { second }));
+    }
+    let used: Vec<&Field> = own.iter().collect();
+    let priorities = random.chance(30);
+    let routes = (0..=random.below(4)).map(|at| {
+        let priority = priorities.then(|| random.below(2) + 1);
+        let condition = condition(random, &used, 2);
+        Route { name: format!("r{at}"), priority, condition, target: format!("h{at}") }
+    });
+    let routes = routes.collect();
+    let default = random.chance(70).then(|| "last".to_owned());
+    let mut inputs = vec![Map::new()];
+    for field in &own {
+        let with = |input: &Map<String, Json>, value: &Json| {
+            let mut input = input.clone();
+            if !value.is_null() {
+                input.insert(field.name.to_owned(), value.clone());
+            }
+            input
+        };
+        inputs =
+            inputs.iter().flat_map(|input| field.values.iter().map(|value| with(input, value))).collect();
+    }
+    Program { fields: own, routes, default, inputs: inputs.into_iter().map(Json::Object).collect() }
+}

@@ -1,0 +1,229 @@
+//! `test` blocks: one message or several cases, and everything that may be expected of a decision. A wrong expectation
+//! fails with what came instead; an impossible one does not compile.
+
+use rulec::{Compiler, Rules, TestOutcome, run_tests};
+
+fn compiled(text: &str) -> Rules {
+    Compiler::new().compile_text(text).unwrap_or_else(|error| panic!("{}", error.render()))
+}
+
+/// Each test's name, if it passed, what it expected and what came.
+fn outcomes(text: &str) -> Vec<(String, bool, String, String)> {
+    let of = |outcome: TestOutcome| (outcome.name, outcome.passed, outcome.expected, outcome.actual);
+    run_tests(&compiled(text)).into_iter().map(of).collect()
+}
+
+#[track_caller]
+fn passes(text: &str) {
+    let failed: Vec<_> = outcomes(text).into_iter().filter(|outcome| !outcome.1).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(!outcomes(text).is_empty(), "there is no test");
+}
+
+/// One test, which fails so.
+#[track_caller]
+fn fails(text: &str, expected: &str, actual: &str) {
+    let outcomes = outcomes(text);
+    let [(_, false, wanted, came)] = outcomes.as_slice() else { panic!("{outcomes:#?}") };
+    assert_eq!((wanted.as_str(), came.as_str()), (expected, actual));
+}
+
+/// The code and message of each error, and its help.
+#[track_caller]
+fn errors(text: &str, expected: &[(&str, &str)]) {
+    let error = Compiler::new().compile_text(text).err().unwrap_or_else(|| panic!("it compiles: {text}"));
+    let found: Vec<(&str, &str)> =
+        error.diagnostics().iter().map(|found| (found.code.as_str(), found.message.as_str())).collect();
+    assert_eq!(found, expected, "{}", error.render());
+    assert!(error.diagnostics().iter().all(|found| found.help.is_some()), "{}", error.render());
+}
+
+const ROUTES: &str = "
+    route refunds when text contains \"refund\" -> refund_handler(amount: ctx.amount, kind: \"money\") { team: \"a\", level: 2 }
+    default -> answer
+";
+
+fn routes(test: &str) -> String {
+    format!("{ROUTES}{test}")
+}
+
+#[test]
+fn each_case_is_a_test_of_its_own() {
+    let rules = routes(
+        "test \"t\" { given ctx.amount = 1 given text, ctx.vip
+           expect refunds for \"refund\", true
+           expect default for \"hello\", false
+           expect refunds for \"hello\", null }",
+    );
+    let names: Vec<(String, bool)> =
+        outcomes(&rules).into_iter().map(|outcome| (outcome.0, outcome.1)).collect();
+    let expected =
+        [("t: \"refund\", true", true), ("t: \"hello\", false", true), ("t: \"hello\", null", false)];
+    assert_eq!(names, expected.map(|(name, passed)| (name.to_owned(), passed)));
+}
+
+#[test]
+fn handlers_arguments_and_metadata_are_expected() {
+    passes(&routes(
+        "test \"a\" { given text = \"refund\" given ctx.amount = 2 expect refunds -> refund_handler(amount: 2.0) { team: \"a\" } }
+         test \"b\" { given text = \"refund\" expect -> refund_handler(kind: \"money\", amount: null) }
+         test \"c\" { given text = \"x\" expect default -> answer }
+         test \"d\" { given text = \"refund\" expect refunds { } }"
+            .replace("expect refunds { }", "expect refunds")
+            .as_str(),
+    ));
+    fails(
+        &routes(
+            "test \"t\" { given text = \"refund\" given ctx.amount = 2 expect refunds -> refund_handler(amount: 3) { level: 1 } }",
+        ),
+        "refunds -> refund_handler(amount: 3) { level: 1 }",
+        "refunds -> refund_handler(amount: 2) { level: 2 }",
+    );
+    fails(
+        &routes("test \"t\" { given text = \"x\" expect -> refund_handler }"),
+        "-> refund_handler",
+        "default -> answer",
+    );
+}
+
+#[test]
+fn next_nodes_are_expected() {
+    let rules = |expect: &str| {
+        format!(
+            "router rounds(output) {{ when output.done -> next[1] otherwise -> next[0] loopback }}
+             test \"t\" {{ given next = [\"debate\", \"ballot\"] given output.done = false {expect} }}"
+        )
+    };
+    passes(&rules("expect rounds -> debate loopback"));
+    passes(&rules("expect rounds.otherwise -> debate loopback"));
+    fails(&rules("expect rounds -> debate"), "-> debate", "rounds.otherwise -> debate loopback");
+    fails(
+        &rules("expect rounds -> ballot, debate loopback"),
+        "-> ballot, debate loopback",
+        "rounds.otherwise -> debate loopback",
+    );
+}
+
+const FLOWS: &str = "
+    flow refund \"gives money back\" intent [\"give me my money back\", \"I want a refund\"] -> \"refund\"
+    flow weather \"tells the weather\" intent [\"will it rain tomorrow\", \"how warm is it\"] -> \"weather\"
+";
+
+#[test]
+fn scores_of_intent_flows_are_expected() {
+    passes(&format!(
+        "{FLOWS} test \"t\" {{ given text = \"give me my money back\" expect flows.refund score >= 0.1 }}"
+    ));
+    let rules = format!(
+        "{FLOWS} test \"t\" {{ given text = \"give me my money back\" expect flows.refund score < 0.1 }}"
+    );
+    let outcomes = outcomes(&rules);
+    let [(_, false, expected, actual)] = outcomes.as_slice() else { panic!("{outcomes:#?}") };
+    assert_eq!(expected, "flows.refund score < 0.1");
+    assert!(actual.starts_with("flows.refund score 0."), "{actual}");
+}
+
+const PAYLOAD: &str = "
+    payload note { response: string not blank; count?: int in 1..=5 }
+";
+
+#[test]
+fn places_of_breaches_are_expected() {
+    let rules = |expect: &str| {
+        format!("{PAYLOAD} test \"t\" {{ given payload = {{ response: \" \", count: 9 }} {expect} }}")
+    };
+    passes(&rules("expect note.reject"));
+    let broken = "\"note.response.empty\" at \"$.response\" \"note.count.range\"";
+    passes(&rules(&format!("expect note.reject {broken}")));
+    fails(
+        &rules("expect note.reject \"note.response.empty\" at \"$.count\" \"note.count.range\""),
+        "note.reject \"note.count.range\" \"note.response.empty\" at \"$.count\"",
+        "note.reject \"note.response.empty\" at \"$.response\" \"note.count.range\" at \"$.count\"",
+    );
+}
+
+#[test]
+fn what_nothing_could_give_is_an_error() {
+    let cases = [
+        ("expect -> refund_handlr", "no route leads to `refund_handlr`"),
+        ("expect -> refund_handler(amont: 2)", "no route gives `refund_handler` an argument `amont`"),
+        (
+            "expect refunds -> refund_handler { tem: 2 }",
+            "no route to `refund_handler` has `tem` in its metadata",
+        ),
+        ("expect refunds -> answer, refund_handler", "a route leads to one handler"),
+        ("expect refunds -> answer loopback", "a route has no way back"),
+        ("expect none -> answer", "`none` leads nowhere"),
+        ("expect refunds score >= 0.5", "only an intent flow has a score"),
+        ("expect refunds \"rule\"", "only a payload breaks rules"),
+        ("expect refunds expect default", "a test of one message expects one thing"),
+    ];
+    for (expect, message) in cases {
+        errors(&routes(&format!("test \"t\" {{ given text = \"x\" {expect} }}")), &[("E0505", message)]);
+    }
+    errors(
+        &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score != 0.5 }}"),
+        &[("E0505", "a score cannot be compared by `!=`")],
+    );
+    errors(
+        &format!("{FLOWS} test \"t\" {{ given text = \"x\" expect flows.refund score > 2 }}"),
+        &[("E0505", "a score lies between 0 and 1")],
+    );
+}
+
+#[test]
+fn values_that_fit_no_field_are_errors() {
+    let test = |body: &str| routes(&format!("test \"t\" {{ {body} }}"));
+    errors(&test("given text, ctx.n expect refunds for \"a\""), &[("E0510", "1 value for 2 fields")]);
+    errors(&test("given text expect refunds"), &[("E0510", "0 values for 1 field")]);
+    errors(
+        &test("given text = \"x\" expect refunds for \"a\""),
+        &[("E0510", "nothing says which fields these values are of")],
+    );
+    errors(
+        &test("given text = \"x\" given text expect refunds for \"a\""),
+        &[("E0510", "`text` is given twice, or as two different things")],
+    );
+    let declared = "input { text: string, n: int } route a when n > 3 and text == \"x\" -> h ";
+    errors(
+        &format!(
+            "{declared} test \"t\" {{ given text, n expect a for \"x\", 4 expect none for \"x\", \"4\" }}"
+        ),
+        &[("E0510", "`n` is declared as int, and this is a string")],
+    );
+    errors(
+        &format!("{declared} test \"t\" {{ given text, m expect a for \"x\", 4 expect none for \"x\", 5 }}"),
+        &[("E0510", "`m` is no input")],
+    );
+}
+
+/// A file of thousands of tests runs on several threads.
+#[test]
+fn many_tests_come_in_their_order() {
+    let cases: String = (0..2_000).map(|n| format!("expect refunds for \"refund {n}\"\n")).collect();
+    let outcomes = outcomes(&routes(&format!("test \"t\" {{ given text\n{cases} }}")));
+    assert_eq!(outcomes.len(), 2_000);
+    for (n, (name, passed, ..)) in outcomes.iter().enumerate() {
+        assert_eq!((name.as_str(), *passed), (format!("t: \"refund {n}\"").as_str(), true));
+    }
+}
+
+/// Compiled rules keep their tests.
+#[test]
+fn artifacts_keep_what_tests_expect() {
+    let rules = compiled(&routes(
+        "test \"t\" { given ctx.amount = 1 given text expect refunds -> refund_handler(amount: 2) for \"refund\" }",
+    ));
+    let loaded = Rules::from_artifact(&rules.to_artifact(false)).expect("it loads");
+    let of = |rules: &Rules| -> Vec<String> {
+        run_tests(rules)
+            .into_iter()
+            .map(|outcome| format!("{} {} {}", outcome.name, outcome.expected, outcome.actual))
+            .collect()
+    };
+    assert_eq!(of(&loaded), of(&rules));
+    assert_eq!(
+        of(&loaded),
+        ["t: \"refund\" refunds -> refund_handler(amount: 2) refunds -> refund_handler(amount: 1)"]
+    );
+}
