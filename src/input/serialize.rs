@@ -130,9 +130,9 @@ impl<'a> Dict<'_, 'a> {
     /// The place behind a key. A key that comes twice is a matter for the tree, which keeps the last.
     fn inside(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
         let ValueSerializer { fill, node, .. } = &mut self.place;
-        self.keys.add(fill, key).ok_or(NeedsTree)?;
         let build = self.entries.is_some();
         let node = if build { NONE } else { fill.plan.child(*node, key) };
+        self.keys.add(fill, key, node).ok_or(NeedsTree)?;
         Ok(ValueSerializer { fill, node, build })
     }
 
