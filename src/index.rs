@@ -12,7 +12,7 @@
 //! | [`build`](mod@build) | by which key is each route found? |
 //! | [`cost`] | is that faster than trying the routes one by one? |
 //! | [`mod@plan`] | how is each route found, for people to read? |
-//! | [`texts`] | which of many texts is this? |
+//! | [`edges`] | which of many literals does a text begin or end with? |
 //! | [`scan`] | which of many literals occur in a text? |
 //! | [`lookup`] | which routes may hold for a message? |
 //! | `tombstones` | which routes were removed since the index was built? |
@@ -33,13 +33,13 @@ pub mod attribute;
 pub mod bitmap;
 pub mod build;
 pub mod cost;
+pub mod edges;
 pub mod lookup;
 pub mod plan;
 pub mod prefilter;
 pub mod ranges;
 pub mod scan;
 pub mod share;
-pub mod texts;
 pub(crate) mod tombstones;
 
 use crate::bytecode::chunk::Operand;
@@ -49,6 +49,7 @@ use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
 use attribute::{Class, Classes};
 use bitmap::Bitmap;
+use edges::Edges;
 use hashbrown::HashMap;
 use scan::Scanner;
 
@@ -62,9 +63,6 @@ pub struct Index {
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
     pub keys: Vec<Key>,
-    /// Finds the literals of all subjects.
-    pub scanner: Scanner,
-    pub owners: Owners,
     /// The slots by name, where some table asks for many.
     pub fields: Option<Fields>,
     /// The keys of each literal of each subject, by number.
@@ -99,45 +97,12 @@ pub struct SubjectIndex {
     pub operand: Operand,
     /// The forms in which it is scanned, where they differ.
     pub forms: Vec<TextForm>,
-}
-
-/// The numbers of the scanner's literals: one for each subject that looks for it. One scanner serves all
-/// subjects, since its tables are large, however few the literals are, and rules over many fields look for few in each.
-#[derive(Debug, Default)]
-pub struct Owners {
-    /// For each literal of the scanner where its numbers end, unless there is one subject: the numbers are then the
-    /// scanner's own.
-    ends: Vec<u32>,
-    /// A subject, and the literal's number for it.
-    numbers: Vec<(u32, u32)>,
-}
-
-impl Owners {
-    /// The numbers of so many literals, each with its literal.
-    pub fn new(literals: usize, mut numbers: Vec<(u32, (u32, u32))>) -> Owners {
-        numbers.sort_unstable();
-        let mut ends = vec![0; literals];
-        for (end, (literal, _)) in (1..).zip(&numbers) {
-            if let Some(last) = ends.get_mut(*literal as usize) {
-                *last = end;
-            }
-        }
-        Owners { ends, numbers: numbers.into_iter().map(|(_, number)| number).collect() }
-    }
-
-    /// The number of a literal of the scanner for a subject; none when that does not look for it.
-    #[inline(always)]
-    pub fn number(&self, literal: u32, subject: u32) -> Option<u32> {
-        if self.ends.is_empty() { Some(literal) } else { self.shared(literal, subject) }
-    }
-
-    #[inline(never)]
-    fn shared(&self, literal: u32, subject: u32) -> Option<u32> {
-        let literal = literal as usize;
-        let start = if literal == 0 { 0 } else { *self.ends.get(literal - 1)? };
-        let numbers = self.numbers.get(start as usize..*self.ends.get(literal)? as usize)?;
-        numbers.iter().find(|(owner, _)| *owner == subject).map(|(_, number)| *number)
-    }
+    /// Finds its literals; those that must stand at an edge are found there.
+    pub scanner: Scanner,
+    pub starts: Edges,
+    pub ends: Edges,
+    /// The number of the scanner's first literal; the others follow.
+    pub first: u32,
 }
 
 /// The way the literals found in a text tell the answer of a predicate.

@@ -37,6 +37,7 @@ use serde::Serialize;
 pub struct InputScratch {
     bump: Bump,
     values: Vec<Value<'static>>,
+    seen: Vec<u64>,
 }
 
 /// The values of a message's slots.
@@ -75,9 +76,10 @@ impl InputScratch {
         then: impl FnOnce(Filled<'_, 'a>) -> T,
     ) -> Option<T> {
         arena::empty(&mut self.bump);
-        let mut fill = Fill::new(plan, &self.bump, recycle(std::mem::take(&mut self.values)));
+        let values = recycle(std::mem::take(&mut self.values));
+        let mut fill = Fill::new(plan, &self.bump, values, std::mem::take(&mut self.seen));
         let done = source(&mut fill).map(|()| then(fill.filled()));
-        self.values = recycle(fill.values);
+        (self.values, self.seen) = (recycle(fill.values), fill.seen);
         done
     }
 }

@@ -20,7 +20,7 @@
 //! assert_eq!(decision.target(), Some("file_handler"));
 //! assert_eq!(decision.args()["limit"], json!(20));
 //!
-//! // What is missing never matches, and neither does its negation; the explanation says so.
+//! // If a field is missing, the condition does not hold, and neither does its negation; the explanation says so.
 //! let decision = rules.decide(&json!({"text": "show my files"}));
 //! assert!(decision.is_default());
 //! let why = rules.explain(&json!({"text": "show my files"})).to_string();
@@ -54,6 +54,7 @@ mod eval;
 mod explain;
 mod graph;
 mod host;
+mod ide;
 mod index;
 mod input;
 #[cfg(feature = "jit")]
@@ -108,7 +109,7 @@ pub mod internals {
     }
 
     inside! {
-        arena artifact builtins bytecode codec decision diag engine eval explain graph host index input json limits loader meaning
+        arena artifact builtins bytecode codec decision diag engine eval explain graph host ide index input json limits loader meaning
         modifiers ops request schema sema source span syntax text threads trace ty value vm
     }
     #[cfg(feature = "jit")]

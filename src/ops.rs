@@ -120,7 +120,7 @@ pub enum Search {
 }
 
 /// The part of a text where a literal must stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     Anywhere,
     Start,

@@ -9,6 +9,7 @@
 //! | [`glob`] | does the whole text fit a `like` pattern? |
 //! | [`pattern`] | how are regular expressions compiled, and when? |
 //! | [`prepared`] | which texts of a decision have been prepared already? |
+//! | [`texts`] | which of many texts is this? |
 //! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
 //! | [`mod@bucket`] | into which stable bucket does a key fall, by our hash or another system's? |
 //! | [`network`] | in which network does an address lie? |
@@ -33,6 +34,7 @@ pub mod prepared;
 pub mod printable;
 pub mod similarity;
 mod size;
+pub mod texts;
 pub mod version;
 pub mod word;
 pub mod zone;

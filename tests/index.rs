@@ -72,6 +72,7 @@ route globs when text like any ["card*", "*transfer*", "the whole text"] -> h
 route excepted when text contains "parcel" unless text contains "spam" -> h
 route only_exception when ctx.n is present unless text contains "spam" -> h
 route ways when if ctx.n > 3 then text contains "letter" else text contains "packet" -> h
+route edge when text ends_with ".exe" -> h
 "#,
     )
     .unwrap_or_else(|error| panic!("{error}"));
@@ -94,6 +95,7 @@ route ways when if ctx.n > 3 then text contains "letter" else text contains "pac
         r#"{"by":"key","keys":["text holds \"parcel\""],"posting":1"#,
         r#"{"by":"bits","values":["ctx.n"]}"#,
         r#"{"by":"key","keys":["text holds \"letter\"","text holds \"packet\""]"#,
+        r#"{"by":"key","keys":["text ends with \".exe\""],"posting":1"#,
     ];
     for (found, expected) in found.iter().zip(expected) {
         assert!(found.starts_with(expected), "{found}\n{expected}");
@@ -137,5 +139,72 @@ fn a_value_that_many_rules_name_is_no_rare_key() {
     for (n, route) in rules.plan()[0].routes.iter().enumerate().filter(|(n, _)| n % 3 == 0) {
         let found = serde_json::to_string(&route.found).expect("plain data");
         assert!(found.contains("ctx.q holds"), "{n}: {found}");
+    }
+}
+
+/// Beginnings and endings are looked up at the edges of texts, and so told for negations too; the same words
+/// anywhere, longer ones, words and other forms of the text are told apart from them.
+#[test]
+fn edges_of_texts_are_decided_alike() {
+    let words =
+        ["a", ".exe", "\\RUN.exe", "run", "eightchr", "订单", "sixteen bytes ok", "seventeen bytes ok"];
+    let operators = [
+        "starts_with",
+        "ends_with",
+        "contains",
+        "not (f starts_with W)",
+        "not (f ends_with W)",
+        "starts_with word",
+    ];
+    let mut source = String::new();
+    for (at, word) in words.iter().enumerate() {
+        for (by, operator) in operators.iter().enumerate() {
+            for (form, suffix) in ["", " ignoring case"].iter().enumerate() {
+                // Over many fields, so that those of the message are gone over, and over one.
+                for field in [format!("ctx.f{}", (at + by) % 31), "text".to_owned()] {
+                    let (word, name) = (format!("{word:?}"), format!("r{at}_{by}_{form}_{}", field.len()));
+                    let test = match operator.strip_prefix("not ") {
+                        Some(test) => format!("not {}", test.replace("W)", &format!("{word}{suffix})"))),
+                        None => format!("f {operator} {word}{suffix}"),
+                    };
+                    let test =
+                        test.replace("(f ", &format!("({field} ")).replacen("f ", &format!("{field} "), 1);
+                    source += &format!("route {name} when {test} and ctx.n == {} -> h\n", at % 3);
+                }
+            }
+        }
+    }
+    source += "route both when text starts_with any [\"a\", \"run\"] and text ends_with all [\"e\", \"exe\"] -> h\n";
+    (0..31).for_each(|at| source += &format!("route w{at} when ctx.f{at} == \"x{at}\" -> h\n"));
+    let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let mut session = index.session();
+    let pieces =
+        ["", "a", " ", ".EXE", ".exe", "\\run.exe", "Run", "eightchr", "订单", "sixteen bytes ok", "é"];
+    for at in 0..1_500_usize {
+        let text =
+            |by: usize| -> String { [by, by / 11, by / 121].map(|by| pieces[by % pieces.len()]).concat() };
+        let mut ctx = serde_json::Map::new();
+        ctx.insert("n".into(), (at % 4).into());
+        for field in 0..3 {
+            // Some are null, of another type, or read by no rule.
+            let value = match (at + field) % 13 {
+                0 => serde_json::Value::Null,
+                1 => 7.into(),
+                _ => text(at * 7 + field * 131).into(),
+            };
+            ctx.insert(format!("f{}", (at * 5 + field * 11) % 40), value);
+        }
+        if at % 50 == 0 {
+            (0..200).for_each(|other| drop(ctx.insert(format!("other{other}"), "a".into())));
+        }
+        let message = serde_json::json!({ "text": text(at), "ctx": ctx });
+        let (expected, chosen) = (reference.main().matched(&message), reference.decide(&message));
+        assert_eq!(session.matched(&message), expected, "{message}");
+        assert_eq!(session.decide(&message).chosen(), chosen.chosen(), "{message}");
+        let line =
+            session.decide_line(message.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(line.chosen(), chosen.chosen(), "{message}");
+        assert_eq!(session.decide_record(&index.prepare(&message)).chosen(), chosen.chosen(), "{message}");
     }
 }

@@ -5,6 +5,8 @@
 mod engines;
 #[path = "support/golden.rs"]
 mod golden;
+#[path = "support/textmate.rs"]
+mod textmate;
 
 use engines::{COLUMNS, Column};
 use rulec::Rules;
@@ -198,4 +200,10 @@ fn the_page_of_the_language_names_each_unit() {
 fn the_reference_page_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operators.md");
     golden::assert_file(&path, &page());
+}
+
+#[test]
+fn the_grammar_of_editors_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/vscode/syntaxes/rules.tmLanguage.json");
+    golden::assert_file(&path, &textmate::grammar());
 }

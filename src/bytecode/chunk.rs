@@ -203,10 +203,10 @@ impl Keywords {
         }
     }
 
-    /// Returns true when holding a keyword anywhere is enough for a text; else it must also stand at a
-    /// place, as a word, or fit a pattern.
-    pub fn holding_is_enough(&self) -> bool {
-        self.search == Search::Literal(Anchor::Anywhere) && !self.word
+    /// Returns true when a keyword that stands where it must is enough for a text; else it must also be a word, or fit a
+    /// pattern.
+    pub fn standing_is_enough(&self) -> bool {
+        self.search.is_literal() && !self.word
     }
 }
 

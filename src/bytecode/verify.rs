@@ -6,11 +6,11 @@
 //! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
 //! the limits on nesting are checked nowhere else.
 
-use crate::bytecode::chunk::{Block, Check, Chunk, NONE, Operand};
+use crate::bytecode::chunk::{Block, Check, Chunk, NONE, Operand, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc, Reference, Registers};
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
 use crate::ops::Meaning;
-use crate::sema::hir::TableId;
+use crate::sema::resolve::sorted;
 use thiserror::Error;
 
 /// Blocks run each other this deep at most: quantifiers, conditions as values, shared conditions.
@@ -40,20 +40,13 @@ pub enum VerifyError {
 }
 
 /// A place in the bytecode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum At {
+    #[error("instruction {0}")]
     Instr(Pc),
     /// An entry of another table of the chunk.
+    #[error("{0} {1}")]
     Entry(&'static str, usize),
-}
-
-impl std::fmt::Display for At {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            At::Instr(pc) => write!(f, "instruction {pc}"),
-            At::Entry(what, index) => write!(f, "{what} {index}"),
-        }
-    }
 }
 
 /// Verifies a chunk.
@@ -291,35 +284,22 @@ impl Verifier<'_> {
                 start = route.end;
             }
         }
-        let mut incoming = vec![0u32; chunk.tables.len()];
-        for inner in (0..chunk.tables.len()).flat_map(|table| self.leads_to(table)) {
-            incoming[inner.index()] += 1;
-        }
-        let mut ready: Vec<usize> = (0..incoming.len()).filter(|table| incoming[*table] == 0).collect();
-        let mut depths = vec![0u32; incoming.len()];
-        let mut done = 0;
-        while let Some(table) = ready.pop() {
-            done += 1;
-            for inner in self.leads_to(table) {
-                let inner = inner.index();
-                depths[inner] = depths[inner].max(depths[table] + 1);
-                incoming[inner] -= 1;
-                if incoming[inner] == 0 {
-                    ready.push(inner);
-                }
-            }
+        let leads_to = |table: &TableCode| {
+            let block = chunk.blocks[table.block as usize];
+            let code = &chunk.instrs[block.start as usize..block.end as usize];
+            let inner = code.iter().filter_map(|instr| match instr {
+                Instr::Goto { table: inner, .. } | Instr::Continue { table: inner } => Some(inner.index()),
+                _ => None,
+            });
+            inner.collect::<Vec<_>>()
+        };
+        let jumps: Vec<Vec<usize>> = chunk.tables.iter().map(leads_to).collect();
+        let (order, circles) = sorted(&jumps);
+        let mut depths = vec![0; jumps.len()];
+        for table in order {
+            depths[table] = jumps[table].iter().map(|inner| depths[*inner] + 1).max().unwrap_or(0);
         }
         let shallow = depths.iter().all(|depth| *depth <= MAX_JUMPS);
-        if done == incoming.len() && shallow { Ok(()) } else { Err(VerifyError::Jumps) }
-    }
-
-    /// The tables that a table leads to, each as often as it does.
-    fn leads_to(&self, table: usize) -> impl Iterator<Item = TableId> {
-        let block = self.chunk.blocks[self.chunk.tables[table].block as usize];
-        let code = &self.chunk.instrs[block.start as usize..block.end as usize];
-        code.iter().filter_map(|instr| match instr {
-            Instr::Goto { table: inner, .. } | Instr::Continue { table: inner } => Some(*inner),
-            _ => None,
-        })
+        if circles.is_empty() && shallow { Ok(()) } else { Err(VerifyError::Jumps) }
     }
 }

@@ -149,6 +149,23 @@ impl Compiler {
         threads.both(statements, || drop(trees), finish).1
     }
 
+    /// Compiles the file `path` of a loader, and shows what was read and checked on the way: what an editor asks for
+    /// and no engine needs.
+    pub(crate) fn compile_seen<T>(
+        &self,
+        loader: &dyn Loader,
+        path: &str,
+        look: impl FnOnce(&Loaded, &Program) -> T,
+    ) -> (Result<Rules, CompileError>, T) {
+        text::keeping_parsed(|| {
+            let mut loaded = loader::load(Threads::All, loader, path);
+            let (program, found) = check::check(&loaded);
+            let (seen, mut allows) = (look(&loaded, &program), check::Allows::of(&loaded));
+            loaded.units.clear();
+            (self.finish(loaded, program, found, &mut allows), seen)
+        })
+    }
+
     /// The host functions that a program declares.
     pub(super) fn link(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
         self.registry.link(program, self.unlinked, diagnostics)

@@ -3,11 +3,12 @@
 //! true.
 
 use super::attribute::{Class, Classes, Number, Simple};
+use super::edges;
 use super::prefilter::{Prefilter, prefilters};
 use super::share::{Shares, uses};
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
-use crate::ops::{Cost, Quantity};
+use crate::ops::{Anchor, Cost, Quantity};
 use crate::sema::normal::Normal;
 use crate::text::{self, Form, TextMode};
 use crate::ty::KindSet;
@@ -39,7 +40,8 @@ pub struct Subject {
     pub plain: bool,
     /// The normalising modes in which it is scanned as well, where that makes a difference.
     pub modes: Vec<TextMode>,
-    pub literals: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
+    /// The literals by where they must stand.
+    pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
 impl Subject {
@@ -166,7 +168,7 @@ impl<'c> Atoms<'c> {
         }
         let likelihood = |atom: &Atom| match atom {
             Atom::Literal(subject, number) => {
-                literal_likelihood(literals[*subject as usize][*number as usize])
+                literal_likelihood(literals[*subject as usize][*number as usize].1)
             }
             Atom::Class(attribute, class) => self.attributes[*attribute as usize].shares.of_named(*class),
             // A list has one or two elements of those that rules ask for.
@@ -209,13 +211,13 @@ impl<'c> Atoms<'c> {
         names
     }
 
-    /// For each subject its literals, by number.
-    pub fn literals_by_number(&self) -> Vec<Vec<&str>> {
+    /// For each subject its literals and where they stand, by number.
+    pub fn literals_by_number(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut all = Vec::new();
         for subject in &self.subjects {
-            let mut literals: Vec<&str> = vec![""; subject.literals.len()];
-            for (literal, number) in &subject.literals {
-                literals[*number as usize] = literal;
+            let mut literals = vec![(Anchor::Anywhere, ""); subject.literals.len()];
+            for ((anchor, literal), number) in &subject.literals {
+                literals[*number as usize] = (*anchor, literal);
             }
             all.push(literals);
         }
@@ -387,6 +389,8 @@ impl<'c> Atoms<'c> {
         let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
         let attribute = is_list.then(|| self.attribute(pred as u32, operand, mode.text));
         let mut found = Vec::new();
+        // True when each literal is looked for where it must stand alone.
+        let mut placed = true;
         let mut sets = Vec::new();
         for (at, prefilter) in prefilters.iter().enumerate() {
             let mut atoms = Vec::new();
@@ -397,7 +401,10 @@ impl<'c> Atoms<'c> {
                 for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
                     let next = subject.literals.len() as u32;
-                    let number = *subject.literals.entry(literal.into()).or_insert(next);
+                    let anchor =
+                        if literal.len() > edges::MOST { Anchor::Anywhere } else { prefilter.anchor };
+                    placed &= anchor == prefilter.anchor;
+                    let number = *subject.literals.entry((anchor, literal.into())).or_insert(next);
                     group.push(number);
                     atoms.push(Atom::Literal(at, number));
                 }
@@ -426,7 +433,7 @@ impl<'c> Atoms<'c> {
                 true => prefilters.len() == words.len(),
                 false => prefilters.iter().all(|prefilter| prefilter.exact),
             };
-            let exact = told && enough && keywords.holding_is_enough();
+            let exact = told && enough && placed && keywords.standing_is_enough();
             let told = Literals { subject: at, numbers: found, exact, plain: literal_mode.is_plain() };
             self.literals[pred] = (!told.numbers.is_empty()).then_some(told);
         }

@@ -2,12 +2,12 @@
 //! an operand read in one way; two values of one class answer every simple test of it alike. So a message's
 //! value has to be looked up once, whatever the number of tests.
 
-use super::texts::Texts;
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
 use crate::ops::Op;
 use crate::sema::normal::Ask;
 use crate::text::TextMode;
+use crate::text::texts::Texts;
 use crate::value::{Tri, Value, compare};
 use std::cmp::Ordering;
 use std::slice;

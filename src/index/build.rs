@@ -5,19 +5,21 @@
 //! taken: how likely a message holds the key, times how many routes could be found by it. Judging a
 //! literal by the whole rule set instead of by its length is what keeps posting lists short.
 
-use super::atom::{Atom, Atoms, SetId};
+use super::atom::{Atom, Atoms, LAST, SetId};
 use super::attribute::Class;
 use super::bitmap::Bitmap;
 use super::cost;
+use super::edges::Edges;
 use super::ranges::{RangeAnalysis, ValueRanges};
 use super::scan::Scanner;
 use super::{
-    AttributeIndex, Guard, Index, Key, Lists, LiteralAnswer, Owners, Posting, PostingList, SubjectIndex,
-    TableIndex, TextForm,
+    AttributeIndex, Guard, Index, Key, Lists, LiteralAnswer, Posting, PostingList, SubjectIndex, TableIndex,
+    TextForm,
 };
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
+use crate::ops::Anchor;
 use crate::sema::hir::SlotId;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
 use crate::text::TextMode;
@@ -307,12 +309,31 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
             + cost::present(values) * cost::VALUE;
     }
     let mut texts = Texts { chunk: &atoms.chunk.texts, own: Vec::new() };
-    let subjects = atoms.subjects.iter().map(|subject| SubjectIndex {
-        operand: subject.operand,
-        forms: subject.forms().map(|mode| texts.form(subject.operand, mode)).collect(),
-    });
-    let subjects: Vec<SubjectIndex> = subjects.collect();
-    let literals = AllLiterals::new(atoms, literal_keys);
+    let mut subjects = Vec::with_capacity(atoms.subjects.len());
+    let mut literals = AllLiterals::default();
+    for (subject, own) in atoms.subjects.iter().zip(atoms.literals_by_number()) {
+        let first = literals.count;
+        let at = |anchor: Anchor| own.iter().zip(0..).filter(move |((stands, _), _)| *stands == anchor);
+        literals.number(
+            own.len(),
+            [Anchor::Anywhere, Anchor::Start, Anchor::End].into_iter().flat_map(at).map(|(_, at)| at),
+        );
+        let places = literals.places.last().map_or(&[][..], Vec::as_slice);
+        let edges = |anchor: Anchor| {
+            let literals: Vec<(&str, u32)> =
+                at(anchor).map(|((_, literal), at)| (*literal, places[at])).collect();
+            Edges::new(anchor, &literals)
+        };
+        subjects.push(SubjectIndex {
+            operand: subject.operand,
+            forms: subject.forms().map(|mode| texts.form(subject.operand, mode)).collect(),
+            scanner: Scanner::from_literals(at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes())),
+            starts: edges(Anchor::Start),
+            ends: edges(Anchor::End),
+            first,
+        });
+    }
+    literals.finish(atoms, literal_keys);
     for table in &mut tables {
         split_by_slot(table, atoms);
     }
@@ -332,8 +353,6 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         attributes,
         tables,
         keys: keys.keys,
-        scanner: literals.scanner,
-        owners: literals.owners,
         fields: wide.then(|| Fields::of(atoms.chunk)),
         literal_keys: literals.keys,
         literal_count: literals.count,
@@ -366,70 +385,47 @@ fn split_by_slot(table: &mut TableIndex, atoms: &Atoms<'_>) {
 }
 
 /// The literals of all subjects under numbers of their own.
+#[derive(Default)]
 struct AllLiterals {
-    scanner: Scanner,
-    owners: Owners,
-    keys: Lists,
+    /// For each subject the number of each literal.
+    places: Vec<Vec<u32>>,
     count: u32,
+    keys: Lists,
     answers: Vec<LiteralAnswer>,
     numbers: Vec<u32>,
 }
 
 impl AllLiterals {
-    /// `keys` are each subject's literals with the keys that they are.
-    fn new(atoms: &Atoms<'_>, keys: Vec<Vec<(u32, u32)>>) -> AllLiterals {
-        let by_number = atoms.literals_by_number();
-        let (mut firsts, mut count) = (Vec::new(), 0);
-        for literals in &by_number {
-            firsts.push(count);
-            count += literals.len() as u32;
+    /// Numbers the so many literals of the next subject, in that order.
+    fn number(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
+        let mut places = vec![0; literals];
+        for (at, number) in order.zip(self.count..) {
+            places[at] = number;
         }
-        let (scanner, owners) = match &by_number[..] {
-            [literals] => (Scanner::from_literals(literals.iter().map(|l| l.as_bytes())), Owners::default()),
-            _ => shared(&by_number, &firsts),
-        };
-        let first = |subject: u32| firsts.get(subject as usize).copied().unwrap_or(0);
-        let keys = keys.into_iter().zip(&firsts);
-        let keys = keys.flat_map(|(keys, first)| keys.into_iter().map(move |(at, key)| (first + at, key)));
+        self.count += literals as u32;
+        self.places.push(places);
+    }
+
+    /// Notes what each literal tells. `keys` are each subject's literals with the keys that they are.
+    fn finish(&mut self, atoms: &Atoms<'_>, keys: Vec<Vec<(u32, u32)>>) {
+        let place = |subject: u32, literal: u32| self.places[subject as usize][literal as usize];
+        let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
+            keys.into_iter().map(move |(literal, key)| (place(subject, literal), key))
+        });
+        self.keys = Lists::new(self.count as usize, keys.collect());
         let mut numbers: Vec<u32> = Vec::new();
         let answers = atoms.literals.iter().map(|literals| {
             let Some(literals) = literals else { return LiteralAnswer::NONE };
             let start = numbers.len() as u32;
-            numbers.extend(literals.numbers.iter().map(|number| number + first(literals.subject)));
+            let number = |number: &u32| place(literals.subject, number & !LAST) | number & LAST;
+            numbers.extend(literals.numbers.iter().map(number));
             let end = numbers.len() as u32;
             let (exact, plain) = (literals.exact, literals.plain);
             LiteralAnswer { subject: literals.subject, start, end, exact, plain }
         });
-        let answers = answers.collect();
-        AllLiterals {
-            scanner,
-            owners,
-            keys: Lists::new(count as usize, keys.collect()),
-            count,
-            answers,
-            numbers,
-        }
+        self.answers = answers.collect();
+        self.numbers = numbers;
     }
-}
-
-/// One scanner of what several subjects look for, and the numbers of its literals for each.
-fn shared(by_number: &[Vec<&str>], firsts: &[u32]) -> (Scanner, Owners) {
-    let mut known: HashMap<&str, u32, foldhash::fast::FixedState> = HashMap::default();
-    let mut literals: Vec<&str> = Vec::new();
-    let mut numbers: Vec<(u32, (u32, u32))> = Vec::new();
-    for (subject, (own, first)) in by_number.iter().zip(firsts).enumerate() {
-        for (at, literal) in own.iter().enumerate() {
-            let literal = *known.entry(*literal).or_insert_with(|| {
-                literals.push(*literal);
-                literals.len() as u32 - 1
-            });
-            numbers.push((literal, (subject as u32, first + at as u32)));
-        }
-    }
-    (
-        Scanner::from_literals(literals.iter().map(|literal| literal.as_bytes())),
-        Owners::new(literals.len(), numbers),
-    )
 }
 
 /// The texts that a decision keeps prepared: those of the bytecode, which the index shares, and more.

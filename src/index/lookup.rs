@@ -23,11 +23,8 @@ use std::ops::Range;
 pub trait Verifier<'a> {
     fn operand(&mut self, operand: Operand) -> Value<'a>;
 
-    /// Reads all slots of the message, whose fields these are.
-    fn read_all(&mut self, fields: &Fields);
-
-    /// The first slot from one on that the message has a value for.
-    fn next_present(&mut self, from: usize) -> Option<usize>;
+    /// Reads all slots of the message, whose fields these are, and lists those that it has a value for.
+    fn present(&mut self, fields: &Fields, into: &mut Vec<u32>);
 
     fn texts(&mut self) -> &mut PreparedTexts;
 
@@ -62,6 +59,8 @@ pub struct Workspace {
     /// For each attribute when its keys were last looked up.
     attributes: Vec<Cell<u32>>,
     hits: RefCell<Vec<u32>>,
+    /// The slots that the message has a value for.
+    present: RefCell<Vec<u32>>,
     scan: RefCell<Buffers>,
     /// The decision that they belong to.
     epoch: Cell<u32>,

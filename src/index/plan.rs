@@ -7,6 +7,7 @@ use super::bitmap::MAX_COLUMNS;
 use super::build::{Access, Builder};
 use super::cost;
 use crate::bytecode::Chunk;
+use crate::ops::Anchor;
 use crate::sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
 use hashbrown::HashMap;
 use serde::Serialize;
@@ -116,7 +117,7 @@ struct Writer<'n> {
     atoms: &'n Atoms<'n>,
     sets: Vec<&'n [Atom]>,
     classes: Vec<HashMap<Class, String>>,
-    literals: Vec<Vec<&'n str>>,
+    literals: Vec<Vec<(Anchor, &'n str)>>,
 }
 
 impl Writer<'_> {
@@ -153,8 +154,13 @@ impl Writer<'_> {
     fn key(&self, atom: &Atom) -> String {
         match atom {
             Atom::Literal(subject, number) => {
-                let literal = self.literals[*subject as usize][*number as usize];
-                format!("{} holds {literal:?}", self.value_of(self.atoms.subjects[*subject as usize].pred))
+                let (anchor, literal) = self.literals[*subject as usize][*number as usize];
+                let stands = match anchor {
+                    Anchor::Anywhere => "holds",
+                    Anchor::Start => "begins with",
+                    Anchor::End => "ends with",
+                };
+                format!("{} {stands} {literal:?}", self.value_of(self.atoms.subjects[*subject as usize].pred))
             }
             Atom::Class(attribute, class) => {
                 let name =

@@ -9,14 +9,17 @@
 //! key still tells that the expression need not be run.
 
 use crate::bytecode::chunk::{Keywords, Search};
+use crate::ops::Anchor;
 use crate::text::{self, Glob};
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
 
 /// Alternatives of which a text must hold one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The alternatives: none empty, none within another, sorted. In the predicate's own mode.
+    /// The alternatives: none empty, none that implies another, sorted. In the predicate's own mode.
     pub literals: Vec<String>,
+    /// The part of the text where they stand.
+    pub anchor: Anchor,
     /// True when the text must be folded for them to be found, beyond what the predicate's mode does.
     pub folded: bool,
     /// True when holding one is also enough for the predicate to be true.
@@ -40,9 +43,9 @@ const MIN_FURTHER: usize = 3;
 pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepared = |word: &str| mode.prepare(word).into_owned();
-    let alternatives = |literals: Vec<String>, exact: bool| {
-        let literals = minimal(literals)?;
-        Some(Prefilter { literals, folded: false, exact })
+    let alternatives = |literals: Vec<String>, anchor: Anchor, exact: bool| {
+        let literals = minimal(literals, anchor)?;
+        Some(Prefilter { literals, anchor, folded: false, exact })
     };
     let each = |one: &dyn Fn(&str) -> Vec<Prefilter>| -> Vec<Prefilter> {
         if *all || words.len() == 1 {
@@ -54,20 +57,19 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
         parts.and_then(union).into_iter().collect()
     };
     match search {
-        // Wherever it must stand, the text holds it.
-        Search::Literal(_) => {
-            let exact = keywords.holding_is_enough() && (!all || words.len() == 1);
+        Search::Literal(anchor) => {
+            let exact = keywords.standing_is_enough() && (!all || words.len() == 1);
             if *all {
-                words.iter().filter_map(|word| alternatives(vec![prepared(word)], exact)).collect()
+                words.iter().filter_map(|word| alternatives(vec![prepared(word)], *anchor, exact)).collect()
             } else {
                 let literals = words.iter().map(|word| prepared(word)).collect();
-                alternatives(literals, exact).into_iter().collect()
+                alternatives(literals, *anchor, exact).into_iter().collect()
             }
         }
         Search::Glob => each(&|pattern| {
             let glob = Glob::with_mode(pattern, *mode);
             let pieces = worthwhile(glob.literals().map(|literal| vec![literal.to_owned()]).collect());
-            pieces.into_iter().filter_map(|piece| alternatives(piece, false)).collect()
+            pieces.into_iter().filter_map(|piece| alternatives(piece, Anchor::Anywhere, false)).collect()
         }),
         Search::Regex => each(&|pattern| of_regex(pattern, mode.fold)),
     }
@@ -78,11 +80,12 @@ fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
     let literals = literals.map(|literal| if folded { text::fold(&literal) } else { literal }).collect();
-    Some(Prefilter { literals: minimal(literals)?, folded, exact: false })
+    let anchor = Anchor::Anywhere;
+    Some(Prefilter { literals: minimal(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// The literals without those that hold another; `None` when one is empty, or there is none.
-fn minimal(mut literals: Vec<String>) -> Option<Vec<String>> {
+/// The literals without those that imply another; `None` when one is empty, or there is none.
+fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
     if literals.first().is_none_or(String::is_empty) {
@@ -92,7 +95,12 @@ fn minimal(mut literals: Vec<String>) -> Option<Vec<String>> {
     if literals.len() <= MAX_ALTERNATIVES {
         let mut kept: Vec<String> = Vec::with_capacity(literals.len());
         for literal in literals {
-            if !kept.iter().any(|shorter| literal.contains(&**shorter)) {
+            let implies = |shorter: &String| match anchor {
+                Anchor::Anywhere => literal.contains(&**shorter),
+                Anchor::Start => literal.starts_with(&**shorter),
+                Anchor::End => literal.ends_with(&**shorter),
+            };
+            if !kept.iter().any(implies) {
                 kept.push(literal);
             }
         }
@@ -107,8 +115,9 @@ fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parsed(pattern, ignore_case) else { return Vec::new() };
     let find = |folded: bool| -> Vec<Prefilter> {
         let sets = worthwhile(Reader { folded }.read(&hir).required());
-        let sets = sets.into_iter().filter_map(minimal);
-        sets.map(|literals| Prefilter { literals, folded, exact: false }).collect()
+        let anchor = Anchor::Anywhere;
+        let sets = sets.into_iter().filter_map(|set| minimal(set, anchor));
+        sets.map(|literals| Prefilter { literals, anchor, folded, exact: false }).collect()
     };
     let plain = find(false);
     if !ignore_case && !pattern.contains("(?") {
@@ -287,7 +296,6 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::Anchor;
     use crate::text::TextMode;
 
     fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {

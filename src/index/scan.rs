@@ -17,7 +17,8 @@
 //! comparison with each of those. A literal goes where few others are, and below a crowded gram of sixteen
 //! bytes the next thirty-two, sixty-four … tell apart; so what stays together is short (at most
 //! 31 bytes) or equal at its beginning and its end: of all strings of fifteen bytes over two letters,
-//! say, some hundred have a gram in common. A scanner takes 0.8 MB however few its literals are.
+//! say, some hundred have a gram in common. A scanner takes 20 KB however few its literals are, and of
+//! some hundred literals or more half a megabyte of addresses, of which those are touched that texts ask for.
 
 mod choice;
 mod frequency;
@@ -30,7 +31,7 @@ mod tests;
 use choice::{choose, is_inner};
 use frequency::Frequency;
 use gram::{BASES, Level, load, second};
-use pairs::{BLOCK, Pairs, Positions, WINDOW, classes_of};
+use pairs::{BLOCK, FULL, Pairs, Position, Positions, SMALL, Sized, WINDOW, classes_of};
 use std::fmt;
 use table::Table;
 
@@ -59,7 +60,7 @@ pub struct Buffers {
 
 impl Default for Buffers {
     fn default() -> Buffers {
-        Buffers { end: [0; WINDOW + BEYOND], positions: [0; 256], grams: [Gram(0); GRAMS] }
+        Buffers { end: [0; WINDOW + BEYOND], positions: [Position::default(); 256], grams: [Gram(0); GRAMS] }
     }
 }
 
@@ -87,7 +88,7 @@ impl Scanner {
         // Counted first, so that what is rare is known when the first one chooses.
         let mut frequency = Frequency::new();
         literals.iter().for_each(|literal| frequency.count(literal));
-        let mut scanner = Scanner::over(Pairs::new(), Table::new(literals.len()));
+        let mut scanner = Scanner::over(Pairs::new(literals.len()), Table::new(literals.len()));
         for literal in literals.into_iter().filter(|literal| !literal.is_empty()) {
             let choice = choose(literal, &scanner.pairs, &frequency, &scanner.table);
             let gram = &literal[choice.offset.into()..];
@@ -117,7 +118,24 @@ impl Scanner {
 
     /// Reports every place of the text where a literal is: its number, and where it starts. They come in
     /// no order, and some twice.
-    pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
+    pub fn scan(&self, text: &[u8], buffers: &mut Buffers, hit: impl FnMut(u32, usize)) {
+        if self.table.len() == 0 {
+            // Rules over many fields look for nothing in many of them.
+        } else if let Some(pairs) = self.pairs.sized::<FULL>() {
+            self.scan_by(pairs, text, buffers, hit);
+        } else if let Some(pairs) = self.pairs.sized::<SMALL>() {
+            self.scan_by(pairs, text, buffers, hit);
+        }
+    }
+
+    #[inline]
+    fn scan_by<const SIZE: usize>(
+        &self,
+        pairs: Sized<'_, SIZE>,
+        text: &[u8],
+        buffers: &mut Buffers,
+        mut hit: impl FnMut(u32, usize),
+    ) {
         let Buffers { end, positions, grams } = buffers;
         let mut at = 0;
         while at < text.len() {
@@ -132,11 +150,12 @@ impl Scanner {
             };
             let length = rest.len().min(BLOCK);
             let (count, next) = match self.sparse {
-                true => self.pairs.look::<true>(window, length, self.aligned, positions),
-                false => self.pairs.look::<false>(window, length, self.aligned, positions),
+                true => pairs.look::<true>(window, length, self.aligned, positions),
+                false => pairs.look::<false>(window, length, self.aligned, positions),
             };
             if count > 0 {
-                self.find(&positions[..count.min(256)], Block { window, text, at }, grams, &mut hit);
+                let block = Block { window, text, at };
+                self.find(&positions[..count.min(256)], block, grams, &mut hit);
             }
             at += next;
         }
@@ -146,17 +165,16 @@ impl Scanner {
     #[inline(always)]
     fn find(
         &self,
-        positions: &[u8],
+        positions: &[Position],
         block: Block<'_>,
         grams: &mut [Gram; GRAMS],
         hit: &mut impl FnMut(u32, usize),
     ) {
         let mut count = 0;
-        for &position in positions {
-            let four = block.window[position.into()..].first_chunk();
-            let four = four.map_or(0, |four| u32::from_le_bytes(*four));
+        for found in positions {
+            let position = found.number();
             // Most have classes of one level, some of two: the second is written, and counted if it is one.
-            let (level, rest) = split(self.pairs.classes(four));
+            let (level, rest) = split(found.classes());
             grams[count % GRAMS] = Gram::new(level, position);
             let (level, mut others) = split(rest);
             grams[(count + 1) % GRAMS] = Gram::new(level, position);

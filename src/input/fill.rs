@@ -1,7 +1,7 @@
 //! The values of one message's slots, and whether it keeps the promises of the declared input.
 
 use super::Filled;
-use super::plan::{Plan, PlanNode};
+use super::plan::{NONE, Plan, PlanNode};
 use crate::ty::{Kind, KindSet};
 use crate::value::Value;
 use bumpalo::Bump;
@@ -18,13 +18,19 @@ pub(super) struct Fill<'a> {
     pub bump: &'a Bump,
     pub values: Vec<Value<'a>>,
     kept: bool,
+    /// The keys of the objects at hand that are of no interest.
     keys: SmallVec<[&'a str; 32]>,
+    /// A bit for each place that was come upon: there is one of each in a message.
+    pub seen: Vec<u64>,
 }
 
 impl<'a> Fill<'a> {
-    pub fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>) -> Fill<'a> {
+    /// With the memory of the values and the places of the last message.
+    pub fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>, mut seen: Vec<u64>) -> Fill<'a> {
         values.resize(plan.slots(), Value::Missing);
-        Fill { plan, bump, values, kept: true, keys: SmallVec::new() }
+        seen.clear();
+        seen.resize(plan.places().div_ceil(64), 0);
+        Fill { plan, bump, values, kept: true, keys: SmallVec::new(), seen }
     }
 
     pub fn filled(&self) -> Filled<'_, 'a> {
@@ -93,9 +99,19 @@ impl<'a> Keys<'a> {
         Keys { start: fill.keys.len(), bits: 0, many: None }
     }
 
-    /// Adds one; `None` when it was there before.
+    /// Adds one that leads to a place, or to none; `None` when it was there before.
     #[inline]
-    pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str) -> Option<()> {
+    pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str, place: u32) -> Option<()> {
+        if place == NONE {
+            return self.add_unknown(fill, key);
+        }
+        let (word, bit) = (fill.seen.get_mut(place as usize / 64)?, 1 << (place % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        new.then_some(())
+    }
+
+    fn add_unknown(&mut self, fill: &mut Fill<'a>, key: &'a str) -> Option<()> {
         if let Some(many) = &mut self.many {
             return many.insert(key).then_some(());
         }

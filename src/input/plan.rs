@@ -1,9 +1,8 @@
 //! The slots and promises at each path of a message: made once a rule set.
 
 use crate::sema::hir::Program;
+use crate::text::texts::Texts;
 use crate::ty::{Kind, KindSet, Record};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// No node: nothing here or further in is of interest.
@@ -13,10 +12,6 @@ pub(super) const ROOT: u32 = 0;
 
 /// Programs of more fields are read from trees, where a decision looks up only what it asks for.
 const MOST_SLOTS: usize = 512;
-/// Fewer children than this are compared one by one.
-const FEW: usize = 8;
-/// More than this are looked up by their hash.
-const MANY: usize = 32;
 
 /// The paths that matter, as a tree of keys.
 #[derive(Debug)]
@@ -29,8 +24,8 @@ pub struct Plan {
 pub(super) struct PlanNode {
     /// The places inside it, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
-    /// The same by key, where they are many.
-    by_key: Option<HashMap<Arc<str>, u32, FixedState>>,
+    /// The same by key.
+    by_key: Texts,
     /// The slots that are read here, each with the kinds it is read at.
     pub slots: Vec<(u32, KindSet)>,
     /// All the kinds that the slots are read at.
@@ -63,8 +58,8 @@ impl Plan {
         if let Some(promised) = program.promised() {
             plan.promise(ROOT, &promised);
         }
-        for node in plan.nodes.iter_mut().filter(|node| node.children.len() > MANY) {
-            node.by_key = Some(node.children.iter().cloned().collect());
+        for node in &mut plan.nodes {
+            node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
         }
         Some(plan)
     }
@@ -94,6 +89,11 @@ impl Plan {
         }
     }
 
+    /// The number of places.
+    pub(super) fn places(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
@@ -107,16 +107,7 @@ impl Plan {
     /// The place at a key of an object.
     #[inline]
     pub(super) fn child(&self, node: u32, key: &str) -> u32 {
-        let Some(node) = self.node(node) else { return NONE };
-        let found = if node.children.len() < FEW {
-            node.children.iter().find(|(known, _)| &**known == key)
-        } else if let Some(by_key) = &node.by_key {
-            return by_key.get(key).copied().unwrap_or(NONE);
-        } else {
-            let at = node.children.binary_search_by(|(known, _)| (**known).cmp(key)).ok();
-            at.and_then(|at| node.children.get(at))
-        };
-        found.map_or(NONE, |(_, child)| *child)
+        self.node(node).and_then(|node| node.by_key.get(key)).unwrap_or(NONE)
     }
 
     /// True when a slot is read here as a list or dict, so that all of it is wanted.

@@ -22,16 +22,9 @@ pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> 
 const KEY: u32 = NONE - 1;
 
 /// Only a tree will do, or a mistake that the tree's serializer will name.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("not taken apart")]
 struct NeedsTree;
-
-impl fmt::Display for NeedsTree {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not taken apart")
-    }
-}
-
-impl std::error::Error for NeedsTree {}
 
 impl Error for NeedsTree {
     fn custom<T: fmt::Display>(_: T) -> NeedsTree {
@@ -137,9 +130,9 @@ impl<'a> Dict<'_, 'a> {
     /// The place behind a key. A key that comes twice is a matter for the tree, which keeps the last.
     fn inside(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
         let ValueSerializer { fill, node, .. } = &mut self.place;
-        self.keys.add(fill, key).ok_or(NeedsTree)?;
         let build = self.entries.is_some();
         let node = if build { NONE } else { fill.plan.child(*node, key) };
+        self.keys.add(fill, key, node).ok_or(NeedsTree)?;
         Ok(ValueSerializer { fill, node, build })
     }
 

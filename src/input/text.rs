@@ -62,8 +62,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn object(&mut self, node: u32, depth: usize) -> Option<()> {
         let mut given = 0;
-        self.members(depth, |reader, key| {
-            let child = reader.fill.plan.child(node, key);
+        self.members(node, depth, |reader, _, child| {
             given += reader.value(child, depth + 1)?;
             Some(())
         })?;
@@ -91,7 +90,7 @@ impl<'a> Reader<'_, 'a> {
             b'"' => self.cursor.string(bump).map(Value::Str),
             b'{' => {
                 let mut entries = BumpVec::new_in(bump);
-                self.members(depth, |reader, key| {
+                self.members(NONE, depth, |reader, key, _| {
                     entries.push((key, reader.build(depth + 1)?));
                     Some(())
                 })?;
@@ -114,12 +113,13 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// The keys of the object that begins here; `each` reads the value behind one.
+    /// The keys of the object that begins here, at a place; `each` reads the value behind one, at a place as well.
     #[inline]
     fn members(
         &mut self,
+        node: u32,
         depth: usize,
-        mut each: impl FnMut(&mut Self, &'a str) -> Option<()>,
+        mut each: impl FnMut(&mut Self, &'a str, u32) -> Option<()>,
     ) -> Option<()> {
         if depth >= MAX_DEPTH {
             return None;
@@ -135,9 +135,10 @@ impl<'a> Reader<'_, 'a> {
                 return None;
             }
             let key = self.cursor.string(self.fill.bump)?;
-            keys.add(self.fill, key)?;
+            let child = self.fill.plan.child(node, key);
+            keys.add(self.fill, key, child)?;
             self.cursor.expect(b':')?;
-            each(self, key)?;
+            each(self, key, child)?;
             let next = self.cursor.token()?;
             self.cursor.at += 1;
             match next {

@@ -63,6 +63,13 @@ pub fn is_reserved(word: &str) -> bool {
     terminals::is_reserved(word) || ops::is_reserved_word(word)
 }
 
+/// Every word with a meaning of its own, and what it does in a statement; many are names where they cannot mean that.
+pub fn keywords() -> impl Iterator<Item = (&'static str, Role)> {
+    terminals::words().map(|word| (word.text, word.role()))
+}
+
+pub use terminals::Role;
+
 /// True for a word that statements begin with.
 pub fn starts_statement(word: &str) -> bool {
     terminals::word(word).is_some_and(terminals::Terminal::starts_statement)

@@ -130,10 +130,21 @@ fn any_may_fold(bytes: &[u8]) -> bool {
     any != [0; 16]
 }
 
+/// True when all bytes are ASCII. Asked of whole words without a way out; the last overlaps the one before.
+#[inline]
+fn all_ascii(bytes: &[u8]) -> bool {
+    let word = |word: &[u8; 8]| u64::from_ne_bytes(*word);
+    let all = match bytes.last_chunk() {
+        Some(last) => bytes.as_chunks().0.iter().fold(word(last), |all, next| all | word(next)),
+        None => u64::from(bytes.iter().fold(0, |all, byte| all | byte)),
+    };
+    all & 0x8080_8080_8080_8080 == 0
+}
+
 /// Appends `text`, each character folded, to `out`. Allocates only when `out` has to grow.
 pub fn fold_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
-    if !any_may_fold(bytes) {
+    if all_ascii(bytes) || !any_may_fold(bytes) {
         return push_ascii_folded(text, out);
     }
     let (mut copied, mut at) = (0, 0);
@@ -158,11 +169,17 @@ pub fn fold_into(text: &str, out: &mut String) {
     push_ascii_folded(&text[copied..], out);
 }
 
+/// The bytes that are lower-cased at once.
+const PADDING: &str = "                                ";
+
 /// Appends `run`, of which only ASCII letters fold: copied and lower-cased by whole machine words.
 fn push_ascii_folded(run: &str, out: &mut String) {
     let start = out.len();
     out.push_str(run);
+    // Padded to whole registers, since the bytes of a rest are done one by one.
+    out.push_str(&PADDING[..PADDING.len() - run.len() % PADDING.len()]);
     out[start..].make_ascii_lowercase();
+    out.truncate(start + run.len());
 }
 
 pub fn fold(text: &str) -> String {

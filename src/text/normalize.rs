@@ -53,7 +53,15 @@ impl TextMode {
 
     /// Appends `text`, prepared, to `out`. Allocates only when `out` has to grow (and, inside the normaliser, for
     /// unusually long runs of combining marks).
+    #[inline]
     pub fn prepare_into(self, text: &str, out: &mut String) {
+        match self {
+            TextMode { fold: true, form: Form::None } => fold_into(text, out),
+            _ => self.normalise_into(text, out),
+        }
+    }
+
+    fn normalise_into(self, text: &str, out: &mut String) {
         let normal = self.form.surely_has(text);
         match (self.fold, normal) {
             (false, true) => out.push_str(text),

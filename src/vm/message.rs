@@ -12,12 +12,9 @@ pub trait Message<'a> {
     /// The value of the slot of that number, read at the slot's kinds.
     fn slot(&mut self, slot: usize) -> &Value<'a>;
 
-    /// Reads all slots, whose fields these are.
-    fn read_all(&mut self, _fields: &Fields) {}
-
-    /// The first slot that the message has a value for, from one on and of so many.
-    fn next_present(&mut self, from: usize, slots: usize) -> Option<usize> {
-        (from..slots).find(|slot| !self.slot(*slot).is_missing())
+    /// Reads all slots, so many, whose fields these are, and lists those that the message has a value for, in no order.
+    fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
+        into.extend((0..slots).filter(|slot| !self.slot(*slot as usize).is_missing()));
     }
 }
 
@@ -31,10 +28,28 @@ impl<'a> Message<'a> for Record<'a> {
         self.get(slot).unwrap_or(&Value::Missing)
     }
 
-    #[inline]
-    fn next_present(&mut self, from: usize, slots: usize) -> Option<usize> {
-        let rest = self.get(from..slots.min(self.len()))?;
-        Some(from + rest.iter().position(|value| !value.is_missing())?)
+    fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
+        let values = self.get(..slots as usize).unwrap_or(self);
+        let mut first = 0;
+        // Most are missing: eight at once are looked at without a branch.
+        let (eights, rest) = values.as_chunks::<8>();
+        for eight in eights {
+            if !eight.iter().fold(true, |all, value| all & value.is_missing()) {
+                push_present(eight, first, into);
+            }
+            first += 8;
+        }
+        push_present(rest, first, into);
+    }
+}
+
+/// Lists those of a few slots from one on that have a value.
+#[inline(always)]
+fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
+    for (value, slot) in values.iter().zip(first..) {
+        if !value.is_missing() {
+            into.push(slot);
+        }
     }
 }
 
@@ -49,6 +64,8 @@ pub struct JsonMessage<'a> {
     values: Vec<Value<'a>>,
     /// The objects on the way that were found, or not.
     objects: Vec<Option<&'a Json>>,
+    /// True when all slots were read: one without a place is missing.
+    complete: bool,
     values_home: &'a mut Vec<Value<'static>>,
     objects_home: &'a mut Vec<Option<&'static Json>>,
 }
@@ -65,14 +82,25 @@ impl<'a> JsonMessage<'a> {
         grow(nodes, chunk.objects.len());
         let values = recycle(std::mem::take(values_home));
         let objects = recycle(std::mem::take(objects_home));
-        JsonMessage { chunk, message, epoch, slots, nodes, values, objects, values_home, objects_home }
+        JsonMessage {
+            chunk,
+            message,
+            epoch,
+            slots,
+            nodes,
+            values,
+            objects,
+            complete: false,
+            values_home,
+            objects_home,
+        }
     }
 
     /// Reads a slot, and returns where its value is kept.
     #[inline(never)]
     fn load(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
-        let Some(code) = chunk.slots.get(slot) else { return usize::MAX };
+        let Some(code) = chunk.slots.get(slot).filter(|_| !self.complete) else { return usize::MAX };
         let mut json = self.node(code.object);
         for key in &code.rest {
             json = get(json, key);
@@ -85,26 +113,34 @@ impl<'a> JsonMessage<'a> {
         at
     }
 
-    /// Reads the slots that are fields of an object.
-    fn read_object(&mut self, object: u32, by_name: &ByName) {
+    /// Reads the slots that are fields of an object, and lists those with a value.
+    fn read_object(&mut self, object: u32, by_name: &ByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.node(object) else { return };
-        if map.len() > 2 * by_name.len() {
-            by_name.values().flatten().for_each(|slot| {
-                self.known_or_load(*slot as usize);
-            });
+        if map.len() > 2 * by_name.names.len() {
+            by_name.slots.iter().for_each(|slot| self.read_slot(*slot, into));
             return;
         }
         for (name, value) in map {
-            for slot in by_name.get(&**name).into_iter().flatten() {
-                let slot = *slot as usize;
-                let (Some(code), Some(stamp)) = (self.chunk.slots.get(slot), self.slots.get_mut(slot)) else {
+            for slot in by_name.get(name) {
+                let (Some(code), Some(stamp)) =
+                    (self.chunk.slots.get(*slot as usize), self.slots.get_mut(*slot as usize))
+                else {
                     continue;
                 };
                 if stamp.epoch != self.epoch {
                     *stamp = Stamp { epoch: self.epoch, at: self.values.len() as u32 };
                     self.values.push(Value::from_json(value).read(code.kinds));
                 }
+                if !self.slot(*slot as usize).is_missing() {
+                    into.push(*slot);
+                }
             }
+        }
+    }
+
+    fn read_slot(&mut self, slot: u32, into: &mut Vec<u32>) {
+        if !self.slot(slot as usize).is_missing() {
+            into.push(slot);
         }
     }
 
@@ -155,20 +191,14 @@ impl<'a> Message<'a> for JsonMessage<'a> {
         self.values.get(at).unwrap_or(&Value::Missing)
     }
 
-    fn read_all(&mut self, fields: &Fields) {
+    fn present(&mut self, fields: &Fields, _slots: u32, into: &mut Vec<u32>) {
         for (object, by_name) in &fields.objects {
-            self.read_object(*object, by_name);
+            self.read_object(*object, by_name, into);
         }
         for slot in &fields.deeper {
-            self.known_or_load(*slot as usize);
+            self.read_slot(*slot, into);
         }
-        // What was not come upon is missing: no value has that place.
-        let missing = Stamp { epoch: self.epoch, at: u32::MAX };
-        for stamp in self.slots.iter_mut().take(self.chunk.slots.len()) {
-            if stamp.epoch != self.epoch {
-                *stamp = missing;
-            }
-        }
+        self.complete = true;
     }
 }
 

@@ -145,13 +145,8 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         Vm::operand(self, operand)
     }
 
-    fn read_all(&mut self, fields: &Fields) {
-        self.message.read_all(fields);
-    }
-
-    #[inline]
-    fn next_present(&mut self, from: usize) -> Option<usize> {
-        self.message.next_present(from, self.chunk.slots.len())
+    fn present(&mut self, fields: &Fields, into: &mut Vec<u32>) {
+        self.message.present(fields, self.chunk.slots.len() as u32, into);
     }
 
     #[inline]

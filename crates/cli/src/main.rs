@@ -10,7 +10,7 @@
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
-//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` | a verb each |
+//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` `lsp` | a verb each |
 //! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
 //! | `manual` | manual pages and completions, from the command line's own definition |
@@ -37,6 +37,8 @@ mod init;
 mod judge;
 mod language;
 mod lines;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod manual;
 mod meaning;
 mod mistake;
@@ -117,6 +119,8 @@ enum Verb {
     Prompt(prompt::Args),
     Workflow(workflow::Args),
     Graph(graph::Args),
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::Args),
     Init(init::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
@@ -193,6 +197,8 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Prompt(args) => prompt::run(&args, term, out),
         Verb::Workflow(args) => workflow::run(&args, term, out),
         Verb::Graph(args) => graph::run(&args, term, out),
+        #[cfg(feature = "lsp")]
+        Verb::Lsp(args) => lsp::run(&args, term),
         Verb::Init(args) => init::run(&args, term, out),
         Verb::Doctor(args) => doctor::run(&args, term, out),
         Verb::Bench(args) => bench::run(&args, term, out),

@@ -40,20 +40,14 @@ impl Pattern {
 }
 
 /// Why an expression was not translated, as the end of a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TranslateError {
     /// Python refuses it too.
+    #[error("{0}")]
     Invalid(String),
     /// Python knows it, and the `regex` crate has nothing like it.
+    #[error("{0}")]
     Unsupported(String),
-}
-
-impl std::fmt::Display for TranslateError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            TranslateError::Invalid(why) | TranslateError::Unsupported(why) => f.write_str(why),
-        }
-    }
 }
 
 /// The expression of a node, translated; `what` names it where it cannot be.

@@ -4,6 +4,7 @@
 use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
 use crate::index::attribute::OTHER;
 use crate::index::{AttributeIndex, TableIndex, TextForm};
+use crate::ops::Anchor;
 use crate::text::Form;
 use crate::value::Value;
 use std::cell::Cell;
@@ -17,19 +18,16 @@ impl<'a> Lookup<'a> {
         }
         table.subjects.iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
         table.attributes.iter().for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
-        if let Some(by_slot) = &table.by_slot {
-            if let Some(fields) = &self.index.fields {
-                verifier.read_all(fields);
-            }
-            let mut from = 0;
-            while let Some(slot) = verifier.next_present(from) {
-                let (subjects, attributes) = by_slot;
-                let slot = slot as u32;
-                subjects.get(slot).iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
-                let attributes = attributes.get(slot).iter();
+        if let (Some((subjects, attributes)), Some(fields)) = (&table.by_slot, &self.index.fields) {
+            let mut present = self.work.present.take();
+            present.clear();
+            verifier.present(fields, &mut present);
+            for slot in &present {
+                subjects.get(*slot).iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
+                let attributes = attributes.get(*slot).iter();
                 attributes.for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
-                from = slot as usize + 1;
             }
+            self.work.present.replace(present);
         }
         hits
     }
@@ -76,9 +74,8 @@ impl<'a> Lookup<'a> {
                 Some(_) => state &= !ONE_FORM,
                 None => scanned = Some(form),
             }
-            index.scanner.scan(prepared.as_bytes(), &mut buffers, |literal, _| {
-                if let Some(literal) = index.owners.number(literal, number)
-                    && let Some(stamp) = literals.get(literal as usize)
+            let mut found = |literal: u32| {
+                if let Some(stamp) = literals.get(literal as usize)
                     && stamp.get() != epoch
                 {
                     stamp.set(epoch);
@@ -86,7 +83,11 @@ impl<'a> Lookup<'a> {
                         hit(keys, epoch, *key, hits);
                     }
                 }
-            });
+            };
+            let prepared = prepared.as_bytes();
+            subject.starts.find(prepared, Anchor::Start, &mut found);
+            subject.ends.find(prepared, Anchor::End, &mut found);
+            subject.scanner.scan(prepared, &mut buffers, |literal, _| found(subject.first + literal));
         }
         if let Some(stamp) = self.work.subjects.get(number as usize) {
             stamp.set(state);

@@ -26,6 +26,7 @@ const BYTES: [usize; BASES] = [16, 12, 8, 6, 4, 3, 2, 1];
 /// The bits of the first eight bytes that count at a base level.
 const MASKS: [u64; BASES] =
     [u64::MAX, u64::MAX, u64::MAX, 0xffff_ffff_ffff, 0xffff_ffff, 0xff_ffff, 0xffff, 0xff];
+static SECOND: [usize; BASES] = [8, 4, 0, 0, 0, 0, 0, 0];
 const SALTS: [u64; BASES] = [
     0x2545_f491_4f6c_dd1d,
     0x5851_f42d_4c95_7f2d,
@@ -92,7 +93,8 @@ impl Level {
 /// The offset of the other eight bytes that count at a base level: the first again, where no others do.
 #[inline(always)]
 pub fn second(base: usize) -> usize {
-    [8, 4, 0, 0, 0, 0, 0, 0][base % BASES]
+    // Masked, so that whoever reads there need not check.
+    SECOND[base % BASES] & 12
 }
 
 /// The hash at a base level of a gram, of its first eight bytes and those at [`second`].

@@ -18,78 +18,67 @@ pub const fn classes_of(level: Level) -> u64 {
 /// seven beyond the end.
 pub const BLOCK: usize = 248;
 /// The bytes that are read of a block: eight from each position on, and some.
-pub const WINDOW: usize = BLOCK + 24;
+pub const WINDOW: usize = BLOCK + 32;
 
 /// Room for the positions of a block that pass, and one write more.
-pub type Positions = [u8; 256];
+pub type Positions = [Position; 256];
+
+/// A position of a block that passes: the classes of the grams that may be there above its number.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position(u64);
+
+impl Position {
+    #[inline(always)]
+    fn new(number: usize, classes: u64) -> Position {
+        Position(classes << 8 | number as u64)
+    }
+
+    #[inline(always)]
+    pub fn number(self) -> u8 {
+        self.0 as u8
+    }
+
+    #[inline(always)]
+    pub fn classes(self) -> u64 {
+        self.0 >> 8
+    }
+}
+
+/// The places of a table that has one for each pair.
+pub const FULL: usize = 0x10000;
+/// The places of the table of few literals, in which pairs share places: rules over hundreds of fields have a scanner for each.
+pub const SMALL: usize = 0x800;
+/// A scanner of no more literals than these has the small table.
+const FEW: usize = 192;
 
 pub struct Pairs {
-    /// By the pair in little-endian order: first halves in the lower half.
-    bits: Box<[u64; 0x10000]>,
+    /// By the place of a pair, [`FULL`] or [`SMALL`] of them: first halves in the lower half.
+    bits: Box<[u64]>,
     /// The estimated share of a text's positions that have a first half, and a second half, of a class.
     first: [f32; 32],
     second: [f32; 32],
 }
 
 impl Pairs {
-    pub fn new() -> Pairs {
-        // Collected from the heap, since an array on the stack would be too large; the length is right.
-        let bits = vec![0; 0x10000].into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; 0x10000]));
-        Pairs { bits, first: [0.0; 32], second: [0.0; 32] }
+    /// For so many literals.
+    pub fn new(literals: usize) -> Pairs {
+        let size = if literals > FEW { FULL } else { SMALL };
+        Pairs { bits: vec![0; size].into(), first: [0.0; 32], second: [0.0; 32] }
+    }
+
+    /// The bits of all places, where it is of that size.
+    #[inline(always)]
+    pub fn sized<const SIZE: usize>(&self) -> Option<Sized<'_, SIZE>> {
+        (&*self.bits).try_into().ok().map(Sized)
+    }
+
+    fn place(&self, pair: u16) -> usize {
+        usize::from(pair) & (self.bits.len() - 1)
     }
 
     /// The bits of a pair.
-    #[inline(always)]
     fn get(&self, pair: u16) -> u64 {
-        self.bits[usize::from(pair)]
-    }
-
-    /// The classes of the grams that may begin with these bytes, the first the lowest.
-    #[inline(always)]
-    pub fn classes(&self, four: u32) -> u64 {
-        self.get(four as u16) & self.get((four >> 16) as u16) >> 32
-    }
-
-    /// Lists the positions of a block where a gram may be, some beyond its `length` among them; how many
-    /// they are, and where the next block begins. `SPARSE` is for the case that few pass, `aligned` says that every gram begins
-    /// where a character does.
-    #[inline(never)]
-    pub fn look<const SPARSE: bool>(
-        &self,
-        window: &[u8; WINDOW],
-        length: usize,
-        aligned: bool,
-        positions: &mut Positions,
-    ) -> (usize, usize) {
-        let character = if aligned { 0x00c0_c0f0 } else { 0 };
-        let (mut count, mut at) = (0, 0);
-        // Written in any case, and counted if it passes: no branch.
-        let mut push = |position: usize, passes: bool| {
-            positions[count & 0xff] = position as u8;
-            count += usize::from(passes);
-        };
-        while at < length
-            && let Some(here) = window.get(at..).and_then(|rest| rest.first_chunk::<16>())
-        {
-            let four = u32::from_le_bytes([here[0], here[1], here[2], here[3]]);
-            // A character of three bytes.
-            if four & character == 0x0080_80e0 {
-                push(at, self.classes(four) != 0);
-                at += 3;
-                continue;
-            }
-            let pairs: [u64; 10] = std::array::from_fn(|index| {
-                here[index..].first_chunk().map_or(0, |pair| self.get(u16::from_le_bytes(*pair)))
-            });
-            let classes = |index: usize| pairs[index] & pairs[index + 2] >> 32;
-            if !SPARSE || (0..8).fold(0, |all, index| all | classes(index)) != 0 {
-                for index in 0..8 {
-                    push(at + index, classes(index) != 0);
-                }
-            }
-            at += 8;
-        }
-        (count, at)
+        self.bits.get(self.place(pair)).copied().unwrap_or(0)
     }
 
     /// The estimated share of positions that pass.
@@ -125,10 +114,8 @@ impl Pairs {
             }
             THREE => {
                 self.set(class, first, &frequency);
-                if self.get(second & 0xff) >> (class + 32) & 1 == 0 {
-                    for next in 0..=255 {
-                        self.set(class + 32, second & 0xff | next << 8, &frequency);
-                    }
+                for next in 0..=255 {
+                    self.set(class + 32, second & 0xff | next << 8, &frequency);
                 }
             }
             _ => {
@@ -146,13 +133,79 @@ impl Pairs {
     }
 
     fn set(&mut self, bit: u32, pair: u16, frequency: impl Fn(u16) -> f32) {
-        let bits = &mut self.bits[usize::from(pair)];
+        let place = self.place(pair);
+        let bits = &mut self.bits[place];
         if *bits >> bit & 1 == 0 {
             *bits |= 1 << bit;
             let shares = if bit < 32 { &mut self.first } else { &mut self.second };
             let share = &mut shares[bit as usize % 32];
             *share = (*share + frequency(pair)).min(1.0);
         }
+    }
+}
+
+/// The place of a pair in a table of that size: the first byte, and as many bits of the second as there is room for.
+#[inline(always)]
+fn place<const SIZE: usize>(pair: u16) -> usize {
+    usize::from(pair) & (SIZE - 1)
+}
+
+/// The pairs' bits in a table whose size is known, so that no place need be checked.
+#[derive(Clone, Copy)]
+pub struct Sized<'p, const SIZE: usize>(&'p [u64; SIZE]);
+
+impl<const SIZE: usize> Sized<'_, SIZE> {
+    #[inline(always)]
+    fn get(self, pair: u16) -> u64 {
+        self.0[place::<SIZE>(pair)]
+    }
+
+    /// The classes of the grams that may begin with these bytes, the first the lowest.
+    #[inline(always)]
+    fn classes(self, four: u32) -> u64 {
+        self.get(four as u16) & self.get((four >> 16) as u16) >> 32
+    }
+
+    /// Lists the positions of a block where a gram may be, some beyond its `length` among them; how many
+    /// they are, and where the next block begins. `SPARSE` is for the case that few pass, `aligned` says that every gram begins
+    /// where a character does.
+    #[inline(never)]
+    pub fn look<const SPARSE: bool>(
+        self,
+        window: &[u8; WINDOW],
+        length: usize,
+        aligned: bool,
+        positions: &mut Positions,
+    ) -> (usize, usize) {
+        let character = if aligned { 0x00c0_c0f0 } else { 0 };
+        let (mut count, mut at) = (0, 0);
+        // Written in any case, and counted if it passes: no branch.
+        let mut push = |position: usize, classes: u64| {
+            positions[count & 0xff] = Position::new(position, classes);
+            count += usize::from(classes != 0);
+        };
+        while at < length
+            && let Some(here) = window.get(at..).and_then(|rest| rest.first_chunk::<16>())
+        {
+            let four = u32::from_le_bytes([here[0], here[1], here[2], here[3]]);
+            // A character of three bytes.
+            if four & character == 0x0080_80e0 {
+                push(at, self.classes(four));
+                at += 3;
+                continue;
+            }
+            let pairs: [u64; 10] = std::array::from_fn(|index| {
+                here[index..].first_chunk().map_or(0, |pair| self.get(u16::from_le_bytes(*pair)))
+            });
+            let classes = |index: usize| pairs[index] & pairs[index + 2] >> 32;
+            if !SPARSE || (0..8).fold(0, |all, index| all | classes(index)) != 0 {
+                for index in 0..8 {
+                    push(at + index, classes(index));
+                }
+            }
+            at += 8;
+        }
+        (count, at)
     }
 }
 

@@ -192,3 +192,19 @@ fn cut_characters() {
         ],
     );
 }
+
+/// Few literals share places of a small table: one of three bytes was not found when another pair had taken the
+/// place that said it had been entered.
+#[test]
+fn few_literals_share_places() {
+    let mut random = Random(8);
+    let all: Vec<u8> = (1..=255).collect();
+    for round in 0..40 {
+        let literals = distinct(150, || {
+            let length = 2 + random.below(5);
+            (0..length).map(|_| all[random.below(all.len())]).collect()
+        });
+        let text: Vec<u8> = literals.iter().flat_map(|literal| [&literal[..], &[round]].concat()).collect();
+        check(&literals, &[text]);
+    }
+}

@@ -49,7 +49,7 @@ impl Piece {
 /// True for a word that, at the start of a line, may begin a statement or an item.
 pub fn may_begin(word: &str) -> bool {
     super::terminals::word(word).is_some_and(|word| word.starts_statement())
-        || super::payload::ITEM_WORDS.contains(&word)
+        || super::terminals::word(word).is_some_and(super::terminals::Terminal::begins_item)
 }
 
 /// True for a word that is no value by itself: an operator, or what begins or joins a part of a statement.

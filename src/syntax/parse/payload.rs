@@ -4,7 +4,7 @@
 use super::context::{Built, Cx, Failed, child, children, has, unexpected};
 use super::splitter::RawStatement;
 use super::types::{fields, type_expr};
-use super::{Pair, Reader, Rule, build, expr};
+use super::{Pair, Reader, Rule, build, expr, terminals};
 use crate::diag::{Code, Diagnostic};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{
@@ -13,9 +13,6 @@ use crate::syntax::ast::{
 };
 use crate::syntax::lex::TokenKind;
 use std::ops::Range;
-
-/// Words that begin an item where one may begin.
-pub(super) const ITEM_WORDS: &[&str] = &["require", "forbid", "compiles", "each", "include", "closed", "let"];
 
 impl Reader<'_> {
     pub(super) fn payload(&mut self, raw: &RawStatement, rule: Rule) -> Option<StatementKind> {
@@ -78,7 +75,7 @@ impl Reader<'_> {
         items
     }
 
-    /// Returns true if the token at the start of a line begins an item: a word of the list, or a field's name.
+    /// Returns true if the token at the start of a line begins an item: a word that the table names, or a field's name.
     fn begins_item(&self, index: usize) -> bool {
         let token = self.sigs[index].token;
         let text = |index: usize| self.sigs.get(index).map_or("", |sig| sig.token.text(self.text));
@@ -88,7 +85,7 @@ impl Reader<'_> {
         let is_field = text(index + 1) == ":" || (text(index + 1) == "?" && text(index + 2) == ":")
             // The lexer may read `?:` as one.
             || text(index + 1) == "?:";
-        is_field || ITEM_WORDS.contains(&text(index))
+        is_field || terminals::terminal(self.codes.as_bytes()[index]).begins_item()
     }
 
     fn item(&mut self, tokens: Range<usize>) -> Option<Item> {

@@ -64,8 +64,29 @@ const CONTINUES: u8 = 8;
 const BARE: u8 = 16;
 /// A word that starts a statement where a name and a brace stand behind it, and is a name everywhere else.
 const STARTS: u8 = 32;
+/// A word that begins an item of a payload, at the start of a line.
+const ITEM: u8 = 64;
+
+/// The part that a word with a meaning of its own plays in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A statement begins with it.
+    Statement,
+    /// A clause begins with it; as a name it must be quoted.
+    Clause,
+    /// It has a meaning in its place, and is a name elsewhere.
+    Word,
+}
 
 impl Terminal {
+    pub(super) fn role(&self) -> Role {
+        match self.class {
+            _ if self.starts_statement() => Role::Statement,
+            Class::Clause => Role::Clause,
+            _ => Role::Word,
+        }
+    }
+
     const fn has(&self, traits: u8) -> bool {
         self.traits & traits != 0
     }
@@ -88,6 +109,11 @@ impl Terminal {
     /// A line that begins with it goes on with the statement before.
     pub(super) fn continues(&self) -> bool {
         self.has(CONTINUES) || self.class == Class::Clause
+    }
+
+    /// An item of a payload begins with it.
+    pub(super) fn begins_item(&self) -> bool {
+        self.has(ITEM)
     }
 
     /// The grammar also has a rule `bare_…` for it.
@@ -134,7 +160,7 @@ terminals! {
     kw_handler "handler" Statement DECLARES;
     kw_list "list" Statement DECLARES;
     kw_dict "dict" Contextual;
-    kw_let "let" Statement DECLARES;
+    kw_let "let" Statement DECLARES ITEM;
     kw_def "def" Statement DECLARES;
     kw_extern "extern" Statement DECLARES;
     kw_fn "fn" Contextual WANTS_NAME CONTINUES;
@@ -205,13 +231,13 @@ terminals! {
     kw_suspends "suspends" Contextual;
     kw_internal "internal" Contextual;
     kw_fallback "fallback" Contextual;
-    kw_require "require" Contextual;
-    kw_forbid "forbid" Contextual;
+    kw_require "require" Contextual ITEM;
+    kw_forbid "forbid" Contextual ITEM;
     kw_at "at" Contextual;
     kw_dotted "dotted" Contextual;
-    kw_each "each" Contextual;
-    kw_include "include" Contextual;
-    kw_closed "closed" Contextual;
+    kw_each "each" Contextual ITEM;
+    kw_include "include" Contextual ITEM;
+    kw_closed "closed" Contextual ITEM;
     kw_clamp "clamp" Contextual;
     kw_remove "remove" Contextual;
     kw_else "else" Clause;
@@ -220,7 +246,7 @@ terminals! {
     kw_where "where" Clause;
     kw_repair "repair" Contextual;
     kw_warning "warning" Contextual;
-    kw_compiles "compiles" Contextual;
+    kw_compiles "compiles" Contextual ITEM;
     kw_const "const" Contextual;
     kw_null "null" Contextual => "`| null`";
     kw_not "not" Contextual;
@@ -329,6 +355,11 @@ static WORDS: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
     let rows = TERMINALS.iter().enumerate().map(|(row, terminal)| (terminal.text, row));
     rows.filter(|(text, _)| text.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
 });
+
+/// The terminals of all words with a meaning of their own.
+pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
+    TERMINALS.iter().filter(|terminal| terminal.text.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
 
 /// The terminal of a word with a meaning of its own.
 pub(super) fn word(text: &str) -> Option<&'static Terminal> {

@@ -14,6 +14,7 @@ mod formats;
 mod hostile;
 mod import;
 mod kinds;
+mod lsp;
 mod meaning;
 mod pages;
 mod payload;

@@ -56,7 +56,13 @@ impl Texts {
     /// The number of a text.
     #[inline(always)]
     pub fn get(&self, text: &str) -> Option<u32> {
-        let Some(key) = words(text.as_bytes()) else { return self.get_long(text) };
+        if text.len() > SHORT { self.get_long(text) } else { self.get_short(text.as_bytes()) }
+    }
+
+    /// The number of a text of up to sixteen bytes.
+    #[inline(always)]
+    pub fn get_short(&self, text: &[u8]) -> Option<u32> {
+        let key = words(text)?;
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = hash(key, text.len());
         loop {

@@ -1,0 +1,22 @@
+//! `rulec lsp`: the language server, which editors start.
+
+use super::term::Term;
+use super::{CliError, Status};
+use std::io::{IsTerminal, stdin};
+
+/// Serve an editor: diagnostics as one types, completion, names, fixes
+///
+/// Speaks the Language Server Protocol over standard input and output. Editors start it; docs/editors.md says how.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Speak over standard input and output, which it does anyway: some editors say so
+    #[arg(long)]
+    stdio: bool,
+}
+
+pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
+    if stdin().is_terminal() {
+        term.note("this is a language server, which waits for an editor; end it by Ctrl-C");
+    }
+    rulec_lsp::stdio().map(|()| Status::Fine).map_err(CliError::usage)
+}

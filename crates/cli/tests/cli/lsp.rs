@@ -1,0 +1,304 @@
+//! The language server over standard input and output, asked by a client as an editor asks it.
+
+use super::Folder;
+use serde_json::{Value as Json, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// An editor, as far as the protocol sees one.
+struct Editor {
+    server: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+    asked: i64,
+    /// What the server told unasked.
+    told: Vec<Json>,
+}
+
+impl Editor {
+    fn start(folder: &Path) -> Editor {
+        let mut server = Command::new(assert_cmd::cargo::cargo_bin!("rulec"))
+            .args(["lsp", "--stdio"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().expect("a pipe")));
+        let mut editor = Editor { server, to, from, asked: 0, told: Vec::new() };
+        let folders = json!([{ "uri": uri(folder), "name": "folder" }]);
+        let started = editor.ask("initialize", json!({ "capabilities": {}, "workspaceFolders": folders }));
+        assert_eq!(started.expect("it starts")["serverInfo"]["name"], "rulec");
+        editor.tell("initialized", json!({}));
+        editor
+    }
+
+    fn send(&mut self, message: &Json) {
+        let text = message.to_string();
+        let to = self.to.as_mut().expect("a pipe");
+        write!(to, "Content-Length: {}\r\n\r\n{text}", text.len()).expect("the server reads");
+        to.flush().expect("the server reads");
+    }
+
+    fn tell(&mut self, method: &str, params: Json) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn read(&mut self) -> Json {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.from.read_line(&mut line).expect("the server writes");
+            assert!(!line.is_empty(), "the server has gone");
+            match line.trim_end().split_once(": ") {
+                Some(("Content-Length", text)) => length = text.parse().expect("a number"),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut text = vec![0; length];
+        self.from.read_exact(&mut text).expect("the server writes");
+        serde_json::from_slice(&text).expect("it is JSON")
+    }
+
+    /// The answer to a request, or the error.
+    fn ask(&mut self, method: &str, params: Json) -> Result<Json, Json> {
+        self.asked += 1;
+        let id = self.asked;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let message = self.read();
+            if message["id"] != id {
+                self.told.push(message);
+                continue;
+            }
+            return match message.get("error") {
+                Some(error) => Err(error.clone()),
+                None => Ok(message["result"].clone()),
+            };
+        }
+    }
+
+    fn open(&mut self, uri: &str, text: &str) {
+        let document = json!({ "uri": uri, "languageId": "rules", "version": 1, "text": text });
+        self.tell("textDocument/didOpen", json!({ "textDocument": document }));
+    }
+
+    fn change(&mut self, uri: &str, version: i32, text: &str) {
+        let document = json!({ "uri": uri, "version": version });
+        self.tell(
+            "textDocument/didChange",
+            json!({ "textDocument": document, "contentChanges": [{ "text": text }] }),
+        );
+    }
+
+    /// The diagnostics that are told of a version of a document, as codes.
+    fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<String> {
+        loop {
+            let message = if self.told.is_empty() { self.read() } else { self.told.remove(0) };
+            let params = &message["params"];
+            if message["method"] == "textDocument/publishDiagnostics"
+                && params["uri"] == uri
+                && params["version"] == version
+            {
+                return codes(&params["diagnostics"]);
+            }
+        }
+    }
+
+    fn at(&mut self, method: &str, uri: &str, line: u32, character: u32) -> Json {
+        let position = json!({ "line": line, "character": character });
+        let params = json!({ "textDocument": { "uri": uri }, "position": position, "context": { "includeDeclaration": true } });
+        self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn of(&mut self, method: &str, uri: &str) -> Json {
+        let everything =
+            json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 999, "character": 0 } });
+        let params = json!({ "textDocument": { "uri": uri }, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
+        self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// Ends the server as an editor does; returns its exit status.
+    fn stop(mut self) -> Option<i32> {
+        self.ask("shutdown", Json::Null).expect("it shuts down");
+        self.tell("exit", Json::Null);
+        self.ended()
+    }
+
+    fn ended(mut self) -> Option<i32> {
+        drop(self.to.take());
+        let mut rest = Vec::new();
+        let _ = self.from.read_to_end(&mut rest);
+        self.server.wait().expect("it ends").code()
+    }
+}
+
+fn uri(path: &Path) -> String {
+    format!("file://{}", path.display())
+}
+
+fn codes(diagnostics: &Json) -> Vec<String> {
+    let code = |one: &Json| one["code"].as_str().unwrap_or_default().to_owned();
+    diagnostics.as_array().into_iter().flatten().map(code).collect()
+}
+
+const RULES: &str = "\
+## Asks for money.
+let money = text contains any [\"refund\", \"wörk 😀\"]
+input { text: string, ctx: { n: int } }
+route refund priority 2 when money -> billing
+route first priority 9 when ctx.n > 3 and not money -> billing
+table rest {
+  route every when text is present -> billing
+}
+test \"money\" { given text = \"refund\" expect refund }
+";
+
+/// Each kind of request that the server says it answers.
+#[test]
+fn every_request_of_an_editor_is_answered() {
+    let folder = Folder::new();
+    let path = folder.dir.path().canonicalize().expect("a folder").join("a.rules");
+    let (uri, mut editor) = (uri(&path), Editor::start(path.parent().expect("a folder")));
+    editor.open(&uri, RULES);
+    assert!(editor.diagnostics(&uri, 1).iter().all(|code| code.starts_with('W')), "no errors");
+
+    let hover = editor.at("textDocument/hover", &uri, 3, 30);
+    assert!(
+        hover["contents"]["value"].as_str().is_some_and(|text| text.contains("let money: bool")),
+        "{hover}"
+    );
+    let definition = editor.at("textDocument/definition", &uri, 3, 30);
+    assert_eq!(definition["range"]["start"], json!({ "line": 1, "character": 4 }));
+    let references = editor.at("textDocument/references", &uri, 1, 5);
+    assert_eq!(references.as_array().map(Vec::len), Some(3), "{references}");
+    let highlights = editor.at("textDocument/documentHighlight", &uri, 1, 5);
+    assert_eq!(highlights.as_array().map(Vec::len), Some(3), "{highlights}");
+    let offers = editor.at("textDocument/completion", &uri, 3, 29);
+    assert!(offers.as_array().into_iter().flatten().any(|one| one["label"] == "money"), "{offers}");
+
+    let prepared = editor.at("textDocument/prepareRename", &uri, 3, 30);
+    assert_eq!(prepared["placeholder"], "money");
+    let position = json!({ "line": 3, "character": 30 });
+    let rename =
+        |name: &str| json!({ "textDocument": { "uri": &uri }, "position": &position, "newName": name });
+    let renamed = editor.ask("textDocument/rename", rename("wants money")).expect("it can be");
+    let edits = renamed["changes"][&uri].as_array().cloned().unwrap_or_default();
+    assert!(edits.len() == 3 && edits.iter().all(|edit| edit["newText"] == "`wants money`"), "{renamed}");
+    let refused = editor.ask("textDocument/rename", rename("a`b")).expect_err("it is no name");
+    assert!(refused["message"].as_str().is_some_and(|text| text.contains("is no name")), "{refused}");
+
+    let symbols = editor.of("textDocument/documentSymbol", &uri);
+    let names: Vec<&str> =
+        symbols.as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["money", "input", "refund", "first", "rest", "money"]);
+    assert_eq!(symbols[4]["children"][0]["name"], "every");
+    let found = editor.ask("workspace/symbol", json!({ "query": "REF" })).expect("it answers");
+    assert_eq!(found[0]["name"], "refund");
+
+    let tokens = editor.of("textDocument/semanticTokens/full", &uri);
+    assert_eq!(tokens["data"].as_array().map(|data| data.len() % 5), Some(0));
+    let folds = editor.of("textDocument/foldingRange", &uri);
+    assert_eq!((&folds[0]["startLine"], &folds[0]["endLine"]), (&json!(5), &json!(6)));
+    let hints = editor.of("textDocument/inlayHint", &uri);
+    let hints: Vec<&str> =
+        hints.as_array().into_iter().flatten().filter_map(|one| one["label"].as_str()).collect();
+    assert_eq!(hints, [": bool", " #2", " #1"]);
+    let lenses = editor.of("textDocument/codeLens", &uri);
+    let run =
+        lenses.as_array().into_iter().flatten().find(|one| one["command"]["command"] == "rulec.runTest");
+    let command = run.expect("a test can be run")["command"].clone();
+    let ran = json!({ "command": command["command"], "arguments": command["arguments"] });
+    let ran = editor.ask("workspace/executeCommand", ran).expect("it runs");
+    assert_eq!((&ran["passed"], &ran["actual"]), (&json!(true), &json!("refund")));
+
+    editor.change(&uri, 2, "route   a when x == 1 -> h\n");
+    let edits = editor.of("textDocument/formatting", &uri);
+    assert_eq!(
+        (&edits[0]["range"]["start"], &edits[0]["newText"]),
+        (&json!({ "line": 0, "character": 6 }), &json!(""))
+    );
+    editor.change(&uri, 3, "route a when x == 1 -> h\n");
+    assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
+
+    editor.change(&uri, 4, &RULES.replace("when money", "when mony"));
+    assert_eq!(editor.diagnostics(&uri, 4), ["E0201"]);
+    let pulled = editor.of("textDocument/diagnostic", &uri);
+    assert_eq!(codes(&pulled["items"]), ["E0201"]);
+    let actions = editor.of("textDocument/codeAction", &uri);
+    assert_eq!(actions[0]["title"], "replace `mony` by `money`");
+    assert_eq!(actions[0]["edit"]["changes"][&uri][0]["newText"], "money");
+    assert_eq!(editor.stop(), Some(0));
+}
+
+/// A file that others import has no `input` of its own: it is judged as a part of them, with what is open and not saved.
+#[test]
+fn files_that_others_import_are_judged_with_them() {
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    std::fs::create_dir(root.join("shared")).expect("a folder");
+    std::fs::write(
+        root.join("main.rules"),
+        "import \"shared/words.rules\"\ninput { text: string }\nroute a when money -> h\n",
+    )
+    .expect("written");
+    let words = root.join("shared/words.rules");
+    std::fs::write(&words, "let money = text == \"a\"\n").expect("written");
+    let (main, words) = (uri(&root.join("main.rules")), uri(&words));
+    let mut editor = Editor::start(&root);
+    editor.open(&words, "let money = text == \"a\"\n");
+    assert_eq!(editor.diagnostics(&words, 1), [] as [&str; 0]);
+    let places = editor.at("textDocument/references", &words, 0, 5);
+    let files: Vec<&str> =
+        places.as_array().into_iter().flatten().filter_map(|one| one["uri"].as_str()).collect();
+    assert_eq!(files, [&main, &words]);
+    // A change that breaks the importer is told of the importer, though it is not open.
+    editor.change(&words, 2, "let mony = text == \"a\"\n");
+    editor.diagnostics(&words, 2);
+    let pulled = editor.of("textDocument/diagnostic", &main);
+    assert_eq!(codes(&pulled["items"]), ["E0201"]);
+    assert_eq!(editor.stop(), Some(0));
+}
+
+#[test]
+fn wrong_requests_are_refused_and_cost_nothing_else() {
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    let mut editor = Editor::start(&root);
+    let refused =
+        editor.ask("textDocument/hover", json!({ "position": 3 })).expect_err("the parameters are wrong");
+    assert_eq!(refused["code"], -32602);
+    let refused = editor.ask("textDocument/unheard", json!({})).expect_err("there is no such request");
+    assert_eq!(refused["code"], -32601);
+    let command = json!({ "command": "rulec.runTest", "arguments": ["nowhere", "x"] });
+    assert!(editor.ask("workspace/executeCommand", command).is_err());
+    // A document that is not there, an address that is none of a file, a place behind the end.
+    let missing = uri(&root.join("missing.rules"));
+    assert_eq!(editor.at("textDocument/hover", &missing, 0, 0), Json::Null);
+    editor.open("untitled:Untitled-1", "route a when x -> h\n");
+    assert!(editor.at("textDocument/hover", "untitled:Untitled-1", 0, 13)["contents"].is_object());
+    assert_eq!(editor.at("textDocument/hover", "untitled:Untitled-1", 99, 99), Json::Null);
+    editor.tell("textDocument/didChange", json!({ "textDocument": {} }));
+    editor.tell("textDocument/didClose", json!({ "textDocument": { "uri": missing } }));
+    editor.open(&missing, "\u{feff}route a when ((((((((((((((\r\n\u{0}'“");
+    assert!(!editor.diagnostics(&missing, 1).is_empty());
+    assert_eq!(editor.stop(), Some(0));
+}
+
+/// An editor that writes no protocol ends the server with a message, and one that goes away ends it quietly.
+#[test]
+fn an_editor_that_goes_away_ends_the_server() {
+    let folder = Folder::new();
+    let editor = Editor::start(folder.dir.path());
+    assert_eq!(editor.ended(), Some(0));
+    let mut editor = Editor::start(folder.dir.path());
+    editor
+        .to
+        .as_mut()
+        .expect("a pipe")
+        .write_all(b"Content-Length: x\r\n\r\nroute")
+        .expect("the server reads");
+    assert_eq!(editor.ended(), Some(2));
+}

@@ -1,0 +1,78 @@
+//! What the server can do, as it tells the editor when it starts.
+
+use ls_types::*;
+use rulec::internals::ide::tokens::Class;
+
+/// The command that runs a test: the document's URI and the test's name are its arguments.
+pub const RUN_TEST: &str = "rulec.runTest";
+
+/// The kinds of tokens, in the order of [`Class`].
+fn token_types() -> Vec<SemanticTokenType> {
+    vec![
+        SemanticTokenType::COMMENT,
+        SemanticTokenType::COMMENT,
+        SemanticTokenType::STRING,
+        SemanticTokenType::NUMBER,
+        SemanticTokenType::KEYWORD,
+        SemanticTokenType::OPERATOR,
+        SemanticTokenType::FUNCTION,
+        SemanticTokenType::VARIABLE,
+        SemanticTokenType::PARAMETER,
+        SemanticTokenType::PROPERTY,
+        SemanticTokenType::TYPE,
+        SemanticTokenType::CLASS,
+        SemanticTokenType::METHOD,
+    ]
+}
+
+/// The number of a kind of token, and its modifiers.
+pub fn token_type(class: Class, declares: bool) -> (u32, u32) {
+    let documents = class == Class::Documentation;
+    (class as u32, u32::from(declares) | u32::from(documents) << 1)
+}
+
+pub fn capabilities() -> ServerCapabilities {
+    let legend = SemanticTokensLegend {
+        token_types: token_types(),
+        token_modifiers: vec![SemanticTokenModifier::DECLARATION, SemanticTokenModifier::DOCUMENTATION],
+    };
+    ServerCapabilities {
+        position_encoding: Some(PositionEncodingKind::UTF16),
+        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::INCREMENTAL)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: Some(vec![".".to_owned(), ">".to_owned()]),
+            ..CompletionOptions::default()
+        }),
+        definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
+        code_action_provider: Some(CodeActionProviderCapability::Simple(true)),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
+        document_formatting_provider: Some(OneOf::Left(true)),
+        folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
+        inlay_hint_provider: Some(OneOf::Left(true)),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: vec![RUN_TEST.to_owned()],
+            ..ExecuteCommandOptions::default()
+        }),
+        semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(
+            SemanticTokensOptions {
+                legend,
+                full: Some(SemanticTokensFullOptions::Bool(true)),
+                ..SemanticTokensOptions::default()
+            },
+        )),
+        diagnostic_provider: Some(DiagnosticServerCapabilities::Options(DiagnosticOptions {
+            inter_file_dependencies: true,
+            ..DiagnosticOptions::default()
+        })),
+        ..ServerCapabilities::default()
+    }
+}

@@ -1,0 +1,46 @@
+//! Diagnostics in the protocol's form.
+
+use super::workspace::Known;
+use ls_types::{
+    CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
+    NumberOrString, Position, Range,
+};
+use rulec::{Code, FileId, Severity};
+
+/// The findings of compiling about a file, and with `analysed` those of the analysis. What is about no place stands at the
+/// beginning of the main file, the first one.
+pub fn of_file(known: &Known, file: FileId, analysed: bool) -> Vec<Diagnostic> {
+    let findings = if analysed { known.findings() } else { &[] };
+    let all = known.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+    let here = all.filter(|found| found.span().map_or(file == FileId(0), |span| span.file == file));
+    here.map(|found| diagnostic(known, found)).collect()
+}
+
+pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
+    let begin = Position { line: 0, character: 0 };
+    let message = match &found.help {
+        Some(help) => format!("{}\nhelp: {help}", found.message),
+        None => found.message.clone(),
+    };
+    let related = |label: &rulec::Label| {
+        let location = Location { uri: known.uri(label.span.file)?, range: known.range(label.span) };
+        let message = if label.text.is_empty() { "here".to_owned() } else { label.text.clone() };
+        Some(DiagnosticRelatedInformation { location, message })
+    };
+    let related: Vec<_> = found.labels.iter().skip(1).filter_map(related).collect();
+    let unused = matches!(found.code, Code::Unused | Code::UnusedDeclaration | Code::UnusedAllow);
+    Diagnostic {
+        range: found.span().map_or(Range { start: begin, end: begin }, |span| known.range(span)),
+        severity: Some(match found.severity() {
+            Severity::Error => DiagnosticSeverity::ERROR,
+            Severity::Warning => DiagnosticSeverity::WARNING,
+        }),
+        code: Some(NumberOrString::String(found.code.to_string())),
+        code_description: None::<CodeDescription>,
+        source: Some("rulec".to_owned()),
+        message,
+        related_information: (!related.is_empty()).then_some(related),
+        tags: unused.then(|| vec![DiagnosticTag::UNNECESSARY]),
+        data: None,
+    }
+}

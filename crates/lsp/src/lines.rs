@@ -1,0 +1,84 @@
+//! Places as the protocol counts them: the line from 0, and in the line 16-bit units of the text. A place that a text has not is
+//! the nearest one that it has.
+
+use ls_types::{Position, Range};
+use std::ops;
+use std::rc::Rc;
+
+/// The starts of a text's lines.
+pub struct Lines<'t> {
+    text: &'t str,
+    starts: Rc<[u32]>,
+}
+
+/// The start of each line of a text.
+pub fn starts(text: &str) -> Rc<[u32]> {
+    let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, next)| next);
+    std::iter::once(0).chain(breaks).collect()
+}
+
+impl<'t> Lines<'t> {
+    pub fn new(text: &'t str) -> Lines<'t> {
+        Lines::at(text, starts(text))
+    }
+
+    /// The lines of a text whose starts are known.
+    pub fn at(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
+        Lines { text, starts }
+    }
+
+    /// The text of a line, its line break included.
+    fn line(&self, line: usize) -> &'t str {
+        let start = self.starts.get(line).map_or(self.text.len(), |start| *start as usize);
+        let end = self.starts.get(line + 1).map_or(self.text.len(), |end| *end as usize);
+        &self.text[start..end]
+    }
+
+    /// The byte at a position.
+    pub fn offset(&self, position: Position) -> u32 {
+        let Some(start) = self.starts.get(position.line as usize) else { return self.text.len() as u32 };
+        let line = self.line(position.line as usize).trim_end_matches(['\n', '\r']);
+        let mut units = 0;
+        for (at, c) in line.char_indices() {
+            if units + c.len_utf16() as u32 > position.character {
+                return start + at as u32;
+            }
+            units += c.len_utf16() as u32;
+        }
+        start + line.len() as u32
+    }
+
+    /// The position of a byte.
+    pub fn position(&self, offset: u32) -> Position {
+        let line = self.starts.partition_point(|start| *start <= offset) - 1;
+        let within = self.line(line);
+        let inside = (offset - self.starts[line]) as usize;
+        let before = within.char_indices().take_while(|(at, _)| *at < inside);
+        Position { line: line as u32, character: before.map(|(_, c)| c.len_utf16() as u32).sum() }
+    }
+
+    pub fn range(&self, bytes: ops::Range<usize>) -> Range {
+        Range { start: self.position(bytes.start as u32), end: self.position(bytes.end as u32) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_units_of_16_bits() {
+        let lines = Lines::new("a\u{1F600}文\r\nb\n");
+        let at = |line, character| Position { line, character };
+        for (offset, position) in
+            [(0, at(0, 0)), (1, at(0, 1)), (5, at(0, 3)), (8, at(0, 4)), (10, at(1, 0)), (12, at(2, 0))]
+        {
+            assert_eq!(lines.position(offset), position);
+            assert_eq!(lines.offset(position), offset);
+        }
+        // Inside a character, behind a line, behind the text.
+        assert_eq!(lines.offset(at(0, 2)), 1);
+        assert_eq!(lines.offset(at(0, 99)), 8);
+        assert_eq!(lines.offset(at(9, 9)), 12);
+    }
+}

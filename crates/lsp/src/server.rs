@@ -1,0 +1,284 @@
+//! The loop: messages in, answers and diagnostics out. One message is worked on at a time, so that an answer is about the
+//! texts as they were when it was asked; diagnostics of compiling come as soon as no message waits, those of the analysis
+//! when nobody has typed for a moment.
+
+use super::answers::{self, Answer};
+use super::capabilities::capabilities;
+use super::findings;
+use super::workspace::{Document, Workspace, path_of};
+use ls_types::notification::{self, Notification as _};
+use ls_types::request::{self, Request as _};
+use ls_types::{InitializeParams, InitializeResult, PublishDiagnosticsParams, ServerInfo, Uri};
+use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, Response};
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The pause in typing after which rules are analysed.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Why a server ended before it was told to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The editor does not speak the protocol, or has gone.
+    #[error("the editor broke the protocol: {0}")]
+    Protocol(#[from] ProtocolError),
+    /// Standard input or output failed.
+    #[error("standard input or output failed: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Serves the editor at standard input and output, until it says to stop.
+///
+/// # Errors
+/// When the editor breaks the protocol, or standard input or output fails.
+pub fn stdio() -> Result<(), ServeError> {
+    let (connection, threads) = Connection::stdio();
+    let served = serve(&connection);
+    // The writer ends when nobody can write to it any more.
+    drop(connection);
+    threads.join()?;
+    served
+}
+
+/// Serves the editor at the other end of a connection, until it says to stop.
+///
+/// # Errors
+/// When the editor breaks the protocol.
+pub fn serve(connection: &Connection) -> Result<(), ServeError> {
+    let (id, params) = connection.initialize_start()?;
+    let result = InitializeResult {
+        capabilities: capabilities(),
+        server_info: Some(ServerInfo {
+            name: "rulec".to_owned(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        }),
+        ..InitializeResult::default()
+    };
+    connection.initialize_finish(id, serde_json::to_value(result).unwrap_or_default())?;
+    let workspace = Workspace::new(folders(params));
+    let mut server = Server { connection, workspace, told: BTreeMap::new(), stale: Stale::No };
+    server.run()
+}
+
+/// The folders that the editor has open.
+#[allow(deprecated, reason = "older editors tell their folder in a field that is no longer used")]
+fn folders(params: serde_json::Value) -> Vec<PathBuf> {
+    let Ok(params) = serde_json::from_value::<InitializeParams>(params) else { return Vec::new() };
+    match params.workspace_folders {
+        Some(folders) if !folders.is_empty() => folders.iter().map(|folder| path_of(&folder.uri)).collect(),
+        _ => params.root_uri.iter().map(path_of).collect(),
+    }
+}
+
+/// The diagnostics that the editor has not been told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stale {
+    No,
+    /// Those of compiling have been told.
+    Analysis,
+    All,
+}
+
+struct Server<'c> {
+    connection: &'c Connection,
+    workspace: Workspace,
+    /// The diagnostics that the editor was told last, by document.
+    told: BTreeMap<String, Vec<ls_types::Diagnostic>>,
+    stale: Stale,
+}
+
+impl Server<'_> {
+    fn run(&mut self) -> Result<(), ServeError> {
+        loop {
+            let message = match self.stale {
+                Stale::No => self.connection.receiver.recv().ok(),
+                stale => {
+                    let wait = if stale == Stale::All { Duration::ZERO } else { PAUSE };
+                    match self.connection.receiver.recv_timeout(wait) {
+                        Ok(message) => Some(message),
+                        Err(error) if error.is_timeout() => {
+                            self.publish();
+                            continue;
+                        }
+                        Err(_) => None,
+                    }
+                }
+            };
+            match message {
+                // The editor has gone.
+                None => return Ok(()),
+                Some(Message::Request(request)) => {
+                    if self.connection.handle_shutdown(&request)? {
+                        return Ok(());
+                    }
+                    let response = self.answer(request);
+                    self.send(Message::Response(response));
+                }
+                Some(Message::Notification(notification)) => self.note(notification),
+                Some(Message::Response(_)) => {}
+            }
+        }
+    }
+
+    /// Sends a message. An editor that has gone is found out when it is read from.
+    fn send(&self, message: Message) {
+        let _ = self.connection.sender.send(message);
+    }
+
+    /// Answers a request. A panic costs its own answer.
+    fn answer(&self, request: Request) -> Response {
+        let id = request.id.clone();
+        catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
+            let message = "a mistake of rulec itself; please report the file and what was asked";
+            Response::new_err(id, ErrorCode::InternalError as i32, message.to_owned())
+        })
+    }
+
+    fn dispatch(&self, request: Request) -> Response {
+        let id = request.id.clone();
+        macro_rules! answered {
+            ($($request:ident => $answer:ident,)*) => {
+                match request.method.as_str() {
+                    $(request::$request::METHOD => self.with::<request::$request>(request, answers::$answer),)*
+                    other => {
+                        let message = format!("this server has no `{other}`");
+                        Response::new_err(id, ErrorCode::MethodNotFound as i32, message)
+                    }
+                }
+            };
+        }
+        answered! {
+            HoverRequest => hover,
+            Completion => complete,
+            GotoDefinition => definition,
+            References => references,
+            DocumentHighlightRequest => highlight,
+            PrepareRenameRequest => prepare_rename,
+            Rename => rename,
+            DocumentSymbolRequest => document_symbols,
+            WorkspaceSymbolRequest => workspace_symbols,
+            SemanticTokensFullRequest => semantic_tokens,
+            FoldingRangeRequest => folds,
+            Formatting => format,
+            CodeActionRequest => code_actions,
+            InlayHintRequest => inlay_hints,
+            CodeLensRequest => code_lenses,
+            DocumentDiagnosticRequest => diagnostics,
+            ExecuteCommand => execute,
+        }
+    }
+
+    fn with<R: request::Request>(
+        &self,
+        request: Request,
+        answer: impl FnOnce(&Workspace, R::Params) -> Answer<R::Result>,
+    ) -> Response {
+        let Request { id, params, .. } = request;
+        let params = match serde_json::from_value::<R::Params>(params) {
+            Ok(params) => params,
+            Err(error) => {
+                let message = format!("the parameters of `{}` are wrong: {error}", R::METHOD);
+                return Response::new_err(id, ErrorCode::InvalidParams as i32, message);
+            }
+        };
+        match answer(&self.workspace, params) {
+            Ok(result) => Response::new_ok(id, result),
+            Err(refusal) => Response::new_err(id, ErrorCode::RequestFailed as i32, refusal.0),
+        }
+    }
+
+    /// Takes in what the editor tells of its documents.
+    fn note(&mut self, notification: Notification) {
+        match notification.method.as_str() {
+            notification::DidOpenTextDocument::METHOD => {
+                if let Some(opened) = read::<notification::DidOpenTextDocument>(notification) {
+                    let document = opened.text_document;
+                    let (uri, text, version) = (document.uri, document.text, document.version);
+                    self.workspace.open(Document { uri, text, version });
+                    self.stale = Stale::All;
+                }
+            }
+            notification::DidChangeTextDocument::METHOD => {
+                if let Some(changed) = read::<notification::DidChangeTextDocument>(notification) {
+                    let document = changed.text_document;
+                    self.workspace.change(&document.uri, document.version, &changed.content_changes);
+                    self.stale = Stale::All;
+                }
+            }
+            notification::DidCloseTextDocument::METHOD => {
+                if let Some(closed) = read::<notification::DidCloseTextDocument>(notification) {
+                    self.workspace.close(&closed.text_document.uri);
+                    self.stale = Stale::All;
+                }
+            }
+            notification::DidSaveTextDocument::METHOD
+            | notification::DidChangeWatchedFiles::METHOD
+            | notification::DidChangeWorkspaceFolders::METHOD => {
+                self.workspace.forget();
+                self.stale = Stale::All;
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells the diagnostics of the open documents and of the files that they are judged with, where they have changed.
+    fn publish(&mut self) {
+        let analysed = self.stale == Stale::Analysis;
+        self.stale = if analysed { Stale::No } else { Stale::Analysis };
+        let found = catch_unwind(AssertUnwindSafe(|| self.found(analysed)));
+        // A panic leaves the editor with what it was told last.
+        let Ok(mut found) = found else { return };
+        let gone: Vec<String> = self.told.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
+        found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
+        for (uri, diagnostics) in found {
+            // Of an open document each version is told of, once; else what has changed.
+            let Ok(address) = uri.parse::<Uri>() else { continue };
+            let version = self.workspace.documents().find(|(_, document)| document.uri == address);
+            let version = version.map(|(_, document)| document.version);
+            let same = self.told.get(&uri).map_or(diagnostics.is_empty(), |told| *told == diagnostics);
+            if same && (version.is_none() || analysed) {
+                continue;
+            }
+            match diagnostics.is_empty() && version.is_none() {
+                true => drop(self.told.remove(&uri)),
+                false => drop(self.told.insert(uri, diagnostics.clone())),
+            }
+            let params = PublishDiagnosticsParams { uri: address, diagnostics, version };
+            let method = notification::PublishDiagnostics::METHOD.to_owned();
+            self.send(Message::Notification(Notification::new(method, params)));
+        }
+    }
+
+    /// The diagnostics by document.
+    fn found(&self, analysed: bool) -> BTreeMap<String, Vec<ls_types::Diagnostic>> {
+        let (mut all, mut mains) = (BTreeMap::new(), BTreeSet::new());
+        for (path, document) in self.workspace.documents() {
+            let Some((known, file)) = self.workspace.known(path) else { continue };
+            all.insert(document.uri.to_string(), findings::of_file(&known, file, analysed));
+            if !mains.insert(known.path(rulec::FileId(0))) {
+                continue;
+            }
+            for (other, _) in known.analysis.sources.iter() {
+                let path = known.path(other);
+                let found = findings::of_file(&known, other, analysed);
+                let is_open = self.workspace.documents().any(|(open, _)| open == path);
+                if let (false, false, Some(uri)) = (is_open, found.is_empty(), known.uri(other)) {
+                    all.insert(uri.to_string(), found);
+                }
+            }
+        }
+        all
+    }
+}
+
+fn read<N: notification::Notification>(notification: Notification) -> Option<N::Params>
+where
+    N::Params: DeserializeOwned,
+{
+    serde_json::from_value(notification.params).ok()
+}

@@ -1,0 +1,197 @@
+//! Random edits: after each, the server that has seen them all answers like one that starts with the text.
+//! `RULEC_EDITS=10000` tries more than usual.
+
+use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use serde_json::{Value as Json, json};
+use std::thread::JoinHandle;
+
+const BASE: &str = "\
+## Asks for money.\r
+let money = text contains any [\"refund\", \"😀 geld\"]
+list tiers = [\"gold\", \"silver\"]
+def over(n: int) = len(ctx.orders) > n
+route refund priority 2 when money and ctx.tier in tiers -> billing(tier: ctx.tier)
+route many priority 9 when over(n: 3) and any order in ctx.orders: order > 9 -> billing
+table rest {
+  route every when text is present and 文 == 1 -> billing
+}
+payload pay rank 1 { name: string not blank
+  require \"long\": len(name) > 3 }
+test \"a refund\" { given text = \"refund\" expect refund }
+";
+
+/// Pieces that are put in.
+const PIECES: [&str; 16] = [
+    "money",
+    " and ",
+    "\n",
+    "(",
+    ")",
+    "{",
+    "\"",
+    " when ctx.",
+    " -> ",
+    "route x when y -> h\n",
+    "😀",
+    "文",
+    "# c\r\n",
+    "let z = 1\n",
+    " not ",
+    "priority 3",
+];
+
+const URI: &str = "file:///work/a.rules";
+
+struct Client {
+    connection: Connection,
+    server: JoinHandle<()>,
+    asked: i32,
+}
+
+impl Client {
+    fn start(text: &str) -> Client {
+        let (server, connection) = Connection::memory();
+        let server = std::thread::spawn(move || rulec_lsp::serve(&server).expect("it serves"));
+        let mut client = Client { connection, server, asked: 0 };
+        client.ask("initialize", json!({ "capabilities": {} }));
+        client.tell("initialized", json!({}));
+        let document = json!({ "uri": URI, "languageId": "rules", "version": 0, "text": text });
+        client.tell("textDocument/didOpen", json!({ "textDocument": document }));
+        client
+    }
+
+    fn tell(&self, method: &str, params: Json) {
+        let message = Notification::new(method.to_owned(), params);
+        self.connection.sender.send(Message::Notification(message)).expect("the server is there");
+    }
+
+    fn ask(&mut self, method: &str, params: Json) -> Json {
+        self.asked += 1;
+        let id = RequestId::from(self.asked);
+        let request = Request::new(id.clone(), method.to_owned(), params);
+        self.connection.sender.send(Message::Request(request)).expect("the server is there");
+        loop {
+            match self.connection.receiver.recv().expect("the server is there") {
+                Message::Response(response) if response.id == id => {
+                    return serde_json::to_value(&response).expect("it is JSON");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn stop(mut self) {
+        self.ask("shutdown", Json::Null);
+        self.tell("exit", Json::Null);
+        self.server.join().expect("it ends well");
+    }
+}
+
+/// Random numbers, the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit.max(1)
+    }
+}
+
+/// A place as the protocol counts it.
+fn position(text: &str, offset: usize) -> Json {
+    let before = &text[..offset];
+    let line = before.matches('\n').count();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    json!({ "line": line, "character": before[start..].encode_utf16().count() })
+}
+
+/// A place between two characters that an editor can be at: not inside a line break.
+fn somewhere(text: &str, random: &mut Random) -> usize {
+    let near = random.below(text.len() + 1);
+    let fits = |at: &usize| {
+        text.is_char_boundary(*at) && !(text[*at..].starts_with('\n') && text[..*at].ends_with('\r'))
+    };
+    (0..=near).rev().find(fits).unwrap_or(0)
+}
+
+/// Each request, about a place.
+fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
+    let (document, position) = (json!({ "uri": URI }), position(text, at));
+    let everything =
+        json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9999, "character": 0 } });
+    let place =
+        json!({ "textDocument": document, "position": position, "context": { "includeDeclaration": true } });
+    let rename = json!({ "textDocument": document, "position": position, "newName": "quite_another" });
+    let whole = json!({ "textDocument": document, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
+    let mut all = vec![("textDocument/rename", rename), ("workspace/symbol", json!({ "query": "e" }))];
+    let at_place = ["hover", "completion", "definition", "references", "documentHighlight", "prepareRename"];
+    all.extend(
+        at_place
+            .map(|_| ("", place.clone()))
+            .into_iter()
+            .zip([
+                "textDocument/hover",
+                "textDocument/completion",
+                "textDocument/definition",
+                "textDocument/references",
+                "textDocument/documentHighlight",
+                "textDocument/prepareRename",
+            ])
+            .map(|((_, params), method)| (method, params)),
+    );
+    all.extend(
+        [
+            "textDocument/documentSymbol",
+            "textDocument/semanticTokens/full",
+            "textDocument/foldingRange",
+            "textDocument/codeAction",
+            "textDocument/inlayHint",
+            "textDocument/codeLens",
+            "textDocument/formatting",
+            "textDocument/diagnostic",
+        ]
+        .map(|method| (method, whole.clone())),
+    );
+    all
+}
+
+#[test]
+fn a_server_that_saw_every_edit_answers_like_a_fresh_one() {
+    let edits = std::env::var("RULEC_EDITS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
+    let (mut random, mut text) = (Random(20), BASE.to_owned());
+    let mut client = Client::start(&text);
+    for version in 1..=edits {
+        let (from, to) = (somewhere(&text, &mut random), somewhere(&text, &mut random));
+        // Most edits are small.
+        let (start, mut end) = (from.min(to), from.max(to));
+        if random.below(4) > 0 || text.len() < BASE.len() / 2 {
+            end = start;
+        }
+        let whole = text.len() > 2 * BASE.len();
+        let new = if whole { BASE } else { PIECES[random.below(PIECES.len())] };
+        let mut change = json!({ "text": new });
+        if whole {
+            text = BASE.to_owned();
+        } else {
+            change["range"] = json!({ "start": position(&text, start), "end": position(&text, end) });
+            text.replace_range(start..end, new);
+        }
+        let document = json!({ "uri": URI, "version": version });
+        client
+            .tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [change] }));
+        let mut fresh = Client::start(&text);
+        let questions = questions(&text, somewhere(&text, &mut random));
+        for _ in 0..3 {
+            let (method, params) = questions[random.below(questions.len())].clone();
+            let (old, new) = (client.ask(method, params.clone()), fresh.ask(method, params));
+            assert_eq!(old.get("result"), new.get("result"), "{method} after edit {version} of {text:?}");
+            assert_eq!(
+                old.get("error").is_some(),
+                new.get("error").is_some(),
+                "{method} after edit {version}"
+            );
+        }
+        fresh.stop();
+    }
+    client.stop();
+}

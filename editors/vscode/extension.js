@@ -1,0 +1,56 @@
+// Starts `rulec lsp` and shows how a test ended. Everything that is known of rules is found out by the server.
+"use strict";
+
+const vscode = require("vscode");
+const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
+
+let client;
+
+/** Starts the server; says what to do when it cannot be started. */
+async function start() {
+  const command = vscode.workspace.getConfiguration("rulec").get("path") || "rulec";
+  const server = { command, args: ["lsp"], transport: TransportKind.stdio };
+  client = new LanguageClient("rulec", "Rules", server, {
+    documentSelector: [{ language: "rules" }],
+    synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/*.{rules,txt}") },
+    middleware: { executeCommand: ran },
+  });
+  try {
+    await client.start();
+  } catch (error) {
+    const settings = "Open settings";
+    const message = `\`${command} lsp\` cannot be started: ${error.message}. Install rulec, or name it in \`rulec.path\`.`;
+    if ((await vscode.window.showErrorMessage(message, settings)) === settings) {
+      vscode.commands.executeCommand("workbench.action.openSettings", "rulec.path");
+    }
+  }
+}
+
+/** Runs a command of the server, and shows how a test ended. */
+async function ran(command, args, next) {
+  const outcome = await next(command, args);
+  if (command === "rulec.runTest" && outcome) {
+    if (outcome.passed) {
+      vscode.window.showInformationMessage(`test "${outcome.name}" passed: ${outcome.actual}`);
+    } else {
+      const message = `test "${outcome.name}" failed: expected ${outcome.expected}, chosen was ${outcome.actual}`;
+      vscode.window.showWarningMessage(message);
+    }
+  }
+  return outcome;
+}
+
+async function activate(context) {
+  const restart = async () => {
+    await client?.stop().catch(() => {});
+    await start();
+  };
+  context.subscriptions.push(vscode.commands.registerCommand("rulec.restart", restart));
+  await start();
+}
+
+function deactivate() {
+  return client?.stop();
+}
+
+module.exports = { activate, deactivate };

@@ -1,0 +1,102 @@
+// Holds the TextMate grammar against the tokens that `rulec lsp` tells of the examples: a comment, string, number, keyword or
+// operator must have a scope of that kind. `RULEC=path/to/rulec npm test`.
+"use strict";
+
+const { spawn } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const oniguruma = require("vscode-oniguruma");
+const textmate = require("vscode-textmate");
+
+const ROOT = path.join(__dirname, "..", "..", "..");
+const GRAMMAR = path.join(__dirname, "..", "syntaxes", "rules.tmLanguage.json");
+// The kinds of tokens in the order of the server's legend, and the scopes that each may have; others are names.
+const SCOPES = [/^comment/, /^comment/, /^(string|keyword|variable)/, /^constant\.numeric/, /^(keyword|constant\.language)/, /^(keyword|punctuation)/];
+
+/** An editor at the other end of `rulec lsp`. */
+class Editor {
+  constructor(command) {
+    this.server = spawn(command, ["lsp"], { stdio: ["pipe", "pipe", "inherit"] });
+    this.waiting = new Map();
+    this.asked = 0;
+    this.read = Buffer.alloc(0);
+    this.server.stdout.on("data", (data) => this.take(data));
+  }
+
+  take(data) {
+    this.read = Buffer.concat([this.read, data]);
+    for (;;) {
+      const head = this.read.indexOf("\r\n\r\n");
+      const length = head < 0 ? null : /Content-Length: (\d+)/.exec(this.read.subarray(0, head).toString());
+      if (!length || this.read.length < head + 4 + Number(length[1])) return;
+      const end = head + 4 + Number(length[1]);
+      const message = JSON.parse(this.read.subarray(head + 4, end).toString());
+      this.read = this.read.subarray(end);
+      this.waiting.get(message.id)?.(message);
+    }
+  }
+
+  send(message) {
+    const text = JSON.stringify({ jsonrpc: "2.0", ...message });
+    this.server.stdin.write(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+  }
+
+  ask(method, params) {
+    const id = ++this.asked;
+    this.send({ id, method, params });
+    return new Promise((resolve) => this.waiting.set(id, resolve));
+  }
+}
+
+async function main() {
+  const wasm = fs.readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm"));
+  await oniguruma.loadWASM(wasm);
+  const onigLib = Promise.resolve({
+    createOnigScanner: (patterns) => new oniguruma.OnigScanner(patterns),
+    createOnigString: (text) => new oniguruma.OnigString(text),
+  });
+  const loadGrammar = async () => textmate.parseRawGrammar(fs.readFileSync(GRAMMAR, "utf8"), GRAMMAR);
+  const grammar = await new textmate.Registry({ onigLib, loadGrammar }).loadGrammar("source.rules");
+
+  const editor = new Editor(process.env.RULEC || "rulec");
+  await editor.ask("initialize", { capabilities: {} });
+  editor.send({ method: "initialized", params: {} });
+  const folders = ["examples", "rules", "tests/golden", "tests/ui"].map((name) => path.join(ROOT, name));
+  const files = folders.flatMap((folder) => fs.readdirSync(folder).map((name) => path.join(folder, name)));
+  let [held, wrong] = [0, 0];
+  for (const file of files.filter((name) => name.endsWith(".rules"))) {
+    const uri = `file://${file}`;
+    const text = fs.readFileSync(file, "utf8");
+    editor.send({ method: "textDocument/didOpen", params: { textDocument: { uri, languageId: "rules", version: 1, text } } });
+    const answer = await editor.ask("textDocument/semanticTokens/full", { textDocument: { uri } });
+    const scopes = [];
+    let state = textmate.INITIAL;
+    for (const line of text.split(/\r?\n/)) {
+      const told = grammar.tokenizeLine(line, state);
+      state = told.ruleStack;
+      scopes.push(told.tokens);
+    }
+    const data = answer.result?.data ?? [];
+    let [line, character] = [0, 0];
+    for (let at = 0; at < data.length; at += 5) {
+      character = data[at] ? data[at + 1] : character + data[at + 1];
+      line += data[at];
+      const wanted = SCOPES[data[at + 3]];
+      if (!wanted) continue;
+      const token = scopes[line].find((one) => one.startIndex <= character && character < one.endIndex);
+      held += 1;
+      if (!token?.scopes.some((scope) => wanted.test(scope))) {
+        wrong += 1;
+        const shown = text.split(/\r?\n/)[line].slice(character, character + data[at + 2]);
+        if (wrong <= 20) console.error(`${path.relative(ROOT, file)}:${line + 1}:${character + 1}: \`${shown}\` is ${token?.scopes.join(" ")}, not ${wanted}`);
+      }
+    }
+    editor.send({ method: "textDocument/didClose", params: { textDocument: { uri } } });
+  }
+  await editor.ask("shutdown", null);
+  editor.send({ method: "exit", params: null });
+  console.log(`${held} tokens held against the server, ${wrong} differ`);
+  process.exitCode = wrong || !held ? 1 : 0;
+}
+
+main();

@@ -1,0 +1,69 @@
+//! The TextMate grammar of editors, written from the tables of the language: its words, operators and functions.
+
+use rulec::internals::syntax::parse::{self, Role};
+use rulec::internals::ty::Ty;
+use rulec::internals::{builtins, ops};
+use serde_json::{Value as Json, json};
+
+/// Words of literals and of tests of presence.
+const CONSTANTS: [&str; 5] = ["true", "false", "null", "missing", "present"];
+
+/// Symbols that are operators, or look like them, as the lexer reads them.
+const SYMBOLS: &str =
+    r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=|[<>+\-*/%=!?&|^~]";
+
+/// An expression for any of these words, the longest first: one may begin another.
+fn any<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    let mut words: Vec<&str> = words.into_iter().collect();
+    words.sort_by_key(|word| (std::cmp::Reverse(word.len()), *word));
+    words.dedup();
+    words.join("|")
+}
+
+fn pattern(name: &str, expression: &str) -> Json {
+    json!({ "name": format!("{name}.rules"), "match": expression })
+}
+
+/// The grammar as a file.
+pub fn grammar() -> String {
+    let of =
+        |role: Role| any(parse::keywords().filter(move |(_, known)| *known == role).map(|(word, _)| word));
+    // Behind a dot a word is a field, and before a colon a key.
+    let word = |words: &str| format!(r"(?<![.\w`])(?:{words})(?![\w`]|\s*:)");
+    let words = ops::reserved_words().filter(|word| !CONSTANTS.contains(word));
+    let functions = any(builtins::TABLE.iter().map(|row| row.name));
+    let grammar = json!({
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "name": "Rules",
+        "scopeName": "source.rules",
+        "fileTypes": ["rules"],
+        "patterns": [
+            pattern("comment.line.documentation", "##(?!#).*$"),
+            pattern("comment.line.number-sign", "#.*$"),
+            pattern("comment.line.double-slash", "//.*$"),
+            { "name": "string.quoted.other.raw.rules", "begin": "\\br(#{0,8})\"", "end": "\"\\1" },
+            {
+                "name": "string.quoted.double.rules",
+                "begin": "\"",
+                "end": "\"|$",
+                "patterns": [pattern("constant.character.escape", r"\\(?:u\{[0-9a-fA-F]*\}|.)")],
+            },
+            pattern("string.quoted.single", "'[^'\\r\\n]*'|[“”„«「][^“”\"»」\\r\\n]*[“”»」]"),
+            pattern("variable.other.quoted", "`[^`\\r\\n]+`"),
+            pattern("constant.numeric", r"(?<![\w.])[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9][0-9_]*)?\w*|(?<=\.\.|=|\.)[0-9][0-9_]*\w*"),
+            pattern("keyword.operator.arrow", "->|=>|→"),
+            pattern("keyword.control.statement", &format!(r"^\s*(?:{})(?![\w`])(?!\s*:)", of(Role::Statement))),
+            pattern("support.function", &format!(r"(?<![.\w`])(?:{functions})(?=\s*\()")),
+            pattern("support.type", &format!(r"(?<=:\s|:|\bas\s|<)(?:{})(?![\w`])", any(Ty::BUILTIN_NAMES))),
+            pattern("constant.language", &word(&any(CONSTANTS))),
+            pattern("keyword.operator.word", &format!(r"(?<![.\w`])(?:{})(?![\w`])", any(words))),
+            pattern("keyword.control.clause", &format!(r"(?<![.\w`])(?:{})(?![\w`])", of(Role::Clause))),
+            pattern("keyword.other", &word(&format!("{}|{}|is", of(Role::Word), of(Role::Statement)))),
+            pattern("variable.other.member", r"(?<=\.)\w+"),
+            pattern("keyword.operator", SYMBOLS),
+        ],
+    });
+    let mut text = serde_json::to_string_pretty(&grammar).expect("it is JSON");
+    text.push('\n');
+    text
+}
