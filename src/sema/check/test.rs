@@ -37,10 +37,9 @@ impl<'a> Checker<'a> {
         let columns = columns.collect::<Checked<Vec<_>>>()?;
         for expect in &test.expects {
             let mut message = given.clone();
-            let columns = test.columns.iter().zip(&columns).zip(&expect.values);
-            let filled = columns
-                .map(|((path, ty), value)| self.give(&mut message, path, ty.as_ref(), value))
-                .collect::<Checked<()>>();
+            let mut columns = test.columns.iter().zip(&columns).zip(&expect.values);
+            let filled =
+                columns.try_for_each(|((path, ty), value)| self.give(&mut message, path, ty.as_ref(), value));
             if let (Ok(()), Ok((entry, expected, then))) = (filled, self.expectation(expect, known)) {
                 let values: Vec<String> =
                     expect.values.iter().map(|value| self.one_line(value.span)).collect();
