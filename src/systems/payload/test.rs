@@ -6,6 +6,9 @@ use crate::sema::hir::{Expect, Test};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
+/// A rule that was broken, and the place.
+type Broken = (Arc<str>, String);
+
 /// Runs the `test` blocks that say how a payload is judged.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     rules.program().tests.iter().filter_map(|test| run_test(rules, test)).collect()
@@ -31,7 +34,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
 }
 
 /// True if the rules broken are those expected, at the places that are named.
-fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[(Arc<str>, String)]) -> bool {
+fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
     let expects = |rule: &str, at: &str| {
         expected
             .iter()
@@ -44,11 +47,7 @@ fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[(Arc<str>, String)])
 }
 
 /// The outcome, and the rules that were broken with the place of each, in the order of their names.
-fn judged(
-    rules: &Rules,
-    kind: &str,
-    message: &Json,
-) -> Result<(&'static str, Vec<(Arc<str>, String)>), String> {
+fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Broken>), String> {
     let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
@@ -57,7 +56,7 @@ fn judged(
     }
     let judgement = judge.judge(message.get("payload").unwrap_or(&Json::Null));
     let broken = judgement.violations().iter().map(|broken| (broken.rule.clone(), broken.path.clone()));
-    let broken: Vec<(Arc<str>, String)> = broken.collect();
+    let broken: Vec<Broken> = broken.collect();
     Ok((judgement.outcome().name(), broken))
 }
 
