@@ -8,7 +8,7 @@ use crate::span::Span;
 /// An offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What it does, in a few words.
+    /// Its effect, in a few words.
     pub title: String,
     pub edits: Vec<Edit>,
     /// True when it keeps the author's meaning.

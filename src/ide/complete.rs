@@ -1,4 +1,4 @@
-//! What may stand at a place. It is judged by the tokens before it, since what is being typed is seldom whole.
+//! Completion: the words and names that may stand at a place. They are judged by the tokens before it, since what is being typed is seldom whole.
 
 use super::hover::{explained, of_function, tokens};
 use super::{Analysis, Kind};
@@ -33,7 +33,7 @@ pub struct Item {
     pub docs: String,
 }
 
-/// What may stand at a place, and the text that it takes the place of.
+/// The offers for a place, and the text that they take the place of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaces: Span,
@@ -46,7 +46,7 @@ const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "tru
 const ROUTE_WORDS: [&str; 3] = ["when", "priority", "disabled"];
 
 impl Analysis {
-    /// What may stand at a place.
+    /// The offers for a place.
     pub fn complete(&self, file: FileId, offset: u32) -> Completion {
         let text = self.text(file);
         let offset = crate::source::floor(text, offset as usize) as u32;
@@ -181,7 +181,7 @@ impl<'a> Place<'a> {
         names
     }
 
-    /// What may stand behind the dot of a path.
+    /// The fields that may stand behind the dot of a path.
     fn fields(&self, path: &[&str]) -> Vec<Item> {
         let field = |(name, ty): (String, String)| item(ItemKind::Field, &name, ty);
         match path {
@@ -219,7 +219,7 @@ impl<'a> Place<'a> {
         self.analysis.index.of_kinds(kinds).map(shown).collect()
     }
 
-    /// What a condition or value may begin with.
+    /// The names and words that a condition or value may begin with.
     fn values(&self) -> Vec<Item> {
         let mut items = self.symbols(&[Kind::Let, Kind::Def, Kind::List, Kind::Extern]);
         let fields = self.analysis.facts.fields_of(&[]).into_iter();

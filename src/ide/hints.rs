@@ -1,4 +1,4 @@
-//! What is shown between an author's lines: types that are inferred, the order in which routes are tried, tests that can be
+//! Words between an author's lines: types that are inferred, the order in which routes are tried, tests that can be
 //! run, routes that others hide.
 
 use super::{Analysis, Kind};
@@ -12,7 +12,7 @@ pub struct Hint {
     /// The place they stand behind.
     pub at: u32,
     pub text: String,
-    /// What they mean.
+    /// Their meaning.
     pub why: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What stands at a place: what a name is and where it comes from, its type and doc comment, or the row of an operator or
+//! Hover: what a name is and where it comes from, its type and doc comment, or the row of an operator or
 //! function.
 
 use super::{Analysis, Kind, Symbol};
@@ -7,7 +7,7 @@ use crate::ops::{Op, OpInfo, TABLE};
 use crate::span::{FileId, Span};
 use crate::syntax::lex::{self, Token, TokenKind};
 
-/// What is shown for a place.
+/// The words that are shown for a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
     /// The place it is about.
@@ -22,7 +22,7 @@ pub struct Hover {
 const SHOWN: usize = 400;
 
 impl Analysis {
-    /// What stands at a place.
+    /// The words about what stands at a place.
     pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
         if let Some(found) = self.index.at(file, offset) {
             let symbol = &self.index.symbols[found.symbol];
@@ -70,7 +70,7 @@ impl Analysis {
         }
     }
 
-    /// What there is to say of a symbol.
+    /// The words about a symbol.
     fn words(&self, symbol: &Symbol) -> String {
         let mut words = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();

@@ -130,12 +130,13 @@ pub struct Fold {
     pub comment: bool,
 }
 
-/// What can be folded: what stands in brackets over several lines, and comments of several lines.
+/// The parts of a text that can be folded: what stands in brackets over several lines, and comments of several lines.
 pub fn folds(text: &str) -> Vec<Fold> {
     let (mut folds, mut open) = (Vec::new(), Vec::new());
     let mut comment: Option<Fold> = None;
     let breaks =
         |start: u32, end: u32| text.get(start as usize..end as usize).is_some_and(|part| part.contains('\n'));
+    let is_next_line = |end: u32, at: u32| text[end as usize..at as usize].matches('\n').count() < 2;
     for token in lex::tokens(text, 0) {
         match token.kind {
             TokenKind::Comment | TokenKind::DocComment => {
@@ -144,14 +145,9 @@ pub fn folds(text: &str) -> Vec<Fold> {
                 continue;
             }
             TokenKind::White => continue,
-            TokenKind::Newline => {
-                // An empty line ends a comment.
-                if comment
-                    .is_none_or(|run| text[run.end as usize..token.end as usize].matches('\n').count() < 2)
-                {
-                    continue;
-                }
-            }
+            // An empty line ends a comment.
+            TokenKind::Newline if comment.is_none_or(|run| is_next_line(run.end, token.end)) => continue,
+            TokenKind::Newline => {}
             kind if kind.opens() => open.push(token.start),
             kind if kind.closes() => {
                 if let Some(start) = open.pop()

@@ -1,4 +1,4 @@
-//! What the server can do, as it tells the editor when it starts.
+//! The abilities of the server, as it tells the editor when it starts.
 
 use ls_types::*;
 use rulec::internals::ide::tokens::Class;

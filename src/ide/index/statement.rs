@@ -379,7 +379,7 @@ impl<'a> Work<'a> {
         self.scope.truncate(outer);
     }
 
-    /// What begins with the parameter is a value; all else names nodes of the workflows that ask the router.
+    /// A destination that begins with the parameter is a value; all else names nodes of the workflows that ask the router.
     fn destination(&mut self, destination: &'a Expr, router: &'a Router) {
         let mut at = destination;
         while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &at.kind {

@@ -12,7 +12,7 @@ struct Editor {
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     asked: i64,
-    /// What the server told unasked.
+    /// The messages that nobody asked for.
     told: Vec<Json>,
 }
 
@@ -109,7 +109,7 @@ impl Editor {
 
     fn at(&mut self, method: &str, uri: &str, line: u32, character: u32) -> Json {
         let position = json!({ "line": line, "character": character });
-        let params = json!({ "textDocument": { "uri": uri }, "position": position, "context": { "includeDeclaration": true } });
+        let params = json!({ "textDocument": { "uri": uri }, "position": position, "context": { "includeDeclaration": true, "triggerKind": 1 } });
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
