@@ -1,14 +1,75 @@
 //! The pages of `docs/` as a site: `cargo run -p rulec-book` writes it to `target/book`. The program is mdBook as a library;
-//! `mdbook build docs` does the same.
+//! beside what `mdbook build docs` does, it colours rules as editors show them.
 
 use mdbook_driver::MDBook;
+use mdbook_driver::book::BookItem;
 use mdbook_driver::errors::Result;
+use rulec::MemoryLoader;
+use rulec::internals::ide::Analysis;
+use rulec::internals::ide::tokens::{Class, coloured};
+use std::fmt::Write;
 use std::path::Path;
 
 fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let book = MDBook::load(root)?;
+    let mut book = MDBook::load(root)?;
+    book.book.for_each_mut(|item| {
+        if let BookItem::Chapter(chapter) = item {
+            chapter.content = with_coloured_rules(&chapter.content);
+        }
+    });
     book.build()?;
     println!("the site is in target/book; open target/book/index.html");
     Ok(())
+}
+
+/// A page whose blocks of rules are HTML already.
+fn with_coloured_rules(page: &str) -> String {
+    let mut out = String::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if line == "```rules" || line.starts_with("```rules ") {
+            let block = lines.by_ref().take_while(|line| *line != "```");
+            let rules: String = block.flat_map(|line| [line, "\n"]).collect();
+            let _ = writeln!(out, "<pre><code class=\"nohighlight hljs\">{}</code></pre>", html(&rules));
+        } else {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Rules with an element around each token that has a colour.
+fn html(rules: &str) -> String {
+    const PAGE: &str = "page.rules";
+    let analysis = Analysis::of(&MemoryLoader::new().with(PAGE, rules), PAGE);
+    let Some(file) = analysis.file(PAGE) else { return escaped(rules) };
+    let (mut out, mut done) = (String::new(), 0);
+    for token in coloured(file, rules, &analysis.index) {
+        let (start, end) = (token.span.start as usize, token.span.end as usize);
+        out.push_str(&escaped(&rules[done..start]));
+        let _ = write!(out, "<span class=\"{}\">{}</span>", style(token.class), escaped(&rules[start..end]));
+        done = end;
+    }
+    out.push_str(&escaped(&rules[done..]));
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The class that mdBook's style sheets colour it by.
+fn style(class: Class) -> &'static str {
+    match class {
+        Class::Comment | Class::Documentation => "hljs-comment",
+        Class::String => "hljs-string",
+        Class::Number => "hljs-number",
+        Class::Keyword | Class::Operator => "hljs-keyword",
+        Class::Function => "hljs-built_in",
+        Class::Variable | Class::Parameter | Class::Property => "hljs-variable",
+        Class::Type => "hljs-type",
+        Class::Statement | Class::Handler => "hljs-title",
+    }
 }
