@@ -1,7 +1,10 @@
 //! The pages show what is right: every `rules` block of the README and of `docs/` compiles and its
 //! tests pass, and the table of statements is one program that knows every statement.
 
-use rulec::{Compiler, MemoryLoader, run_tests};
+#[path = "support/golden.rs"]
+mod golden;
+
+use rulec::{Code, Compiler, MemoryLoader, run_tests};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,14 +98,90 @@ fn no_table_is_broken_by_a_blank_line() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The site shows what its summary lists, and nothing else. The pages of codes stand there by the table of codes.
 #[test]
-fn the_index_of_the_pages_names_each() {
-    let index = fs::read_to_string(root().join("docs/README.md")).expect("the page can be read");
+fn the_summary_of_the_site_names_each_page() {
+    let path = root().join("docs/SUMMARY.md");
+    let summary = fs::read_to_string(&path).expect("the page can be read");
     let names = pages().into_iter().filter(|path| path.starts_with(root().join("docs")));
     let names = names.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
     let missing: Vec<String> =
-        names.filter(|name| name != "README.md" && !index.contains(&format!("({name})"))).collect();
+        names.filter(|name| name != "SUMMARY.md" && !summary.contains(&format!("({name})"))).collect();
     assert_eq!(missing, Vec::<String>::new());
+
+    let codes = "- [Errors and warnings](codes/README.md)\n";
+    let (before, _) = summary.split_once(codes).expect("the pages of codes are listed");
+    let all: String =
+        Code::ALL.iter().map(|code| format!("  - [{code}: {}](codes/{code}.md)\n", code.title())).collect();
+    golden::assert_file(&path, &format!("{before}{codes}{all}"));
+}
+
+/// The name that a heading has in an address, as both the site and code hosts give it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase();
+    kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>().replace(' ', "-")
+}
+
+/// The lines outside of fenced blocks.
+fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    page.lines().enumerate().filter(move |(_, line)| {
+        let fence = line.starts_with("```");
+        fenced ^= fence;
+        !fence && !fenced
+    })
+}
+
+/// The targets of the links of a page, each with its line.
+fn links(page: &str) -> Vec<(usize, String)> {
+    let line_links = |(number, line): (usize, &str)| {
+        let targets = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+        targets.map(|target| (number + 1, target.to_owned())).collect::<Vec<_>>()
+    };
+    prose(page).flat_map(line_links).collect()
+}
+
+/// Each link leads to a page that is there and a heading on it; those of the site stay on the site.
+#[test]
+fn every_link_leads_somewhere() {
+    let codes = Code::ALL.iter().map(|code| root().join(format!("docs/codes/{code}.md")));
+    let all: Vec<PathBuf> =
+        pages().into_iter().chain(codes).chain([root().join("docs/codes/README.md")]).collect();
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for path in &all {
+        let page = fs::read_to_string(path).expect("a page can be read");
+        for (line, target) in links(&page).into_iter().filter(|(_, target)| !target.starts_with("https://")) {
+            tried += 1;
+            let (file, heading) = target.split_once('#').unwrap_or((&target, ""));
+            let to = if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
+            let to = to.canonicalize().unwrap_or_default();
+            let text = fs::read_to_string(&to).unwrap_or_default();
+            let mut headings = prose(&text).filter_map(|(_, line)| line.strip_prefix('#'));
+            let found = heading.is_empty()
+                || headings.any(|text| anchor(text.trim_start_matches('#').trim_start()) == heading);
+            let docs = root().join("docs").canonicalize().expect("the folder of pages");
+            let leaves = path.starts_with(root().join("docs")) && !to.starts_with(docs);
+            if to.as_os_str().is_empty() || !found || leaves {
+                wrong.push(format!("{}:{line}: {target}", path.display()));
+            }
+        }
+    }
+    assert!(tried > 200, "only {tried} links were found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every page of the site says near its top for whom it is.
+#[test]
+fn every_page_says_for_whom_it_is() {
+    let silent: Vec<PathBuf> = pages()
+        .into_iter()
+        .filter(|path| !path.ends_with("README.md") && !path.ends_with("SUMMARY.md"))
+        .filter(|path| {
+            let page = fs::read_to_string(path).expect("a page can be read");
+            !page.lines().take(5).any(|line| line.starts_with("*For "))
+        })
+        .collect();
+    assert_eq!(silent, Vec::<PathBuf>::new());
 }
 
 /// The table of features is held against the manifest.

@@ -11,6 +11,8 @@ use rulec::Rules;
 use rulec::internals::builtins::{self, FnResult};
 use rulec::internals::limits::{self, LimitInfo};
 use rulec::internals::ops::{self, Fixity, Negation, Outcome, Right};
+use rulec::internals::sema::check::{SETTINGS, Setting};
+use rulec::internals::syntax::parse::UNITS;
 use serde_json::Value as Json;
 use std::fmt::Write;
 use std::path::Path;
@@ -69,7 +71,7 @@ fn a_predicate_over_what_is_missing_matches_neither_way() {
 
 fn page() -> String {
     let mut page = String::from(
-        "# Operators and functions\n\n\
+        "# Operators and functions\n\n*For authors who look up what an operator or a function does.*\n\n\
          Written from the tables in `src/ops.rs` and `src/builtins.rs` by `INSTA_UPDATE=always cargo test --test tables`.\n\n\
          ## Operators, loosest first\n\n| operator | works on | negative | modifiers | what it asks or computes | example |\n|---|---|---|---|---|---|\n",
     );
@@ -149,21 +151,47 @@ fn page() -> String {
     page
 }
 
-/// The rows of the limits of a decision stand in the page that lists all limits.
+/// Holds a page's table, between the comments that mark it, against the rows of the source.
+fn assert_table(page: &str, what: &str, head: &str, rows: impl IntoIterator<Item = String>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page);
+    let text = std::fs::read_to_string(&path).expect("the page is there");
+    let (begin, end) = (format!("<!-- the table of {what} -->\n"), "<!-- end of the table -->\n");
+    let (before, rest) = text.split_once(&begin).expect("the table has a beginning");
+    let (_, after) = rest.split_once(end).expect("the table has an end");
+    let columns = head.matches(" | ").count() + 1;
+    let rows: String = rows.into_iter().map(|row| row + "\n").collect();
+    let table = format!("{head}\n|{}\n{rows}", "---|".repeat(columns));
+    golden::assert_file(&path, &format!("{before}{begin}{table}{end}{after}"));
+}
+
 #[test]
 fn the_page_of_limits_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/limits.md");
-    let page = std::fs::read_to_string(&path).expect("the page is there");
-    let (begin, end) = ("<!-- the table of `src/limits.rs` -->\n", "<!-- end of the table -->\n");
-    let (before, rest) = page.split_once(begin).expect("the table has a beginning");
-    let (_, after) = rest.split_once(end).expect("the table has an end");
-    let mut table =
-        String::from("| setting | default | unit | what it bounds | beyond it |\n|---|---|---|---|---|\n");
-    for row in limits::TABLE {
-        let LimitInfo { name, written, unit, doc, beyond, .. } = row;
-        let _ = writeln!(table, "| `{name}` | `{written}` | {unit} | {doc} | {beyond} |");
+    let rows = limits::TABLE.iter().map(|LimitInfo { name, written, unit, doc, beyond, .. }| {
+        format!("| `{name}` | `{written}` | {unit} | {doc} | {beyond} |")
+    });
+    let head = "| setting | default | unit | what it bounds | beyond it |";
+    assert_table("limits.md", "`src/limits.rs`", head, rows);
+}
+
+/// The page of E0211 spoke of two settings when there were five.
+#[test]
+fn the_pages_of_settings_are_up_to_date() {
+    let head = "| setting | is | without it | what it says | holds for |";
+    for page in ["language.md", "codes/E0211.md"] {
+        let rows = SETTINGS.iter().map(|Setting { name, values, default, of_file, doc }| {
+            let holds = if *of_file { "its file" } else { "all rules" };
+            format!("| `{name}` | {values} | {default} | {doc} | {holds} |")
+        });
+        assert_table(page, "settings", head, rows);
     }
-    golden::assert_file(&path, &format!("{before}{begin}{table}{end}{after}"));
+}
+
+#[test]
+fn the_page_of_the_language_names_each_unit() {
+    let rows = UNITS
+        .iter()
+        .map(|&(name, factor, divisor)| format!("| `1{name}` | {} |", factor as f64 / divisor as f64));
+    assert_table("language.md", "units", "| unit | stands for |", rows);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod payload;
 mod read;
 mod request;
 mod scope;
+mod settings;
 mod statement;
 mod test;
 mod types;
@@ -29,6 +30,7 @@ mod workflow;
 
 pub use allow::Allows;
 pub(crate) use pattern::regex_too_large;
+pub use settings::{SETTINGS, Setting};
 pub(crate) use uses::{FieldUses, RouteUses};
 
 use crate::diag::{Code, Diagnostic, Label, nearest};

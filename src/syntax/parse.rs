@@ -21,6 +21,8 @@ mod terminals;
 mod tests;
 mod types;
 
+pub use literal::UNITS;
+
 use crate::diag::{Code, Diagnostic};
 use crate::ops;
 use crate::span::{FileId, Span};

@@ -24,7 +24,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
         Some(text) => {
             let code = find(text).ok_or_else(|| CliError::usage(unknown(text)))?;
-            out.styled(render(code.page(), color).trim_end())?;
+            // The comments mark tables that are written from the source.
+            let page = code.page().lines().filter(|line| !line.starts_with("<!--"));
+            let page: String = page.flat_map(|line| [line, "\n"]).collect();
+            out.styled(render(&page, color).trim_end())?;
         }
     }
     Ok(Status::Fine)

@@ -30,9 +30,9 @@ const CONTEXT_SCORE: &str = "context_score";
 /// The result of one pass of the checker.
 pub(super) struct Analysed<'a> {
     /// The place at which each setting is given.
-    settings: HashMap<&'a str, Span>,
+    pub(super) settings: HashMap<&'static str, Span>,
     /// The list of further stop words.
-    stop_words: Option<&'a ast::Expr>,
+    pub(super) stop_words: Option<&'a ast::Expr>,
     /// The functions that are used.
     externs: HashMap<Feature, ExternId>,
     /// It has been said that there is no text.
@@ -221,39 +221,6 @@ impl<'a> Checker<'a> {
             return self.report(empty_keyword(list.span));
         }
         Ok(words)
-    }
-
-    /// Reads a setting of the whole program, for the analysis or the regular expressions; `false` when it is
-    /// none. It is for all files together, so each is given once.
-    pub(super) fn analysis_setting(&mut self, name: &'a Ident, value: &'a ast::Expr) -> bool {
-        let setting = name.node.as_str();
-        if !matches!(setting, "intent_threshold" | "intent_margin" | "stop_words" | "regex_memory") {
-            return false;
-        }
-        if let Some(first) = self.analysed.settings.get(setting) {
-            let diagnostic = duplicate("setting", setting, *first, name.span);
-            self.diagnostics.push(diagnostic.help("it is one for all files; say it in one of them"));
-            return true;
-        }
-        self.analysed.settings.insert(setting, name.span);
-        let number = match value.kind {
-            ast::ExprKind::Literal(Literal::Int(value)) => Some(value as f64),
-            ast::ExprKind::Literal(Literal::Float(value)) => Some(value),
-            _ => None,
-        };
-        let number = number.filter(|number| (0.0..=1.0).contains(number));
-        match (setting, number, &value.kind) {
-            ("stop_words", _, ast::ExprKind::Name(_)) => self.analysed.stop_words = Some(value),
-            ("stop_words", ..) => self.wrong_setting(value.span, setting, "the name of a list"),
-            ("regex_memory", _, ast::ExprKind::Literal(Literal::Int(bytes))) if *bytes > 0 => {
-                self.analysed.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
-            }
-            ("regex_memory", ..) => self.wrong_setting(value.span, setting, "a size such as `512MiB`"),
-            ("intent_threshold", Some(number), _) => self.program.analysis.threshold = number,
-            ("intent_margin", Some(number), _) => self.program.analysis.margin = number,
-            _ => self.wrong_setting(value.span, setting, "a number from 0 to 1"),
-        }
-        true
     }
 
     /// True when the path leads into the analysis: unless `input` declares a field `request`.

@@ -1,15 +1,12 @@
-//! Types as written: named types, the `input` blocks taken together, declared handlers, settings.
+//! Types as written: named types, the `input` blocks taken together, declared handlers.
 
 use super::names::Path;
 use super::{Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure, Reported};
-use crate::diag::{Code, Diagnostic, nearest};
-use crate::limits::{self, Limit};
-use crate::ops::Case;
+use crate::diag::{Code, Diagnostic};
 use crate::sema::hir;
 use crate::sema::resolve::{HandlerDecl, Symbol, sorted};
 use crate::span::{Span, Spanned};
-use crate::syntax::ast::{self, ExprKind, Ident, StatementKind, TypeExpr, TypeKind};
-use crate::text::Form;
+use crate::syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use crate::ty::{Field, Inner, Record, Ty};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -203,101 +200,7 @@ impl<'a> Checker<'a> {
         }
         permissions
     }
-
-    pub(super) fn read_settings(&mut self) {
-        for statement in self.statements() {
-            let StatementKind::Settings { entries } = &statement.kind else { continue };
-            let mut settings = self.settings_of(statement.span.file);
-            for (name, value) in entries {
-                if self.analysis_setting(name, value) || self.limit_setting(name, value) {
-                    continue;
-                }
-                let word = match &value.kind {
-                    ExprKind::Name(word) => word.as_str(),
-                    ExprKind::Literal(ast::Literal::String(word)) => word.as_str(),
-                    ExprKind::Literal(ast::Literal::Null) => "none",
-                    _ => "",
-                };
-                match (name.node.as_str(), word) {
-                    ("case", "insensitive") => settings.case = Case::Ignore,
-                    ("case", "sensitive") => settings.case = Case::Match,
-                    ("normalize", "nfkc") => settings.form = Form::Nfkc,
-                    ("normalize", "nfc") => settings.form = Form::Nfc,
-                    ("normalize", "none") => settings.form = Form::None,
-                    ("version", version) if !version.is_empty() => {
-                        self.versions.insert(statement.span.file, version.into());
-                    }
-                    ("version", _) => {
-                        self.wrong_setting(value.span, "version", "a text, such as `\"1.2\"`");
-                    }
-                    ("zone", zone) => {
-                        if self.zone_exists(zone, value.span).is_ok() {
-                            settings.zone = Some(zone.into());
-                        }
-                    }
-                    ("case", _) => self.wrong_setting(value.span, "case", "`insensitive` or `sensitive`"),
-                    ("normalize", _) => {
-                        self.wrong_setting(value.span, "normalize", "`nfkc`, `nfc` or `none`")
-                    }
-                    (other, _) => {
-                        let message = format!("there is no setting `{other}`");
-                        let known: Vec<&str> =
-                            SETTINGS.into_iter().chain(limits::TABLE.iter().map(|row| row.name)).collect();
-                        let help = format!("the settings are {}", known.join(", "));
-                        let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
-                        let near = nearest(other, known.iter().copied());
-                        self.diagnostics.push(diagnostic.near_or(name.span, near, help));
-                    }
-                }
-            }
-            self.settings.insert(statement.span.file, settings);
-        }
-    }
-
-    /// Reads a limit of decisions; `false` when the setting is none. Limits hold for the whole rule set, so
-    /// that what is imported cannot lower its guard.
-    fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
-        let Some(limit) = Limit::named(&name.node) else { return false };
-        if Some(name.span.file) != self.main_file() {
-            let message = format!("the limit `{}` holds for the whole rule set", name.node);
-            let help = "set it in the main file, the one that imports this";
-            self.emit(Code::UnknownSetting, name.span, message, help);
-            return true;
-        }
-        let amount = match value.kind {
-            ExprKind::Literal(ast::Literal::Int(amount)) => u64::try_from(amount).ok(),
-            ExprKind::Literal(ast::Literal::Float(amount)) if amount.fract() == 0.0 && amount >= 0.0 => {
-                Some(amount as u64)
-            }
-            _ => None,
-        };
-        match amount {
-            Some(amount) => self.program.limits = self.program.limits.with(limit, amount),
-            None => {
-                let values =
-                    format!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);
-                self.wrong_setting(value.span, &name.node, &values);
-            }
-        }
-        true
-    }
-
-    pub(super) fn wrong_setting(&mut self, span: Span, name: &str, values: &str) {
-        let message = format!("the setting `{name}` has no such value");
-        self.emit(Code::UnknownSetting, span, message, format!("`{name}` is {values}"));
-    }
 }
-
-const SETTINGS: [&str; 8] = [
-    "case",
-    "normalize",
-    "zone",
-    "intent_threshold",
-    "intent_margin",
-    "stop_words",
-    "regex_memory",
-    "version",
-];
 
 /// Collects the names in a type, and measures it without what they stand for.
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
@@ -328,19 +231,5 @@ fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut Places) {
             field_places(inner, path, places);
         }
         path.pop();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::SETTINGS;
-    use crate::diag::Code;
-
-    /// The page spoke of two settings when there were five.
-    #[test]
-    fn the_page_on_settings_names_every_one() {
-        for name in SETTINGS {
-            assert!(Code::UnknownSetting.page().contains(&format!("`{name}`")), "{name}");
-        }
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct BadLiteral {
 }
 
 /// The units of numbers, as written, with what they multiply and divide by.
-const UNITS: &[(&str, i64, i64)] = &[
+pub const UNITS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),
     ("m", 60, 1),

@@ -11,6 +11,7 @@ mod hostile;
 mod import;
 mod kinds;
 mod meaning;
+mod pages;
 mod payload;
 mod plan;
 mod prompt;
@@ -21,6 +22,9 @@ mod tests;
 mod why;
 mod why_not;
 mod workflow;
+
+#[path = "../../../../tests/support/golden.rs"]
+mod golden;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -90,11 +94,14 @@ impl Ran {
     }
 }
 
+/// The settings that developers have of their own; the program runs without them here.
+const OWN_SETTINGS: [&str; 5] = ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"];
+
 /// The program, with nothing of the developer's own settings.
 fn program(folder: &Path) -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("rulec");
     command.current_dir(folder);
-    for name in ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+    for name in OWN_SETTINGS {
         command.env_remove(name);
     }
     command

@@ -1,0 +1,62 @@
+//! The pages that one follows at a keyboard: their files are written, their commands run in their order, and what
+//! the pages say that these print is what they print (`INSTA_UPDATE=always` writes it anew).
+
+#![cfg(unix)]
+
+use crate::{Folder, OWN_SETTINGS, golden};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn the_tutorial_prints_what_it_says() {
+    assert_page("tutorial.md");
+}
+
+/// Walks a page: a block fenced with `file=NAME` is a file, lines of a `console` block that begin with `$` are commands, and the
+/// lines below one are its output.
+fn assert_page(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    let page = std::fs::read_to_string(&path).expect("the page can be read");
+    let (mut folder, mut made, mut commands) = (Folder::new(), String::new(), 0);
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        made.push_str(line);
+        made.push('\n');
+        let Some(info) = line.strip_prefix("```") else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        if info == "console" {
+            for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                commands += 1;
+                let _ = write!(made, "$ {command}\n{}", printed(&folder, command));
+            }
+        } else {
+            let text: String = block.iter().flat_map(|line| [line, "\n"]).collect();
+            if let Some((_, file)) = info.split_once("file=") {
+                folder = folder.file(file, &text);
+            }
+            made.push_str(&text);
+        }
+        made.push_str("```\n");
+    }
+    assert!(commands >= 10, "only {commands} commands were found");
+    golden::assert_file(&path, &made);
+}
+
+/// The output and the messages of a command line, as a terminal shows them.
+fn printed(folder: &Folder, command: &str) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_rulec"));
+    let path = format!(
+        "{}:{}",
+        program.parent().expect("a folder").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("({command}) 2>&1")]).current_dir(folder.path("")).env("PATH", path);
+    for name in OWN_SETTINGS {
+        shell.env_remove(name);
+    }
+    let output = shell.output().expect("the shell starts");
+    let text = String::from_utf8(output.stdout).expect("it prints text");
+    text.lines().map(str::trim_end).flat_map(|line| [line, "\n"]).collect()
+}
