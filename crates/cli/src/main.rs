@@ -6,6 +6,7 @@
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
 //! | `mistake` | panics, kept to the line or verb they belong to |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
+//! | `settings` | `rulec.toml`: how severe findings are |
 //! | `report` | diagnostics as text, JSON and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` | a verb each |
@@ -31,6 +32,7 @@ mod prompt;
 mod report;
 mod run;
 mod schema;
+mod settings;
 mod standard;
 mod stream;
 mod summary;

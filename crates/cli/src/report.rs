@@ -26,6 +26,8 @@ pub struct Found<'a> {
     pub compiled: &'a Compiled,
     /// A message that shows it.
     pub witness: Option<&'a Json>,
+    /// True for a warning that fails the check.
+    pub denied: bool,
 }
 
 /// A place as people count it: from 1, columns in characters, the end exclusive.
@@ -41,7 +43,12 @@ pub struct Location {
 }
 
 pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
-    compiled.diagnostics().iter().map(move |diagnostic| Found { diagnostic, compiled, witness: None })
+    compiled.diagnostics().iter().map(move |diagnostic| Found {
+        diagnostic,
+        compiled,
+        witness: None,
+        denied: false,
+    })
 }
 
 /// The findings of compiling and of an analysis, in the order of the text.
@@ -50,6 +57,7 @@ pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<Found<'a>
         diagnostic: &finding.diagnostic,
         compiled,
         witness: finding.witness.as_ref(),
+        denied: false,
     });
     let mut all: Vec<Found<'_>> = found(compiled).chain(analysed).collect();
     all.sort_by_key(|found| found.diagnostic.span().map(|span| (span.file, span.start)));
@@ -94,6 +102,9 @@ struct JsonDiagnostic<'a> {
     /// A message that shows it, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<&'a Json>,
+    /// True for a warning that fails the check.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    denied: bool,
 }
 
 #[derive(Serialize)]
@@ -134,6 +145,7 @@ pub fn json(found: &Found<'_>) -> String {
             })
             .collect(),
         witness: found.witness,
+        denied: found.denied,
     };
     // Strings, numbers and lists always serialize.
     serde_json::to_string(&value).unwrap_or_default()
@@ -143,6 +155,7 @@ pub fn github(found: &Found<'_>) -> String {
     let diagnostic = found.diagnostic;
     let level = match diagnostic.severity() {
         Severity::Error => "error",
+        Severity::Warning if found.denied => "error",
         Severity::Warning => "warning",
     };
     let place = found.primary();
