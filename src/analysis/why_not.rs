@@ -82,7 +82,10 @@ pub(crate) fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
     let mut answers = Answers::default();
     let (program, values) = (asked.program, &*asked.program.values);
     let mut reader = Reader { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
-    let sequence = reader.read(Some(asked.entry)).unwrap_or_default();
+    let Some(sequence) = reader.read(Some(asked.entry)) else {
+        let (route, remedy) = (asked.route.to_owned(), Remedy::Unknown);
+        return Ok(WhyNot { route, taken_by: None, remedy });
+    };
     let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
     let places: Vec<usize> =
         (0..statements.len()).filter(|at| is_named(&statements[*at], asked.route)).collect();

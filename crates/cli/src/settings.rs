@@ -213,7 +213,7 @@ mod tests {
         );
         refused("strict-ties = 1", "rulec.toml:1:15: `true` or `false` is wanted");
         refused("max-cost = -1", "rulec.toml:1:12: a whole number of steps is wanted, from 0 on");
-        refused("[severity]\nW0999 = \"deny\"", "rulec.toml:2:1: there is no warning `W0999`");
+        refused("[severity]\nnonsense = \"deny\"", "rulec.toml:2:1: there is no warning `nonsense`");
         refused(
             "[severity]\nE0101 = \"allow\"",
             "rulec.toml:2:1: `E0101` is an error, which cannot be given another weight",
