@@ -9,6 +9,7 @@
 mod atoms;
 mod both;
 mod conditions;
+pub mod cost;
 pub mod diff;
 mod missing;
 mod near;
@@ -46,6 +47,21 @@ pub struct Finding {
     pub witness: Option<Json>,
 }
 
+/// The way rules are analysed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnalysisOptions {
+    strict_ties: bool,
+}
+
+impl AnalysisOptions {
+    /// True where two routes of equal priority and different targets are told when any input satisfies both, else only when
+    /// one of them takes all that the other does. The priority that nobody writes counts then too.
+    #[must_use]
+    pub fn strict_ties(self, strict_ties: bool) -> AnalysisOptions {
+        AnalysisOptions { strict_ties }
+    }
+}
+
 /// The rules that are analysed, with the engine that decides by them.
 pub(crate) struct Subject<'p> {
     pub program: &'p Program,
@@ -56,6 +72,7 @@ pub(crate) struct Subject<'p> {
     pub decide: &'p dyn Fn(TableId, &Json) -> Choice,
     /// The routes of a table that hold for a message, in the order they are tried.
     pub matched: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
+    pub options: AnalysisOptions,
 }
 
 /// All that is found about rules, in the order of the text.

@@ -58,7 +58,7 @@ fn acted_on(rules: &Rules, message: &Json) -> Json {
     answer(&serde_json::to_value(rules.decide(message)).expect("a decision is JSON"))
 }
 
-/// How many pairs differ or agree, and of how many it is known; of the plain ones first.
+/// The number of pairs that differ or agree, and of those of which it is known; of the plain ones first.
 #[derive(Default)]
 struct Shares {
     differ: [usize; 2],

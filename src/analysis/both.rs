@@ -7,7 +7,7 @@ use crate::sema::hir::{
 
 /// An old and a new program. Conditions of the old one stand for themselves, those of the new one are kept here.
 pub(super) struct Both {
-    /// What conditions of either program refer to: fields, `let`s, functions.
+    /// The fields, `let`s and functions that conditions of either program refer to.
     pub program: Program,
     /// The conditions of the new program's rules, by their numbers there.
     pub conditions: Vec<Cond>,

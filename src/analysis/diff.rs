@@ -8,7 +8,7 @@
 
 use super::both::Both;
 use super::sequence::{Answers, Leaf, Reader, Sequence, is_entry};
-use super::solver::{Answer, Goal, Solver};
+use super::solver::{Answer, Goal, Questions, Solver};
 use super::twins::twins;
 use crate::decision::Choice;
 use crate::sema::hir::{Program, TableId, TableKind, Trigger};
@@ -20,10 +20,10 @@ use serde_json::{Map, Value as Json};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
-    /// What is decided by: the routes outside any table, choices, routers, flows, and tables that no jump leads to. Those that jumps
+    /// The tables that are decided by: the routes outside any table, choices, routers, flows, and tables that no jump leads to. Those that jumps
     /// lead to count where they are reached.
     pub entries: Vec<EntryDiff>,
-    /// What was not compared, in words.
+    /// The parts that were not compared, in words.
     pub notes: Vec<String>,
 }
 
@@ -33,11 +33,11 @@ pub struct Diff {
 pub struct EntryDiff {
     /// Its name; `routes` for those outside any table.
     pub entry: String,
-    /// What is known of all messages.
+    /// The verdict on all messages.
     pub verdict: Verdict,
     /// The statements before and after, those of tables that are reached by jumps included.
     pub statements: (usize, usize),
-    /// What came, went or changed, in the order of the new rules, what went last.
+    /// The statements that came, went or changed, in the order of the new rules; those that went last.
     pub changes: Vec<Change>,
     /// The questions that were asked, and those that stayed open.
     pub asked: usize,
@@ -45,7 +45,7 @@ pub struct EntryDiff {
     pub open: usize,
 }
 
-/// What is known of all messages.
+/// The verdict on all messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -70,7 +70,7 @@ pub struct Change {
     pub was: Option<String>,
     /// Messages that it makes a difference to; at most one that it took before, and one that it takes now.
     pub examples: Vec<Example>,
-    /// What is known of all messages that it takes, before or after.
+    /// The verdict on all messages that it takes, before or after.
     pub verdict: Verdict,
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
             Side { version: old, table: tables.0, own: before },
             Side { version: new, table: tables.1, own: after },
         ];
-        let questions = Questions { solver: &mut solver, left: &mut left, asked: 0 };
+        let questions = Questions::new(&mut solver, &mut left);
         let mut comparison = Comparison { questions, sides, comparable: both.comparable, open: 0 };
         let mut entry = comparison.entry(name);
         if kind == TableKind::Flows {
@@ -181,13 +181,16 @@ pub(crate) fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     diff
 }
 
-/// What is decided by, in either version: by name and kind.
-fn entries(old: &Program, new: &Program) -> Vec<(String, TableKind, (Option<TableId>, Option<TableId>))> {
+/// The name and kind of a table, and its number in each version that has it.
+type Named = (String, TableKind, (Option<TableId>, Option<TableId>));
+
+/// The tables that are decided by in either version.
+fn entries(old: &Program, new: &Program) -> Vec<Named> {
     let ids = |program: &Program| {
         let all = (0..program.tables.len() as u32).map(TableId);
         all.filter(|id| is_entry(program, *id)).collect::<Vec<_>>()
     };
-    let mut found: Vec<(String, TableKind, (Option<TableId>, Option<TableId>))> = Vec::new();
+    let mut found: Vec<Named> = Vec::new();
     for id in ids(new) {
         let table = &new.tables[id.index()];
         let before = old.table_named(&table.name).filter(|id| old.tables[id.index()].kind == table.kind);
@@ -280,29 +283,6 @@ struct Comparison<'c, 'v, 'p, 's> {
     sides: [Side<'v, 'p>; 2],
     comparable: bool,
     open: usize,
-}
-
-/// The questions about messages, which are counted.
-pub(super) struct Questions<'c, 's> {
-    solver: &'c mut Solver<'s>,
-    /// Those that may still be asked.
-    left: &'c mut usize,
-    asked: usize,
-}
-
-impl Questions<'_, '_> {
-    pub fn never(&mut self, goals: &[Goal]) -> bool {
-        self.ask(goals).is_never()
-    }
-
-    fn ask(&mut self, goals: &[Goal]) -> Answer {
-        if *self.left == 0 {
-            return Answer::Unknown;
-        }
-        *self.left -= 1;
-        self.asked += 1;
-        self.solver.ask(goals)
-    }
 }
 
 impl Comparison<'_, '_, '_, '_> {

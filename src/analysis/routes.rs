@@ -13,6 +13,8 @@ use hashbrown::{HashMap, HashSet};
 
 /// The routes above one that are looked at together.
 const ABOVE: usize = 40;
+/// The pairs of routes that are held against each other where ties are strict.
+const PAIRS: usize = 20_000;
 
 /// Looks at the routes of a table.
 pub(super) fn table(
@@ -136,7 +138,8 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     report.say(found.help(help), None);
 }
 
-/// Routes of equal priority, one of which holds whenever another does: only their places decide.
+/// Routes of equal priority, one of which holds whenever another does: only their places decide. Strictly, those that hold together
+/// for any input.
 fn ties(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,
@@ -146,34 +149,56 @@ fn ties(
 ) {
     let program = subject.program;
     let order = &program.tables[table.index()].order;
+    let strict = subject.options.strict_ties;
     // Where nobody writes a priority the places are meant to decide.
-    if order.iter().all(|id| program.rules[id.index()].priority == 0) {
+    if !strict && order.iter().all(|id| program.rules[id.index()].priority == 0) {
         return;
     }
-    for id in order {
+    let mut left = PAIRS;
+    for (at, id) in order.iter().enumerate() {
         let rule = &program.rules[id.index()];
         let Some(known) = facts.get(id).filter(|known| !known.never && !known.always) else { continue };
         let Some(message) = known.witness.clone().filter(|_| !hidden.contains(id)) else { continue };
+        let may_tie = |other: &RuleId| {
+            program.rules[other.index()].priority == rule.priority
+                && !hidden.contains(other)
+                && differ(program, *id, *other)
+        };
         let matched = (subject.matched)(table, &message);
-        let behind = matched.into_iter().skip_while(|other| other != id).skip(1);
-        let equal = behind.filter(|other| program.rules[other.index()].priority == rule.priority);
-        let other =
-            equal.filter(|other| !hidden.contains(other) && differ(program, *id, *other)).find(|other| {
-                facts
-                    .get(other)
-                    .is_some_and(|other| solver.ask(&[(known.holds, true), (other.holds, false)]).is_never())
-            });
-        let Some(other) = other else { continue };
+        let behind = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
+        let implied = behind.into_iter().find(|other| {
+            facts
+                .get(other)
+                .is_some_and(|other| solver.ask(&[(known.holds, true), (other.holds, false)]).is_never())
+        });
+        let (other, message, takes) = match implied {
+            Some(other) => {
+                (other, message, format!("whatever `{}` takes the other would take too", rule.name))
+            }
+            None if strict => {
+                let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(left).copied();
+                let others: Vec<RuleId> = others.collect();
+                left -= others.len();
+                let together = others.into_iter().find_map(|other| {
+                    let holds = facts.get(&other).filter(|other| !other.always)?.holds;
+                    match solver.ask(&[(known.holds, true), (holds, true)]) {
+                        Answer::Yes(message) => Some((other, message)),
+                        _ => None,
+                    }
+                });
+                let Some((other, message)) = together else { continue };
+                (other, message, "both hold for some inputs".to_owned())
+            }
+            None => continue,
+        };
         let other = &program.rules[other.index()];
         if report.truth(&rule.condition, &message) != Tri::True
             || report.truth(&other.condition, &message) != Tri::True
         {
             continue;
         }
-        let message_text = format!(
-            "`{}` and `{}` have the same priority, and whatever `{}` takes the other would take too",
-            rule.name, other.name, rule.name
-        );
+        let message_text =
+            format!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
         let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
             .here("tried first, because it stands first")
             .label(other.condition.span, "this holds as well")

@@ -96,6 +96,33 @@ impl<'p> Solver<'p> {
     }
 }
 
+/// The questions about messages, which are counted.
+pub(super) struct Questions<'c, 's> {
+    pub solver: &'c mut Solver<'s>,
+    /// Those that may still be asked.
+    left: &'c mut usize,
+    pub asked: usize,
+}
+
+impl<'c, 's> Questions<'c, 's> {
+    pub fn new(solver: &'c mut Solver<'s>, left: &'c mut usize) -> Questions<'c, 's> {
+        Questions { solver, left, asked: 0 }
+    }
+
+    pub fn never(&mut self, goals: &[Goal]) -> bool {
+        self.ask(goals).is_never()
+    }
+
+    pub fn ask(&mut self, goals: &[Goal]) -> Answer {
+        if *self.left == 0 {
+            return Answer::Unknown;
+        }
+        *self.left -= 1;
+        self.asked += 1;
+        self.solver.ask(goals)
+    }
+}
+
 /// One question to the SAT solver.
 struct Question {
     solver: BasicSolver,

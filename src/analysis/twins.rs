@@ -1,8 +1,8 @@
-//! Which statement of a new version is which of the old one: those of the same meaning, whatever they are called and wherever they
-//! stand, and those of the same name.
+//! The statements of a new version beside those of the old one: those of the same meaning are twins, whatever they are called and
+//! wherever they stand, and else those of the same name.
 
-use super::diff::Questions;
 use super::sequence::Leaf;
+use super::solver::Questions;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 

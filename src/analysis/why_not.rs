@@ -1,4 +1,4 @@
-//! Why a message does not lead to a route: the smallest change of the message that would, in words, and the route that takes it
+//! The reason why a message does not lead to a route: the smallest change of the message that would, in words, and the route that takes it
 //! as it is. The change is tried by the reference evaluator before it is named.
 
 use super::near::{Near, Nearest, nearest};
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Why a message does not lead to a statement.
+/// The reason why a message does not lead to a statement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WhyNot {
@@ -22,11 +22,11 @@ pub struct WhyNot {
     pub route: String,
     /// The statement that takes the message; `None` where nothing does.
     pub taken_by: Option<String>,
-    /// What would have to change.
+    /// The change that would lead it there.
     pub remedy: Remedy,
 }
 
-/// What would have to change for a message to lead to a statement.
+/// The change by which a message would lead to a statement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -58,13 +58,13 @@ pub struct FieldChange {
     pub is: Json,
     /// A value that would do; null for none.
     pub would_be: Json,
-    /// What is needed of it, in words, such as "more than 3".
+    /// The needs of the rules, in words, such as "more than 3".
     pub needs: Vec<String>,
     /// True when the field is `@private`: its values are not to be shown.
     pub private: bool,
 }
 
-/// What is asked.
+/// The question.
 pub(crate) struct Asked<'p> {
     pub program: &'p Program,
     pub sources: &'p SourceMap,
@@ -82,7 +82,10 @@ pub(crate) fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
     let mut answers = Answers::default();
     let (program, values) = (asked.program, &*asked.program.values);
     let mut reader = Reader { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
-    let sequence = reader.read(Some(asked.entry)).unwrap_or_default();
+    let Some(sequence) = reader.read(Some(asked.entry)) else {
+        let (route, remedy) = (asked.route.to_owned(), Remedy::Unknown);
+        return Ok(WhyNot { route, taken_by: None, remedy });
+    };
     let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
     let places: Vec<usize> =
         (0..statements.len()).filter(|at| is_named(&statements[*at], asked.route)).collect();
@@ -173,7 +176,7 @@ fn change(
     }
 }
 
-/// What tests of conditions need, in words.
+/// The needs of tests, in words.
 struct Words<'w> {
     report: &'w Report<'w>,
     before: &'w Json,
@@ -243,7 +246,7 @@ impl Words<'_> {
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
-    /// What a test needs: for comparisons with a value in words, else as the author wrote it.
+    /// The need of a test: for comparisons with a value in words, else as the author wrote it.
     fn need(&self, cond: &Cond, want: bool) -> String {
         let in_words = match &cond.kind {
             CondKind::Test(test) => self.comparison(test, want),

@@ -1,9 +1,10 @@
 //! The analysis of compiled rules, with an engine to decide by them.
 
 use super::{Entry, How, Rules, Session, Tier, UnknownEntry};
+use crate::analysis::cost::{TableCost, costs};
 use crate::analysis::diff::{self, Diff, Version};
 use crate::analysis::why_not::{Asked, WhyNot, why_not};
-use crate::analysis::{self, Finding, Subject};
+use crate::analysis::{self, AnalysisOptions, Finding, Subject};
 use crate::decision::Choice;
 use crate::sema::hir::{RuleId, TableId};
 use hashbrown::HashMap;
@@ -22,6 +23,11 @@ impl Rules {
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
     pub fn analyse(&self) -> Vec<Finding> {
+        self.analyse_with(AnalysisOptions::default())
+    }
+
+    /// Analyses the rules as [`Rules::analyse`] does, in another way.
+    pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
         let set = self.set();
         let rules = &set.program.rules;
         let ids = rules.iter().zip(0..).map(|(rule, id)| ((rule.table, &*rule.name), RuleId(id)));
@@ -43,6 +49,7 @@ impl Rules {
             warnings: &warnings,
             decide: &decide,
             matched: &matched,
+            options,
         };
         let mut findings = analysis::analyse(&subject);
         let mut allows = set.allows.clone();
@@ -81,6 +88,21 @@ impl Rules {
             &Version { program: &old.set().program, decide: &before },
             &Version { program: &new.set().program, decide: &after },
         )
+    }
+
+    /// The worst-case work of a decision by each table, in steps. It is what the limits of a decision let a message cost, not what
+    /// messages do cost.
+    ///
+    /// ```
+    /// let rules = rulec::Rules::from_text("route a when n > 1 and text contains \"x\" -> h\nroute b when n > 2 -> h")?;
+    /// let cost = &rules.cost()[0];
+    /// assert_eq!((&*cost.statements[0].name, &*cost.statements[1].name), ("a", "b"));
+    /// assert_eq!(cost.statements[1].steps, 1);
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    pub fn cost(&self) -> Vec<TableCost> {
+        let set = self.set();
+        costs(&set.program, set.normal())
     }
 
     /// The same rules, decided by the reference evaluator.

@@ -27,9 +27,14 @@ pub(super) fn summary(explanation: &Explanation) -> String {
     }
     let mut missed = Vec::new();
     misses(&explanation.trace, &mut missed);
+    let near = missed.iter().any(|miss| miss.near);
+    // Where no route holds, those that were tried are told though nothing of them does.
+    let by_default =
+        explanation.trace.routes.iter().all(|route| !route.chosen) && explanation.intents.is_none();
+    missed.retain(|miss| if near { miss.near } else { by_default });
     missed.sort_by_key(|miss| miss.failed.len());
     if !missed.is_empty() {
-        let _ = writeln!(out, "near misses:");
+        let _ = writeln!(out, "{}", if near { "near misses:" } else { "tried:" });
     }
     for miss in missed.iter().take(TOLD) {
         let failed: Vec<String> = miss.failed.iter().take(TOLD).map(|node| failure(node)).collect();
@@ -93,9 +98,11 @@ fn taken(table: &TableTrace) -> Vec<&RouteTrace> {
 struct Miss<'a> {
     route: &'a RouteTrace,
     failed: Vec<&'a TraceNode>,
+    /// True when something of it held, or was missing.
+    near: bool,
 }
 
-/// The routes of which something held, or something was missing.
+/// The routes that were tried and did not hold.
 fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {
@@ -107,8 +114,9 @@ fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
         let (mut held, mut failed) = (Vec::new(), Vec::new());
         reasons(&route.when, Mark::True, &mut held);
         reasons(&route.when, Mark::False, &mut failed);
-        if !failed.is_empty() && (!held.is_empty() || route.result == Mark::Unknown) {
-            found.push(Miss { route, failed });
+        if !failed.is_empty() {
+            let near = !held.is_empty() || route.result == Mark::Unknown;
+            found.push(Miss { route, failed, near });
         }
     }
     if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_deref()) {
@@ -150,13 +158,20 @@ fn success(node: &TraceNode) -> String {
 }
 
 fn failure(node: &TraceNode) -> String {
-    match node.because.first().or_else(|| node.children.iter().flat_map(|child| &child.because).next()) {
-        Some(because) => format!("`{}` is unknown: {}", text(node), plain(because, 200)),
-        None => match values(node) {
-            values if values.is_empty() => format!("`{}` does not hold", text(node)),
-            values => format!("`{}` does not hold ({values})", text(node)),
-        },
+    if node.result == Mark::Unknown {
+        let because = because(node).map_or_else(String::new, |because| format!(": {}", plain(because, 200)));
+        return format!("`{}` is unknown{because}", text(node));
     }
+    match values(node) {
+        values if values.is_empty() => format!("`{}` does not hold", text(node)),
+        values => format!("`{}` does not hold ({values})", text(node)),
+    }
+}
+
+/// The first reason why a node, or a part of it, is unknown.
+fn because(node: &TraceNode) -> Option<&str> {
+    let own = node.because.first().map(String::as_str);
+    own.or_else(|| node.children.iter().find_map(because))
 }
 
 /// The values that a test was asked of.

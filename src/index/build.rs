@@ -5,7 +5,7 @@
 //! taken: how likely a message holds the key, times how many routes could be found by it. Judging a
 //! literal by the whole rule set instead of by its length is what keeps posting lists short.
 
-use super::atom::{Atom, Atoms, LAST, SetId};
+use super::atom::{Atom, Atoms, LAST, SetId, Subject};
 use super::attribute::Class;
 use super::bitmap::Bitmap;
 use super::cost;
@@ -309,30 +309,11 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
             + cost::present(values) * cost::VALUE;
     }
     let mut texts = Texts { chunk: &atoms.chunk.texts, own: Vec::new() };
-    let mut subjects = Vec::with_capacity(atoms.subjects.len());
     let mut literals = AllLiterals::default();
-    for (subject, own) in atoms.subjects.iter().zip(atoms.literals_by_number()) {
-        let first = literals.count;
-        let at = |anchor: Anchor| own.iter().zip(0..).filter(move |((stands, _), _)| *stands == anchor);
-        literals.number(
-            own.len(),
-            [Anchor::Anywhere, Anchor::Start, Anchor::End].into_iter().flat_map(at).map(|(_, at)| at),
-        );
-        let places = literals.places.last().map_or(&[][..], Vec::as_slice);
-        let edges = |anchor: Anchor| {
-            let literals: Vec<(&str, u32)> =
-                at(anchor).map(|((_, literal), at)| (*literal, places[at])).collect();
-            Edges::new(anchor, &literals)
-        };
-        subjects.push(SubjectIndex {
-            operand: subject.operand,
-            forms: subject.forms().map(|mode| texts.form(subject.operand, mode)).collect(),
-            scanner: Scanner::from_literals(at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes())),
-            starts: edges(Anchor::Start),
-            ends: edges(Anchor::End),
-            first,
-        });
-    }
+    let by_number = atoms.literals_by_number();
+    let subjects = atoms.subjects.iter().zip(&by_number);
+    let subjects =
+        subjects.map(|(subject, own)| subject_index(subject, own, &mut texts, &mut literals)).collect();
     literals.finish(atoms, literal_keys);
     for table in &mut tables {
         split_by_slot(table, atoms);
@@ -359,6 +340,33 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         answers: literals.answers,
         numbers: literals.numbers,
         texts: (texts.chunk.len() + texts.own.len()) as u32,
+    }
+}
+
+/// A text that is scanned: its own literals by where they stand, numbered behind those of the subjects before.
+fn subject_index(
+    subject: &Subject,
+    own: &[(Anchor, &str)],
+    texts: &mut Texts<'_>,
+    literals: &mut AllLiterals,
+) -> SubjectIndex {
+    let first = literals.count;
+    let at = |anchor: Anchor| own.iter().zip(0..).filter(move |((stands, _), _)| *stands == anchor);
+    let order = [Anchor::Anywhere, Anchor::Start, Anchor::End].into_iter().flat_map(at);
+    literals.number(own.len(), order.map(|(_, at)| at));
+    let places = literals.places.last().map_or(&[][..], Vec::as_slice);
+    let edges = |anchor: Anchor| {
+        let literals: Vec<(&str, u32)> =
+            at(anchor).map(|((_, literal), at)| (*literal, places[at])).collect();
+        Edges::new(anchor, &literals)
+    };
+    SubjectIndex {
+        operand: subject.operand,
+        forms: subject.forms().map(|mode| texts.form(subject.operand, mode)).collect(),
+        scanner: Scanner::from_literals(at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes())),
+        starts: edges(Anchor::Start),
+        ends: edges(Anchor::End),
+        first,
     }
 }
 

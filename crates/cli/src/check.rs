@@ -1,13 +1,15 @@
 //! `rulec check`: every mistake of every file, for people or for programs.
 
+mod cost;
+
 use super::compiled::Compiled;
 use super::files;
 use super::fix::Fixes;
 use super::report::{self, Format, Found, Location};
+use super::settings::{self, Level, Named, Settings};
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
-use clap::ValueEnum;
-use rulec::{Code, Finding};
+use rulec::{AnalysisOptions, Code, Finding};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -16,13 +18,16 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   rulec check support.rules
   rulec check rules/ --deny warnings          warnings fail as well, as a CI job wants it
+  rulec check rules/ --deny W0213 --allow W0103
   rulec check rules/ --format json | jq .code
   rulec check rules/ --format github          annotations in a GitHub workflow
   rulec check rules/ --fix                    repair what has one safe repair, and report the rest
   rulec check rules/ --fix --dry-run          show these repairs and write nothing
+  rulec check support.rules --cost            what a decision may cost in the worst case
 
 A folder stands for all *.rules below it, its files importing each other within it; a file that
-others import is checked as part of them.")]
+others import is checked as part of them. `rulec.toml`, beside the rules or in a folder above, sets the same for
+all: `[severity]` with `W0213 = \"deny\"`, `deny-warnings`, `strict-ties`, `max-cost`; what is written here comes first.")]
 pub struct Args {
     /// Rule files, or folders of them; `-` reads standard input
     #[arg(required = true, value_name = "FILES|DIRS")]
@@ -36,9 +41,21 @@ pub struct Args {
     /// With `--fix`: show what would change instead of writing it
     #[arg(long, requires = "fix")]
     dry_run: bool,
-    /// Exit with status 1 also when only these were found
-    #[arg(long, value_enum)]
-    deny: Option<Deny>,
+    /// Exit with status 1 also when these were found: `warnings`, or the code of one
+    #[arg(long, value_name = "CODE|warnings", value_delimiter = ',')]
+    deny: Vec<Named>,
+    /// Leave out the warnings of this code
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = settings::warning)]
+    allow: Vec<Code>,
+    /// Also tell routes of equal priority and different targets that any one input satisfies
+    #[arg(long)]
+    strict_ties: bool,
+    /// Also say what a decision may cost in the worst case, table by table and route by route
+    #[arg(long)]
+    cost: bool,
+    /// Exit with status 1 when a decision may take more steps than these
+    #[arg(long, value_name = "STEPS")]
+    max_cost: Option<u64>,
     /// The folder that imports may not leave [default: the file's own, or the folder checked]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -68,10 +85,35 @@ impl Quota {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Deny {
-    /// Warnings
-    Warnings,
+impl Args {
+    /// The settings of a file, with those of the command line before them.
+    fn settings(&self, mut settings: Settings) -> Result<Settings, CliError> {
+        for denied in &self.deny {
+            match denied {
+                Named::Warnings => {
+                    settings.deny_warnings = true;
+                    settings.levels.retain(|_, level| *level != Level::Warn);
+                }
+                Named::Code(code) if self.allow.contains(code) => {
+                    return Err(CliError::usage(format!("`{code}` is both denied and allowed")));
+                }
+                Named::Code(code) => drop(settings.levels.insert(*code, Level::Deny)),
+            }
+        }
+        settings.levels.extend(self.allow.iter().map(|code| (*code, Level::Allow)));
+        settings.strict_ties |= self.strict_ties;
+        settings.max_cost = self.max_cost.or(settings.max_cost);
+        Ok(settings)
+    }
+}
+
+/// What was found in all files.
+struct Tally {
+    errors: usize,
+    warnings: usize,
+    denied: usize,
+    /// Tables whose worst case is over what is allowed.
+    dear: usize,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -82,43 +124,61 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         shown?;
         term.say(&fixes.summary(args.dry_run));
     }
-    let own = compiled.iter().filter(|(_, imported)| !imported).map(|(compiled, _)| compiled);
-    let analysed: Vec<(&Compiled, Vec<Finding>)> =
-        own.map(|compiled| (compiled, compiled.analyse())).collect();
-    let mut findings = Vec::new();
-    // A shared file's findings come once, however many files import it.
-    let mut seen: HashSet<(Location, Code, String)> = HashSet::new();
-    for (compiled, analysed) in &analysed {
-        findings.extend(report::all(compiled, analysed).into_iter().filter(|found| {
-            let diagnostic = found.diagnostic;
-            seen.insert((found.primary(), diagnostic.code, diagnostic.message.clone()))
-        }));
+    let mut all_settings = settings::Found::default();
+    let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
+    for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
+        let settings = args.settings(all_settings.of(&compiled.target.path)?)?;
+        let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
+        analysed.push((compiled, settings, compiled.analyse(options)));
     }
-    let denied = args.deny == Some(Deny::Warnings);
+    let findings = told(&analysed);
     // A patch is what a dry run writes; what is left to do is told beside it.
     match args.format {
         _ if args.dry_run => {}
         Format::Human => show(&findings, term, out)?,
         format => {
             let files: Vec<String> = compiled.iter().map(|(compiled, _)| compiled.target.shown()).collect();
-            report::write(format, &files, &findings, denied, out)?;
+            report::write(format, &files, &findings, out)?;
         }
+    }
+    let mut dear = 0;
+    for (compiled, settings, _) in &analysed {
+        dear += cost::tell(args, compiled, settings, (term, out))?;
     }
     out.flush()?;
     let errors = findings.iter().filter(|found| found.diagnostic.is_error()).count();
-    let warnings = findings.len() - errors;
-    close(term, compiled.len(), errors, warnings, denied);
+    let denied = findings.iter().filter(|found| found.denied).count();
+    let tally = Tally { errors, warnings: findings.len() - errors, denied, dear };
+    close(term, compiled.len(), &tally);
     let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
     if let (Some(first), Format::Human) = (first, args.format) {
         term.say(&format!("more about a code: `rulec explain {}`", first.diagnostic.code));
     }
-    let unreadable = compiled.iter().any(|(compiled, imported)| !imported && compiled.is_unreadable());
-    Ok(match (unreadable, errors, warnings) {
-        (true, ..) => Status::Usage,
-        (_, 0, 0) => Status::Fine,
-        (_, 0, _) if !denied => Status::Fine,
+    let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
+    Ok(match (unreadable, errors + denied + dear) {
+        (true, _) => Status::Usage,
+        (_, 0) => Status::Fine,
         _ => Status::Errors,
     })
+}
+
+/// The findings that are told, as severe as the settings of their files say. A shared file's come once, however many
+/// files import it.
+fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Found<'a>> {
+    let mut seen: HashSet<(Location, Code, String)> = HashSet::new();
+    let mut told = Vec::new();
+    for (compiled, settings, analysed) in analysed {
+        for mut found in report::all(compiled, analysed) {
+            let diagnostic = found.diagnostic;
+            let level = if diagnostic.is_error() { Level::Warn } else { settings.level(diagnostic.code) };
+            found.denied = level == Level::Deny;
+            let one = (found.primary(), diagnostic.code, diagnostic.message.clone());
+            if level != Level::Allow && seen.insert(one) {
+                told.push(found);
+            }
+        }
+    }
+    told
 }
 
 /// Shows findings to people, of each file as many as can be read.
@@ -138,13 +198,21 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
     Ok(())
 }
 
-fn close(term: &Term, files: usize, errors: usize, warnings: usize, denied: bool) {
+fn close(term: &Term, files: usize, tally: &Tally) {
     let mut found = Vec::new();
-    if errors > 0 {
-        found.push(plural(errors, "error"));
+    if tally.errors > 0 {
+        found.push(plural(tally.errors, "error"));
     }
-    if warnings > 0 {
-        found.push(plural(warnings, "warning") + if denied { " (denied)" } else { "" });
+    if tally.warnings > 0 {
+        let denied = match tally.denied {
+            0 => String::new(),
+            denied if denied == tally.warnings => " (denied)".to_owned(),
+            denied => format!(" ({denied} denied)"),
+        };
+        found.push(plural(tally.warnings, "warning") + &denied);
+    }
+    if tally.dear > 0 {
+        found.push(format!("{} over `max-cost`", plural(tally.dear, "table")));
     }
     let files = plural(files, "file");
     term.say(&match found.is_empty() {

@@ -5,8 +5,8 @@ use rulec::internals::artifact;
 use rulec::internals::engine::{MAX_ARTIFACT_BYTES, open_regular};
 use rulec::internals::loader::MAX_FILE_BYTES;
 use rulec::{
-    Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError, Loader, Rules,
-    SourceMap,
+    AnalysisOptions, Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError,
+    Loader, Rules, SourceMap,
 };
 use std::collections::HashMap;
 use std::io::Read;
@@ -141,9 +141,9 @@ impl Compiled {
 
     /// The findings of an analysis of the rules; none where they do not compile, or were compiled before: the comments
     /// that allow some are left out of compiled rules.
-    pub fn analyse(&self) -> Vec<Finding> {
+    pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
-            Ok(rules) if !self.is_artifact => rules.analyse(),
+            Ok(rules) if !self.is_artifact => rules.analyse_with(options),
             _ => Vec::new(),
         }
     }

@@ -6,7 +6,7 @@ use super::files;
 use super::stream;
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
-use rulec::TableKind;
+use rulec::{AnalysisOptions, TableKind};
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
@@ -127,7 +127,7 @@ impl Window {
                 "{otherwise} would come out otherwise by these rules, the first at line {line}: they have changed since, or a masked value decides"
             ))?;
         }
-        let findings = compiled.analyse();
+        let findings = compiled.analyse(AnalysisOptions::default());
         if self.bare == self.decisions {
             out.line("the log holds no messages, so nothing is known of conditions")?;
             for item in coverage.routes(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {

@@ -120,6 +120,24 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payl
     }
 }
 
+/// Advice for the author of a table: routes that are tried on every message, whatever it holds.
+fn advice(table: &Table<'_>) -> Option<String> {
+    const NAMED: usize = 3;
+    let tried = table.routes.iter().filter(|route| matches!(route.found, Found::Always { .. }));
+    let names: Vec<String> = tried.map(|route| format!("`{}`", on_one_line(route.name))).collect();
+    if names.is_empty() || !table.indexed {
+        return None;
+    }
+    let found = table.routes.len() - names.len();
+    let (shown, more) = (names[..names.len().min(NAMED)].join(", "), names.len().saturating_sub(NAMED));
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let (are, it) = if names.len() == 1 { ("is", "it") } else { ("are", "each") };
+    Some(format!(
+        "{found} of {} are found by what a message holds; {shown}{more} {are} tried on every message: give {it} a test of equality, or of a text that must be in it",
+        plural(table.routes.len(), "rule")
+    ))
+}
+
 fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |is: fn(&Found) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
     let how = if table.indexed { "found by the index" } else { "tried one by one" };
@@ -136,6 +154,9 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
         count(|found| matches!(found, Found::Bits { .. })),
         count(|found| matches!(found, Found::Always { .. })),
     ))?;
+    if let Some(advice) = advice(table) {
+        out.line(&format!("  {advice}"))?;
+    }
     let names: Vec<_> = table.routes.iter().map(|route| on_one_line(route.name)).collect();
     let width = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(32);
     for (route, name) in table.routes.iter().zip(&names) {

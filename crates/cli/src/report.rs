@@ -40,6 +40,8 @@ pub struct Found<'a> {
     pub compiled: &'a Compiled,
     /// A message that shows it.
     pub witness: Option<&'a Json>,
+    /// True for a warning that fails the check.
+    pub denied: bool,
 }
 
 /// A place as people count it: from 1, columns in characters, the end exclusive.
@@ -55,7 +57,12 @@ pub struct Location {
 }
 
 pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
-    compiled.diagnostics().iter().map(move |diagnostic| Found { diagnostic, compiled, witness: None })
+    compiled.diagnostics().iter().map(move |diagnostic| Found {
+        diagnostic,
+        compiled,
+        witness: None,
+        denied: false,
+    })
 }
 
 /// The findings of compiling and of an analysis, in the order of the text.
@@ -64,6 +71,7 @@ pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<Found<'a>
         diagnostic: &finding.diagnostic,
         compiled,
         witness: finding.witness.as_ref(),
+        denied: false,
     });
     let mut all: Vec<Found<'_>> = found(compiled).chain(analysed).collect();
     all.sort_by_key(|found| found.diagnostic.span().map(|span| (span.file, span.start)));
@@ -82,6 +90,11 @@ impl Found<'_> {
             end_line: Some(end.line),
             end_column: Some(end.column),
         }
+    }
+
+    /// The word for how severe it is: a warning that is denied is an error.
+    fn level(&self) -> &'static str {
+        word(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
     /// The primary place; a finding without one is about the compiled file.
@@ -109,6 +122,9 @@ struct JsonDiagnostic<'a> {
     /// A message that shows it, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<&'a Json>,
+    /// True for a warning that fails the check.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    denied: bool,
 }
 
 #[derive(Serialize)]
@@ -150,6 +166,7 @@ pub fn json(found: &Found<'_>) -> String {
             })
             .collect(),
         witness: found.witness,
+        denied: found.denied,
     };
     // Strings, numbers and lists always serialize.
     serde_json::to_string(&value).unwrap_or_default()
@@ -160,7 +177,6 @@ pub fn write(
     format: Format,
     files: &[String],
     findings: &[Found<'_>],
-    denied: bool,
     out: &mut Out,
 ) -> Result<(), CliError> {
     match format {
@@ -168,11 +184,11 @@ pub fn write(
         Format::Json => findings.iter().try_for_each(|found| out.json_line(&json(found))),
         Format::Github => findings.iter().try_for_each(|found| out.line(&github(found))),
         Format::Sarif => out.json(&sarif::document(findings), "report"),
-        Format::Junit => out.source(&junit::document("rulec check", &junit::suites(files, findings, denied))),
+        Format::Junit => out.source(&junit::document("rulec check", &junit::suites(files, findings))),
     }
 }
 
-fn level(severity: Severity) -> &'static str {
+fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -186,12 +202,7 @@ pub fn concise(found: &Found<'_>) -> String {
     for number in [place.line, place.column].into_iter().flatten() {
         line.push_str(&format!(":{number}"));
     }
-    line.push_str(&format!(
-        ": {}[{}]: {}",
-        level(diagnostic.severity()),
-        diagnostic.code,
-        language::message(diagnostic)
-    ));
+    line.push_str(&format!(": {}[{}]: {}", found.level(), diagnostic.code, language::message(diagnostic)));
     if let Some(help) = &diagnostic.help {
         line.push_str(&format!("; {help}"));
     }
@@ -200,8 +211,7 @@ pub fn concise(found: &Found<'_>) -> String {
 
 pub fn github(found: &Found<'_>) -> String {
     let diagnostic = found.diagnostic;
-    let level = level(diagnostic.severity());
-    let place = found.primary();
+    let (level, place) = (found.level(), found.primary());
     let mut properties = format!("file={}", escape(&place.file, true));
     if let (Some(line), Some(column)) = (place.line, place.column) {
         properties.push_str(&format!(",line={line},col={column}"));

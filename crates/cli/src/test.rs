@@ -16,7 +16,7 @@ use rulec::internals::syntax::parse;
 use rulec::internals::text::on_one_line;
 use rulec::internals::threads::{self, Threads};
 use rulec::payload::{Judge, Judgement};
-use rulec::{Rules, TableKind, TestOutcome, run_tests};
+use rulec::{AnalysisOptions, Rules, TableKind, TestOutcome, run_tests};
 use serde_json::{Value as Json, json};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -211,7 +211,7 @@ fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Ou
         let Ok(rules) = &compiled.result else { continue };
         let coverage = of_tests(rules, |name| args.wants(name));
         if coverage.decisions() > 0 {
-            all.push((compiled, coverage, compiled.analyse()));
+            all.push((compiled, coverage, compiled.analyse(AnalysisOptions::default())));
         }
     }
     if args.coverage {

@@ -24,7 +24,7 @@ pub enum Ending {
 
 /// The findings about files, as suites by their names; a file without findings is a case that passes. Warnings fail
 /// when they are denied.
-pub fn suites(files: &[String], findings: &[Found<'_>], denied: bool) -> Vec<(String, Vec<Case>)> {
+pub fn suites(files: &[String], findings: &[Found<'_>]) -> Vec<(String, Vec<Case>)> {
     let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
     for found in findings {
         let file = found.primary().file;
@@ -32,7 +32,7 @@ pub fn suites(files: &[String], findings: &[Found<'_>], denied: bool) -> Vec<(St
             suites.push((file, Vec::new()));
             suites.len() - 1
         });
-        suites[at].1.push(case(found, denied));
+        suites[at].1.push(case(found));
     }
     for (_, cases) in suites.iter_mut().filter(|(_, cases)| cases.is_empty()) {
         cases.push(Case { name: "check".to_owned(), ending: Ending::Passed });
@@ -40,14 +40,14 @@ pub fn suites(files: &[String], findings: &[Found<'_>], denied: bool) -> Vec<(St
     suites
 }
 
-fn case(found: &Found<'_>, denied: bool) -> Case {
+fn case(found: &Found<'_>) -> Case {
     let (place, diagnostic) = (found.primary(), found.diagnostic);
     let at = match (place.line, place.column) {
         (Some(line), Some(column)) => format!(" at {line}:{column}"),
         _ => String::new(),
     };
     let (code, text) = (diagnostic.code, concise(found));
-    let ending = match denied || diagnostic.severity() == Severity::Error {
+    let ending = match found.denied || diagnostic.severity() == Severity::Error {
         true => Ending::Failed { kind: code.to_string(), message: message(diagnostic).into_owned(), text },
         false => Ending::Noted(text),
     };

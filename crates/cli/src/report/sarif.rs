@@ -1,6 +1,6 @@
 //! Findings as SARIF 2.1.0, which code scanners and editors read.
 
-use super::{Found, Location, level};
+use super::{Found, Location, word};
 use crate::language::{language, message};
 use rulec::{Applicability, Code};
 use serde_json::{Value as Json, json};
@@ -29,7 +29,7 @@ fn rule(code: Code) -> Json {
         "id": code.as_str(),
         "shortDescription": { "text": code.title_in(language()) },
         "help": { "text": format!("rulec explain {code}"), "markdown": code.page_in(language()) },
-        "defaultConfiguration": { "level": level(code.severity()) },
+        "defaultConfiguration": { "level": word(code.severity()) },
     })
 }
 
@@ -42,7 +42,7 @@ fn result(found: &Found<'_>, codes: &[Code]) -> Json {
     let mut result = json!({
         "ruleId": diagnostic.code.as_str(),
         "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),
-        "level": level(diagnostic.severity()),
+        "level": found.level(),
         "message": { "text": message },
         "locations": [{ "physicalLocation": place(&found.primary()) }],
     });

@@ -252,3 +252,90 @@ fn human_and_json_agree_on_the_place() {
         }
     }
 }
+
+/// A route behind one that takes all its inputs, and an unused `let`.
+const HIDDEN: &str = "let unused = 1\nroute a when n > 1 -> a\nroute b when n > 2 -> b\ndefault -> d\n";
+
+#[test]
+fn warnings_are_denied_and_allowed_by_code() {
+    let folder = Folder::with(HIDDEN);
+    let check = |args: &[&str], status: i32, said: &str| {
+        let ran = folder.rulec(&[&["check", "a.rules"], args].concat()).expect(status);
+        assert!(ran.err.starts_with(said), "{args:?}: {}", ran.err);
+        ran
+    };
+    check(&[], 0, "1 file checked: 2 warnings\n");
+    check(&["--deny", "W0213"], 1, "1 file checked: 2 warnings (1 denied)\n");
+    check(&["--deny", "w0102,W0213"], 1, "1 file checked: 2 warnings (denied)\n");
+    let ran = check(&["--allow", "W0213"], 0, "1 file checked: 1 warning\n");
+    assert!(!ran.out.contains("W0213"), "{}", ran.out);
+    check(&["--allow", "W0213", "--allow", "W0102", "--deny", "warnings"], 0, "1 file checked: all well\n");
+    let ran = check(&["--deny", "W0213", "--format", "github"], 1, "");
+    assert!(ran.out.contains("::error file=a.rules,line=3"), "{}", ran.out);
+    let ran = check(&["--deny", "W0213", "--format", "json"], 1, "");
+    assert!(ran.json().iter().any(|found| found["code"] == "W0213" && found["denied"] == true));
+    let refused = |args: &[&str], said: &str| {
+        let ran = folder.rulec(&[&["check", "a.rules"], args].concat()).expect(2);
+        assert!(ran.err.contains(said), "{args:?}: {}", ran.err);
+    };
+    refused(&["--deny", "W9999"], "there is no warning `W9999`");
+    refused(&["--allow", "E0101"], "`E0101` is an error, which cannot be given another weight");
+    refused(&["--allow", "W0213", "--deny", "W0213"], "`W0213` is both denied and allowed");
+}
+
+#[test]
+fn settings_are_found_upward_and_refused_with_a_place() {
+    let settings = "deny-warnings = true\n[severity]\nW0102 = \"allow\"\n";
+    let folder = Folder::new().file("rulec.toml", settings).file("rules/a.rules", HIDDEN);
+    let ran = folder.rulec(&["check", "rules/a.rules"]).expect(1);
+    assert!(ran.err.starts_with("1 file checked: 1 warning (denied)\n"), "{}", ran.err);
+    folder.rulec(&["check", "rules", "--allow", "W0213"]).expect(0);
+    // The nearest counts, alone.
+    let folder = folder.file("rules/rulec.toml", "[severity]\nW0213 = \"warn\"\n");
+    folder.rulec(&["check", "rules/a.rules"]).expect(0);
+    folder.rulec(&["check", "rules/a.rules", "--deny", "warnings"]).expect(1);
+    let folder = folder.file("rules/rulec.toml", "[severity]\n\nW0213 = \"eror\"\n");
+    let ran = folder.rulec(&["check", "rules/a.rules"]).expect(2);
+    assert!(
+        ran.err.contains("rules/rulec.toml:3:9: `\"allow\"`, `\"warn\"` or `\"deny\"` is wanted"),
+        "{}",
+        ran.err
+    );
+    let folder = folder.file("rules/rulec.toml", "severty = 1\n");
+    let ran = folder.rulec(&["check", "rules"]).expect(2);
+    assert!(
+        ran.err.contains("rulec.toml:1:1: there is no setting `severty`; did you mean `severity`?"),
+        "{}",
+        ran.err
+    );
+    let folder = folder.file("rules/rulec.toml", "= 1\n");
+    folder.rulec(&["check", "rules"]).expect(2);
+}
+
+#[test]
+fn ties_are_strict_where_they_are_asked_to_be() {
+    let folder = Folder::with("route a when n > 1 -> a\nroute b when m > 1 -> b\ndefault -> d\n");
+    folder.rulec(&["check", "a.rules", "--deny", "warnings"]).expect(0);
+    let ran = folder.rulec(&["check", "a.rules", "--strict-ties", "--deny", "W0214"]).expect(1);
+    assert!(ran.out.contains("both hold for {\"m\":2,\"n\":2}"), "{}", ran.out);
+    folder.file("rulec.toml", "strict-ties = true").rulec(&["check", "a.rules", "--deny", "W0214"]).expect(1);
+}
+
+#[test]
+fn the_worst_case_is_told_and_held_to() {
+    let rules = "route a when n > 1 -> a\nroute b when text contains \"x\" -> b\ndefault -> d\n";
+    let folder = Folder::with(rules);
+    let ran = folder.rulec(&["check", "a.rules", "--cost"]).expect(0);
+    insta::assert_snapshot!(ran.out);
+    let ran = folder.rulec(&["check", "a.rules", "--max-cost", "1000"]).expect(1);
+    assert!(
+        ran.err.contains("`routes` may take 1,048,577 steps in the worst case, and 1,000 are allowed"),
+        "{}",
+        ran.err
+    );
+    folder.rulec(&["check", "a.rules", "--max-cost", "1048577"]).expect(0);
+    let ran = folder.rulec(&["check", "a.rules", "--cost", "--format", "json"]).expect(0);
+    assert_eq!(ran.json()[0]["cost"]["statements"][0]["name"], "b");
+    let folder = folder.file("rulec.toml", "max-cost = 10");
+    folder.rulec(&["check", "a.rules"]).expect(1);
+}

@@ -40,7 +40,7 @@ fn messages_are_replayed_from_a_file_or_a_log() {
     let args = [&DIFF[..], &["--replay", "log.jsonl"]].concat();
     let ran = folder.rulec(&args).expect(1);
     let replayed = ran.out.split("3 messages replayed: ").nth(1).expect("a replay");
-    insta::assert_snapshot!(replayed, @"");
+    insta::assert_snapshot!(replayed);
     let ran = folder.rulec(&[&args[..], &["--format", "json"]].concat()).expect(1);
     let json: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((&json["verdict"], &json["replay"]["messages"]), (&"different".into(), &3.into()));

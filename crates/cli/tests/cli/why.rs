@@ -25,18 +25,18 @@ fn a_decision_is_told_in_a_sentence_first() {
     let ran = folder
         .rulec(&["why", "a.rules", "--text", "show it!", "--ctx", "{\"message_count\": \"7\"}"])
         .expect(0);
-    insta::assert_snapshot!(ran.out, @"");
+    insta::assert_snapshot!(ran.out);
     let ran =
         folder.rulec(&["why", "a.rules", "--text", "show", "--ctx", "{\"message_count\": 2}"]).expect(0);
-    insta::assert_snapshot!(ran.out, @"");
+    insta::assert_snapshot!(ran.out);
     let jumps = "route to when n > 1 and text contains \"a\" -> goto t\ntable t { route x when any w in words: w == \"b\" -> x }\n";
     let folder = Folder::with(jumps);
     let ran = folder
         .rulec(&["why", "a.rules", "--input", "{\"n\": 2, \"text\": \"a\", \"words\": [\"b\"]}"])
         .expect(0);
-    insta::assert_snapshot!(ran.out, @"");
+    insta::assert_snapshot!(ran.out);
     let ran = folder.rulec(&["why", "a.rules", "--input", "{\"n\": 2, \"text\": \"b\"}"]).expect(0);
-    insta::assert_snapshot!(ran.out, @"");
+    insta::assert_snapshot!(ran.out);
 }
 
 #[test]

@@ -8,9 +8,9 @@ fn the_smallest_change_is_told() {
     let ran = folder
         .rulec(&["why-not", "a.rules", "show_files", "--text", "show", "--ctx", "{\"message_count\": 2}"])
         .expect(0);
-    insta::assert_snapshot!(ran.out, @"");
+    insta::assert_snapshot!(ran.out);
     let ran = folder.rulec(&["why-not", "a.rules", "show_files", "--text", "hello"]).expect(0);
-    insta::assert_snapshot!(ran.out, @"");
+    insta::assert_snapshot!(ran.out);
     let ran = folder.rulec(&["why-not", "a.rules", "shout", "--text", "hello!"]).expect(0);
     assert_eq!(ran.out, "`shout` does take the message; `rulec why` says why\n");
     let ran = folder.rulec(&["why-not", "a.rules", "shout", "--text", "hello", "--format", "json"]).expect(0);

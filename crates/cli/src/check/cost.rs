@@ -1,0 +1,78 @@
+//! `rulec check --cost`: what a decision may cost in the worst case, and tables that may cost more than is allowed.
+
+use super::Args;
+use crate::CliError;
+use crate::compiled::Compiled;
+use crate::report::Format;
+use crate::settings::Settings;
+use crate::term::{Out, Term, grouped, plural};
+use rulec::cost::TableCost;
+use rulec::internals::text::on_one_line;
+use serde::Serialize;
+
+/// Says what decisions may cost in the worst case, where that is asked; the number of tables over what is allowed.
+pub fn tell(
+    args: &Args,
+    compiled: &Compiled,
+    settings: &Settings,
+    (term, out): (&Term, &mut Out),
+) -> Result<usize, CliError> {
+    let Ok(rules) = &compiled.result else { return Ok(0) };
+    if !args.cost && settings.max_cost.is_none() {
+        return Ok(0);
+    }
+    let file = compiled.target.shown();
+    let mut dear = 0;
+    for table in rules.cost() {
+        match (args.cost, args.format) {
+            (true, Format::Human) => write_cost(&table, &file, out)?,
+            (true, Format::Json) => {
+                let costs = Costs { file: &file, cost: &table };
+                out.json_line(&serde_json::to_string(&costs).unwrap_or_default())?;
+            }
+            _ => {}
+        }
+        if let Some(most) = settings.max_cost.filter(|most| table.steps > *most) {
+            dear += 1;
+            let (steps, most) = (grouped(table.steps), grouped(most));
+            let name = on_one_line(&table.table);
+            let what =
+                format!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
+            match args.format {
+                Format::Github => out.line(&format!("::error file={file}::{what}"))?,
+                _ => term.error(&what),
+            }
+        }
+    }
+    Ok(dear)
+}
+
+#[derive(Serialize)]
+struct Costs<'a> {
+    file: &'a str,
+    cost: &'a TableCost,
+}
+
+/// The statements whose cost is shown, the dearest.
+const DEAREST: usize = 20;
+
+fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {
+    let calls = |calls: u64| match calls {
+        0 => String::new(),
+        calls => format!(
+            ", {} of functions of the embedding program",
+            plural(usize::try_from(calls).unwrap_or(usize::MAX), "call")
+        ),
+    };
+    let name = on_one_line(&table.table);
+    let steps = grouped(table.steps);
+    out.line(&format!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
+    for statement in table.statements.iter().take(DEAREST) {
+        let name = on_one_line(&statement.name);
+        out.line(&format!("  {:>15}  {name}{}", grouped(statement.steps), calls(statement.calls)))?;
+    }
+    if table.statements.len() > DEAREST {
+        out.line(&format!("  {:>15}  … and {} more", "", table.statements.len() - DEAREST))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! `rulec.toml`: how severe findings are, for all files of a folder and below. It is found upward from a rules file; what the command
+//! line says comes before it. Whatever it does not know it refuses, with the place, so that a misspelt setting is
+//! not one that is silently ignored.
+
+use super::CliError;
+use rulec::Code;
+use rulec::internals::diag::nearest;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use toml::de::{DeTable, DeValue};
+
+/// The name of the file.
+const NAME: &str = "rulec.toml";
+/// The largest that is read, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// The weight given to a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// It is left out.
+    Allow,
+    /// It is shown.
+    Warn,
+    /// It is shown, and the check fails.
+    Deny,
+}
+
+const LEVELS: [(&str, Level); 3] = [("allow", Level::Allow), ("warn", Level::Warn), ("deny", Level::Deny)];
+
+/// The settings for a file of rules.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Every warning fails the check, where none is given another weight.
+    pub deny_warnings: bool,
+    pub levels: BTreeMap<Code, Level>,
+    pub strict_ties: bool,
+    pub max_cost: Option<u64>,
+}
+
+/// A warning that `--deny` or `--allow` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    Warnings,
+    Code(Code),
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Named, String> {
+        if text == "warnings" { Ok(Named::Warnings) } else { warning(text).map(Named::Code) }
+    }
+}
+
+/// The warning of a code.
+pub fn warning(text: &str) -> Result<Code, String> {
+    let upper = text.to_ascii_uppercase();
+    match Code::ALL.iter().find(|code| code.as_str() == upper) {
+        Some(code) if upper.starts_with('E') => {
+            Err(format!("`{}` is an error, which cannot be given another weight", code.as_str()))
+        }
+        Some(code) => Ok(*code),
+        None => {
+            let warnings = Code::ALL.iter().map(|code| code.as_str()).filter(|code| code.starts_with('W'));
+            let near = nearest(&upper, warnings)
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            Err(format!("there is no warning `{text}`{near}"))
+        }
+    }
+}
+
+impl Settings {
+    /// The weight of a warning.
+    pub fn level(&self, code: Code) -> Level {
+        let otherwise = if self.deny_warnings { Level::Deny } else { Level::Warn };
+        self.levels.get(&code).copied().unwrap_or(otherwise)
+    }
+
+    /// The settings of a file's text; errors begin with the place.
+    pub fn read(text: &str, name: &str) -> Result<Settings, CliError> {
+        let reader = Reader { text, name };
+        let table = DeTable::parse(text)
+            .map_err(|error| reader.refuse(error.span().unwrap_or_default(), error.message().trim()))?;
+        let mut settings = Settings::default();
+        for (key, value) in table.get_ref() {
+            match (&**key.get_ref(), value.get_ref()) {
+                ("deny-warnings", DeValue::Boolean(on)) => settings.deny_warnings = *on,
+                ("strict-ties", DeValue::Boolean(on)) => settings.strict_ties = *on,
+                ("deny-warnings" | "strict-ties", _) => {
+                    return Err(reader.refuse(value.span(), "`true` or `false` is wanted"));
+                }
+                ("max-cost", DeValue::Integer(number)) => {
+                    let steps = u64::from_str_radix(number.as_str(), number.radix());
+                    settings.max_cost = Some(steps.map_err(|_| {
+                        reader.refuse(value.span(), "a whole number of steps is wanted, from 0 on")
+                    })?);
+                }
+                ("max-cost", _) => {
+                    return Err(reader.refuse(value.span(), "a whole number of steps is wanted"));
+                }
+                ("severity", DeValue::Table(levels)) => reader.levels(levels, &mut settings.levels)?,
+                ("severity", _) => {
+                    return Err(reader.refuse(
+                        value.span(),
+                        "a table is wanted: `[severity]`, and below it `W0213 = \"deny\"`",
+                    ));
+                }
+                (other, _) => {
+                    let known = ["deny-warnings", "max-cost", "severity", "strict-ties"];
+                    let near = nearest(other, known).map_or_else(
+                        || format!("there are {}", known.map(|key| format!("`{key}`")).join(", ")),
+                        |near| format!("did you mean `{near}`?"),
+                    );
+                    return Err(reader.refuse(key.span(), &format!("there is no setting `{other}`; {near}")));
+                }
+            }
+        }
+        Ok(settings)
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    name: &'t str,
+}
+
+impl Reader<'_> {
+    fn levels(&self, levels: &DeTable<'_>, found: &mut BTreeMap<Code, Level>) -> Result<(), CliError> {
+        for (key, value) in levels {
+            let code = warning(key.get_ref()).map_err(|error| self.refuse(key.span(), &error))?;
+            let level = match value.get_ref() {
+                DeValue::String(level) => LEVELS.iter().find(|(name, _)| *name == &**level),
+                _ => None,
+            };
+            let Some((_, level)) = level else {
+                return Err(self.refuse(value.span(), "`\"allow\"`, `\"warn\"` or `\"deny\"` is wanted"));
+            };
+            if found.insert(code, *level).is_some() {
+                return Err(self.refuse(key.span(), &format!("`{}` is given a weight twice", code.as_str())));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, place: Range<usize>, message: &str) -> CliError {
+        let before = self.text.get(..place.start).unwrap_or(self.text);
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or("").chars().count() + 1);
+        CliError::usage(format!("{}:{line}:{column}: {}", self.name, message.replace('\n', " ")))
+    }
+}
+
+/// The settings files that were read, by their folders.
+#[derive(Default)]
+pub struct Found {
+    known: HashMap<PathBuf, Settings>,
+}
+
+impl Found {
+    /// The settings for a file of rules, or for standard input: those of the nearest folder that has some.
+    pub fn of(&mut self, rules: &Path) -> Result<Settings, CliError> {
+        let given =
+            if rules == Path::new("-") { Path::new(".") } else { rules.parent().unwrap_or(Path::new("")) };
+        let given = if given.as_os_str().is_empty() { Path::new(".") } else { given };
+        let Ok(folder) = given.canonicalize() else { return Ok(Settings::default()) };
+        if let Some(known) = self.known.get(&folder) {
+            return Ok(known.clone());
+        }
+        let mut settings = Settings::default();
+        if let Some(path) = folder.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file()) {
+            settings = read(&path)?;
+        }
+        self.known.insert(folder, settings.clone());
+        Ok(settings)
+    }
+}
+
+fn read(path: &Path) -> Result<Settings, CliError> {
+    let name = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
+    let name = name.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display().to_string();
+    let refused =
+        |error: &dyn std::fmt::Display| CliError::usage(format!("`{name}` cannot be read: {error}"));
+    let size = path.metadata().map_err(|error| refused(&error))?.len();
+    if size > MOST {
+        return Err(refused(&"it is over 1 MiB"));
+    }
+    let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| refused(&"it is not UTF-8"))?;
+    Settings::read(text.strip_prefix('\u{feff}').unwrap_or(&text), &name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_and_mistakes_have_a_place() {
+        let text = "strict-ties = true\nmax-cost = 1_000\n[severity]\nW0213 = \"deny\"\nw0103 = \"allow\"\n";
+        let settings = Settings::read(text, "rulec.toml").expect("they are right");
+        assert_eq!((settings.strict_ties, settings.max_cost), (true, Some(1_000)));
+        assert_eq!(settings.level(Code::RouteHidden), Level::Deny);
+        assert_eq!(settings.level(Code::UnusedDeclaration), Level::Allow);
+        assert_eq!(settings.level(Code::NoDefault), Level::Warn);
+        let refused = |text: &str, expected: &str| {
+            let error = Settings::read(text, "rulec.toml").expect_err(text);
+            assert_eq!(error.message.as_deref(), Some(expected), "{text}");
+        };
+        refused(
+            "\nstrict_ties = true",
+            "rulec.toml:2:1: there is no setting `strict_ties`; did you mean `strict-ties`?",
+        );
+        refused("strict-ties = 1", "rulec.toml:1:15: `true` or `false` is wanted");
+        refused("max-cost = -1", "rulec.toml:1:12: a whole number of steps is wanted, from 0 on");
+        refused("[severity]\nnonsense = \"deny\"", "rulec.toml:2:1: there is no warning `nonsense`");
+        refused(
+            "[severity]\nE0101 = \"allow\"",
+            "rulec.toml:2:1: `E0101` is an error, which cannot be given another weight",
+        );
+        refused(
+            "[severity]\nW0213 = \"error\"",
+            "rulec.toml:2:9: `\"allow\"`, `\"warn\"` or `\"deny\"` is wanted",
+        );
+        refused(
+            "[severity]\nW0213 = \"deny\"\nw0213 = \"deny\"",
+            "rulec.toml:3:1: `W0213` is given a weight twice",
+        );
+        assert!(Settings::read("a = = 1", "rulec.toml").is_err());
+    }
+
+    /// The schema that editors complete by names what the reader knows.
+    #[test]
+    fn the_schema_says_what_is_read() {
+        let schema: serde_json::Value =
+            serde_json::from_str(include_str!("../../../docs/rulec.schema.json")).expect("JSON");
+        let keys: Vec<&String> = schema["properties"].as_object().expect("properties").keys().collect();
+        assert_eq!(keys, ["deny-warnings", "max-cost", "severity", "strict-ties"]);
+        let severity = &schema["properties"]["severity"];
+        let codes: Vec<&String> = severity["properties"].as_object().expect("codes").keys().collect();
+        let warnings: Vec<&str> =
+            Code::ALL.iter().map(|code| code.as_str()).filter(|code| code.starts_with('W')).collect();
+        assert_eq!(codes, warnings, "docs/rulec.schema.json lists all warnings");
+        let levels: Vec<&str> = LEVELS.iter().map(|(name, _)| *name).collect();
+        for code in warnings {
+            assert_eq!(severity["properties"][code]["enum"], serde_json::json!(levels), "{code}");
+        }
+        assert_eq!(
+            (&schema["additionalProperties"], &severity["additionalProperties"]),
+            (&false.into(), &false.into())
+        );
+    }
+}
