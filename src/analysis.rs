@@ -91,6 +91,7 @@ pub(crate) fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
             let constant = known(Code::NeverMatches) || known(Code::AlwaysMissing);
             let found = conditions::condition(&mut solver, &mut report, rule, constant);
             missing::negations(&mut solver, &mut report, rule, &found);
+            missing::left_out(&mut solver, &mut report, rule, &found);
             facts.insert(*id, found);
         }
         routes::table(&mut solver, &mut report, subject, TableId(at as u32), &facts);

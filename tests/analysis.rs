@@ -336,3 +336,58 @@ fn comments_allow_findings_and_must_be_of_use() {
         &["W0003 `# rulec: allow W0210 a joke`"],
     );
 }
+
+#[test]
+fn fields_and_imports_that_nothing_uses_are_found() {
+    let rest = "route one when n > 5 -> a\ndefault -> a";
+    check(&format!("input {{ n: int, m: int }}\n{rest}"), &["W0105 `m`"]);
+    // The outermost is told, and only it; what is read in part is read.
+    check(
+        &format!(
+            "input {{ n: int, o: {{ p: int, q: int }}, r: {{ s?: int }} }}\n{rest}\nroute two when o.p == 1 -> b"
+        ),
+        &["W0105 `q`", "W0105 `r`"],
+    );
+    check(
+        &format!(
+            "input {{ n: int, phone: string @private, whole: any }}\n{rest}\nroute two when whole.x == 1 -> b"
+        ),
+        &[],
+    );
+    check(&format!("# rulec: allow W0105 a joke\ninput {{ n: int, m: int }}\n{rest}"), &[]);
+    let files = |main: &str, other: &str| {
+        let loader = rulec::MemoryLoader::new().with("main.rules", main).with("b.rules", other);
+        let rules = rulec::Compiler::new().compile_with(&loader, "main.rules").expect("it compiles");
+        rules.analyse().iter().map(|finding| finding.diagnostic.code.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(files(&format!("import \"b.rules\"\n{rest}"), "let big = n > 9"), ["W0106"]);
+    assert!(
+        files(&format!("import \"b.rules\"\n{rest}\nroute two when big -> b"), "let big = n > 9").is_empty()
+    );
+    assert!(files(&format!("import \"b.rules\"\n{rest}"), "handler a()\nlet big = n > 9").is_empty());
+}
+
+#[test]
+fn branches_that_win_without_a_condition_are_found() {
+    let choice = |input: &str, conditions: &str| {
+        format!("input {{ {input} }}\nchoice c {{ default branch rest  branch some {{ {conditions} }} }}")
+    };
+    check(&choice("s?: string, n: int", "s == \"paid\"; n > 0"), &[r#"W0217 `s == "paid"` by {"n":1}"#]);
+    check(&choice("s: string, n: int", "s == \"paid\"; n > 0"), &[]);
+    check(&choice("s?: string, n: int", "s is present; s == \"paid\"; n > 0"), &[]);
+}
+
+/// Routes that any one input satisfies both of are told where ties are strict, and only there.
+#[test]
+fn strict_ties_are_found_where_they_are_asked_for() {
+    let text = "route a when n > 5 -> a\nroute b when m > 3 -> b\ndefault -> d";
+    check(text, &[]);
+    let options = rulec::AnalysisOptions::default().strict_ties(true);
+    let rules = Rules::from_text(text).expect("it compiles");
+    let found = rules.analyse_with(options);
+    assert_eq!(found[0].diagnostic.code, Code::EqualPriority);
+    assert_eq!(rules.main().matched(found[0].witness.as_ref().expect("a message")), ["a", "b"]);
+    let apart = Rules::from_text("route a when n > 5 -> a\nroute b when n < 3 -> b\ndefault -> d")
+        .expect("it compiles");
+    assert!(apart.analyse_with(options).is_empty());
+}

@@ -84,7 +84,7 @@ fn found(compiler: &Compiler, loader: &dyn Loader) -> Vec<Diagnostic> {
 /// True for a code that only an analysis finds.
 fn is_analysed(code: Code) -> bool {
     let code = code.as_str();
-    matches!(code, "W0103" | "W0104") || ("W0209".."W0217").contains(&code)
+    ("W0103".."W0107").contains(&code) || ("W0209".."W0218").contains(&code)
 }
 
 /// The findings of compiling the files, and for such a code of an analysis of the rules.

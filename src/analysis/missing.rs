@@ -33,6 +33,36 @@ pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
     }
 }
 
+/// Looks for a message for which a branch holds although one of its conditions is left out, because an optional field is missing.
+pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
+    let Some(record) = &report.program.input else { return };
+    let CondKind::Branch { all: true, conditions } = &rule.condition.kind else { return };
+    if facts.never || facts.always || conditions.len() < 2 {
+        return;
+    }
+    for part in conditions {
+        let slots = fields(report.program, &part.usable);
+        let path = |slot: &SlotId| &report.program.slots[slot.index()].path;
+        let Some(slot) = slots.iter().find(|slot| is_optional(record, path(slot))) else { continue };
+        let usable = solver.builder.cond(&part.usable, true);
+        let Answer::Yes(message) = solver.ask(&[(facts.holds, true), (usable, false)]) else { continue };
+        if report.truth(&rule.condition, &message) != Tri::True
+            || report.truth(&part.usable, &message) == Tri::True
+        {
+            continue;
+        }
+        let (name, quoted) = (report.program.slots[slot.index()].name(), report.quote(part.cond.span));
+        let found = Diagnostic::new(
+            Code::WinsWithout,
+            part.cond.span,
+            format!("`{}` wins without `{quoted}` where `{name}` is missing", rule.name),
+        )
+        .here("left out then")
+        .help(format!("{} goes there: add `{name} is present` to require it", input(&message)));
+        return report.say(found, Some(message));
+    }
+}
+
 /// Says so where a message shows it; true then.
 fn tell(
     solver: &mut Solver<'_>,

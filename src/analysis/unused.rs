@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::diag::{Code, Diagnostic};
-use crate::sema::hir::{Outcome, Program, TableId, TableKind};
+use crate::sema::hir::{Idle, Outcome, Program, TableId, TableKind};
 use crate::span::{FileId, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,26 @@ pub(super) fn declarations(report: &mut Report<'_>) {
             report.say(unused("the table", &table.name, span, help), None);
         }
     }
+    idle(report);
     same_names(report);
+}
+
+/// Fields of `input` and imports, as the checker noted them.
+fn idle(report: &mut Report<'_>) {
+    for idle in &report.program.idle {
+        let found = match idle {
+            Idle::Field(name, span) => {
+                Diagnostic::new(Code::UnreadField, *span, format!("no rule reads the input field `{name}`")).help(
+                    "remove it; where messages hold it all the same, write `# rulec: allow W0105 reason` before `input`",
+                )
+            }
+            Idle::Import(path, span) => {
+                Diagnostic::new(Code::UnusedImport, *span, format!("nothing of `{path}` is used"))
+                    .help("remove the import, or use what it defines")
+            }
+        };
+        report.say(found, None);
+    }
 }
 
 /// The tables that some jump leads to.

@@ -174,6 +174,8 @@ codes! {
     Unused = "W0102", "a definition is not used";
     UnusedDeclaration = "W0103", "a handler or table is not used";
     SameTestName = "W0104", "two tests have the same name";
+    UnreadField = "W0105", "an input field that no rule reads";
+    UnusedImport = "W0106", "an import of which nothing is used";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "nothing is in an empty list";
@@ -190,6 +192,7 @@ codes! {
     EqualPriority = "W0214", "two routes of equal priority, of which one takes all inputs of the other";
     NegationFallsThrough = "W0215", "a negation does not hold where a field is missing";
     NoDefault = "W0216", "inputs that no route takes";
+    WinsWithout = "W0217", "a branch wins without one of its conditions";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     DefaultHides = "W0401", "a default branch hides branches";
@@ -214,6 +217,8 @@ impl Code {
             self,
             Code::UnusedDeclaration
                 | Code::SameTestName
+                | Code::UnreadField
+                | Code::UnusedImport
                 | Code::NeverMatches
                 | Code::AlwaysMatches
                 | Code::PartDecidesNothing
@@ -224,6 +229,7 @@ impl Code {
                 | Code::EqualPriority
                 | Code::NegationFallsThrough
                 | Code::NoDefault
+                | Code::WinsWithout
         )
     }
 

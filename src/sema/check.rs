@@ -9,6 +9,7 @@ mod decide;
 mod expr;
 mod fields;
 mod flow;
+mod idle;
 mod known;
 mod locals;
 mod mismatch;
@@ -115,6 +116,7 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     checker.patterns_fit();
     checker.unused();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
+    checker.idle();
     checker.graphs();
     checker.program.nest_blocks();
     (checker.program, checker.diagnostics, checker.fields)

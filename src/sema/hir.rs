@@ -103,6 +103,8 @@ pub struct Program {
     pub requirements: Vec<Requirement>,
     /// The regular expressions, with whether they ignore case.
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
+    /// The parts of the main file that nothing uses; an artifact has none.
+    pub idle: Vec<Idle>,
     /// The declarations behind `request`.
     pub analysis: Analysis,
     /// The limits of its decisions.
@@ -125,6 +127,15 @@ pub const ANSWERS: &str = "answers";
 pub const OUTPUT: &str = "output";
 /// The field of the message that a router reads the ids of the next nodes from.
 pub const NEXT: &str = "next";
+
+/// A part of the main file that nothing uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// A field of `input`, by its path.
+    Field(Arc<str>, Span),
+    /// An import, by its path.
+    Import(Arc<str>, Span),
+}
 
 /// A field of the message or of a binding, read at a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -205,6 +205,11 @@ impl<'a> Symbols<'a> {
         self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
     }
 
+    /// The files whose names a file sees: its own, and those of its imports.
+    pub fn seen_by(&self, file: FileId) -> HashSet<FileId> {
+        self.visible.get(&file).cloned().unwrap_or_default()
+    }
+
     /// True when a statement that could not be read would have declared the name: its uses are then no
     /// faults of their own.
     pub fn is_broken(&self, name: &str) -> bool {

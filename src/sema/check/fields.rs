@@ -371,7 +371,7 @@ fn dotted(path: &[impl Name]) -> String {
     names.join(".")
 }
 
-fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Lost> {
+pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Lost> {
     let mut found = Found { ty: input.clone(), optional: false, private: false };
     for (at, name) in path.iter().enumerate() {
         found = match field_of(&found.ty, name.as_ref()) {

@@ -39,8 +39,8 @@ macro_rules! program {
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.counts = from.counts.with(Numbered::Let, 0);
                 // Where an expression was first written matters to the compiler alone.
-                let patterns = HashMap::new();
-                let mut program = Program { $($part: Codec::read(from)?,)* patterns };
+                let (patterns, idle) = (HashMap::new(), Vec::new());
+                let mut program = Program { $($part: Codec::read(from)?,)* patterns, idle };
                 program.order_rules();
                 Ok(program)
             }
