@@ -384,7 +384,7 @@ fn wording_of_an_analysis() {
         "route one when n in 5..1 -> h\nroute two when hour(at as datetime) == 24 -> h\ndefault -> d",
         "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute odd when n == 3 or n == 7 -> c",
         "route a priority 10 when n > 5 -> a\nroute b priority 10 when n > 3 -> b\ndefault -> d",
-        "input { text: string, staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
+        "input { staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
     ];
     let wording = texts.map(|text| {
         let rules = Compiler::new().compile_text(text).expect("the rules are right");

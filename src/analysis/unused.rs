@@ -49,22 +49,37 @@ pub(super) fn declarations(report: &mut Report<'_>) {
     same_names(report);
 }
 
-/// Fields of `input` and imports, as the checker noted them.
+/// The names that a finding about several fields lists.
+const LISTED: usize = 5;
+
+/// Fields of `input` and imports, as the checker noted them. The fields are one finding, however many they are.
 fn idle(report: &mut Report<'_>) {
+    let mut fields = Vec::new();
     for idle in &report.program.idle {
-        let found = match idle {
-            Idle::Field(name, span) => {
-                Diagnostic::new(Code::UnreadField, *span, format!("no rule reads the input field `{name}`")).help(
-                    "remove it; where messages hold it all the same, write `# rulec: allow W0105 reason` before `input`",
-                )
-            }
+        match idle {
+            Idle::Field(name, span) => fields.push((name, *span)),
             Idle::Import(path, span) => {
-                Diagnostic::new(Code::UnusedImport, *span, format!("nothing of `{path}` is used"))
-                    .help("remove the import, or use what it defines")
+                let message = format!("nothing of `{path}` is used");
+                let help = "remove the import, or use what it defines";
+                report.say(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);
             }
-        };
-        report.say(found, None);
+        }
     }
+    let Some((first, rest)) = fields.split_first() else { return };
+    let message = match rest {
+        [] => format!("no rule reads the input field `{}`", first.0),
+        _ => {
+            let names: Vec<String> =
+                fields.iter().take(LISTED).map(|(name, _)| format!("`{name}`")).collect();
+            let more = if fields.len() > LISTED { ", …" } else { "" };
+            format!("no rule reads these {} input fields: {}{more}", fields.len(), names.join(", "))
+        }
+    };
+    let help = "remove what messages do not hold; where they do hold it, write `# rulec: allow W0105 reason` before `input`";
+    let finding = Diagnostic::new(Code::UnreadField, first.1, message).help(help);
+    let others = rest.iter().take(LISTED - 1);
+    let finding = others.fold(finding, |finding, (_, span)| finding.label(*span, "nor this one"));
+    report.say(finding, None);
 }
 
 /// The tables that some jump leads to.

@@ -107,7 +107,7 @@ impl Args {
     }
 }
 
-/// What was found in all files.
+/// The numbers of findings in all files.
 struct Tally {
     errors: usize,
     warnings: usize,

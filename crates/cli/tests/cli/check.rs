@@ -170,7 +170,7 @@ fn warnings_fail_only_when_denied() {
 #[test]
 fn folders_are_searched_and_fragments_judged_with_their_importers() {
     // Alone the fragment would be wrong: only `main.rules` declares what `ctx.at` is.
-    let main = "import \"../lib/part.rules\"\ninput { text: string, ctx: { at: datetime } }\nroute r when late -> h\ndefault -> h\n";
+    let main = "import \"../lib/part.rules\"\ninput { ctx: { at: datetime } }\nroute r when late -> h\ndefault -> h\n";
     let folder = Folder::new()
         .file("rules/b/main.rules", main)
         .file("rules/lib/part.rules", "let late = hour(ctx.at) > 20\n")
