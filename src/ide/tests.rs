@@ -177,7 +177,10 @@ fn what_has_another_name_is_the_same_program() {
                 continue;
             }
             assert!(after.rules.is_some(), "{what}: {errors:?}");
-            assert_eq!(codes(&after), codes(&found), "{what}");
+            // Rules name intents in quotes, and a warning tells them.
+            if symbol.kind != Kind::Intent {
+                assert_eq!(codes(&after), codes(&found), "{what}");
+            }
             // Ids of flows and nodes are values of the program.
             if !matches!(
                 symbol.kind,

@@ -58,7 +58,7 @@ impl Checker<'_> {
         let is_private = |path: &&Path| find_declared(&input.ty, path).is_ok_and(|found| found.private);
         let private = Touched::by(input.places.keys().filter(is_private).collect());
         let is_idle =
-            |path: &Path| !read.touches(path) && !private.touches(path) && !(asks_text && *path == text);
+            |path: &Path| !(read.touches(path) || private.touches(path) || asks_text && *path == text);
         let mut places: Vec<_> = input.places.iter().filter(|(_, place)| Some(place.file) == main).collect();
         places.sort_by_key(|(_, place)| place.start);
         let mut idle: Vec<(&Path, Idle)> = Vec::new();
