@@ -2,7 +2,7 @@
 //! answered otherwise before and after. A message that is shown was decided by both versions; that there is
 //! none is said only where it is proven.
 //!
-//! Where the same conditions lead to the same answers in the same order, the versions agree on every message that no other
+//! Two versions with the same conditions that lead to the same answers in the same order agree on every message that no other
 //! condition takes. So only routes that have no such twin are asked: for a message that such a route takes, and that the other version
 //! answers otherwise.
 

@@ -14,6 +14,7 @@
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` `lsp` | a verb each |
 //! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
+//! | `markup` | texts in XML and HTML |
 //! | `manual` | manual pages and completions, from the command line's own definition |
 //! | `watch` | waiting until a file changes |
 //! | `judge` | `run --decision`: payloads |
@@ -41,6 +42,7 @@ mod lines;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod manual;
+mod markup;
 mod meaning;
 mod mistake;
 mod patch;

@@ -2,6 +2,7 @@
 
 use super::{Coverage, Item, lines, times};
 use crate::compiled::Compiled;
+use crate::markup::escaped;
 use crate::term::plural;
 use rulec::{FileId, Finding};
 use std::fmt::Write;
@@ -178,8 +179,4 @@ fn title(item: &Item) -> String {
         Some(gap) => format!("{counts}; {gap}"),
         None => counts,
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -2,6 +2,7 @@
 //! order of the text; edges to a row above bend around the side.
 
 use super::{Drawing, Shape};
+use crate::markup::escaped;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
@@ -186,20 +187,14 @@ fn columns(text: &str) -> usize {
 }
 
 fn wrapped(label: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in label.split(' ') {
-        let line = lines.last_mut().expect("there is one");
-        if !line.is_empty() && columns(line) + 1 + columns(word) > WIDEST {
-            lines.push(word.to_owned());
-        } else {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
+        if !line.is_empty() && columns(&line) + 1 + columns(word) > WIDEST {
+            lines.push(std::mem::take(&mut line));
         }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
     }
+    lines.push(line);
     lines
-}
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
