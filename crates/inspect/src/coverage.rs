@@ -426,7 +426,7 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
 }
 
 /// The places of the defaults, by the name of their table.
-fn defaults(rules: &Rules) -> HashMap<String, Span> {
+pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
     let mut places = HashMap::new();
     for (at, (id, file)) in rules.sources().iter().enumerate() {
         for statement in parse(Threads::One, id, &file.text).statements {
