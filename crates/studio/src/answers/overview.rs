@@ -39,7 +39,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     let fields = form::fields(&program.fields(), "", &compared);
     let example = form::example(program, &fields);
     let mut entries: Vec<EntryInfo> = Vec::new();
-    for (at, table) in program.tables.iter().enumerate() {
+    for table in &program.tables {
         let is_empty = table.order.is_empty() && table.default.is_none();
         let only_intents = table.kind == TableKind::Flows && !program.flows.is_empty();
         if table.kind == TableKind::Requirements || (is_empty && !only_intents) {
@@ -53,10 +53,6 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
             // A jump's table is asked of the same message.
             fields: fields.clone(),
         });
-        // The routes outside any table come first, whatever else there is.
-        if at == 0 {
-            entries.rotate_right(1);
-        }
     }
     entries.extend(program.payloads.iter().map(|payload| EntryInfo {
         name: payload.name.to_string(),

@@ -165,16 +165,16 @@ impl<'r> Job<'r> {
                 job.line(offset, number, text);
             }
             offset += read.bytes;
-            if told.elapsed() > PAUSE {
+            if told.elapsed() > PAUSE || replay.is_cancelled() {
                 job.hand_over(offset);
                 told = Instant::now();
-                if replay.is_cancelled() {
-                    return Ok(false);
-                }
+            }
+            if replay.is_cancelled() {
+                return Ok(false);
             }
         }
         job.hand_over(offset);
-        Ok(!replay.is_cancelled())
+        Ok(true)
     }
 
     fn refuse(&mut self, line: u64, message: String) {
@@ -350,5 +350,26 @@ mod tests {
             found.push((String::from_utf8_lossy(&buffer).into_owned(), read.bytes));
         }
         assert_eq!(found, [("a".to_owned(), 3), (String::new(), 1), ("bc".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn a_replay_that_is_cancelled_ends_where_it_is() {
+        let folder = tempfile::tempdir().expect("there is a place for files");
+        let (rules, input) = (folder.path().join("a.rules"), folder.path().join("input.jsonl"));
+        std::fs::write(&rules, "default -> d\n").expect("it can be written");
+        std::fs::write(&input, "{}\n".repeat(1000)).expect("it can be written");
+        let rules = vec![crate::state::RulesFile { path: rules, root: None }];
+        let options = crate::state::Options { rules, input: Some(input), ..Default::default() };
+        let studio = Arc::new(Studio::new(&options).expect("a studio opens"));
+        let version = crate::api::Version { rules: 0, draft: false };
+        let asked = StartReplay { version, source: 0, entry: None, against: None };
+        let (replay, entry) = prepare(&studio, &asked).expect("it can begin");
+        replay.cancel();
+        run(&replay, &entry);
+        let progress = replay.progress();
+        assert_eq!((progress.state, progress.messages), (ReplayState::Cancelled, 1));
+        assert_eq!(replay.sums().counts[0].count, 1);
+        let ended = run_now(&studio, &asked).expect("another one runs").progress();
+        assert_eq!((ended.state, ended.messages), (ReplayState::Done, 1000));
     }
 }
