@@ -28,7 +28,7 @@ export function useResource<T>(
         (value) => setState({ value, error: null, loading: false }),
         (error: unknown) => {
           if (!isAborted(error))
-            setState((before) => ({ ...before, error: String((error as Error).message), loading: false }));
+            setState((before) => ({ ...before, error: (error as Error).message, loading: false }));
         },
       );
     }, delay);

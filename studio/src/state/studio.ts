@@ -46,15 +46,17 @@ export function begin(): void {
       rules.value = first.rules[0]?.id ?? 0;
       follow();
     },
-    (error: RequestError) => (failure.value = error.message),
+    (error: unknown) => (failure.value = (error as RequestError).message),
   );
 }
+
+/** The version with the state of its texts: another one whenever an answer may be another. */
+const state = computed(() => ({ of: version.value, revision: revision.value }));
 
 function follow(): void {
   let asked: AbortController | undefined;
   effect(() => {
-    const of = version.value;
-    void revision.value;
+    const { of } = state.value;
     asked?.abort();
     asked = new AbortController();
     api.overview(of, asked.signal).then(

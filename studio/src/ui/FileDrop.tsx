@@ -1,6 +1,7 @@
 // A place to drop a file on, and a button that opens the browser's own choice for who has no mouse.
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { FileButton } from './FileButton';
 
 interface Props {
   label: string;
@@ -11,9 +12,12 @@ interface Props {
 
 export function FileDrop({ label, button, accept, onFile }: Props): JSX.Element {
   const [over, setOver] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
   return (
+    // Dropping is beside the button, which the keyboard reaches.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <div
+      role="group"
+      aria-label={label}
       class={`drop ${over ? 'over' : ''}`}
       onDragOver={(event) => {
         event.preventDefault();
@@ -28,22 +32,7 @@ export function FileDrop({ label, button, accept, onFile }: Props): JSX.Element 
       }}
     >
       <p class="soft">{label}</p>
-      <button type="button" onClick={() => input.current?.click()}>
-        {button}
-      </button>
-      <input
-        ref={input}
-        type="file"
-        accept={accept}
-        class="visually-hidden"
-        tabIndex={-1}
-        aria-label={button}
-        onChange={(event) => {
-          const file = event.currentTarget.files?.[0];
-          event.currentTarget.value = '';
-          if (file) onFile(file);
-        }}
-      />
+      <FileButton label={button} accept={accept} onFile={onFile} />
     </div>
   );
 }

@@ -1,8 +1,8 @@
 // A table of any number of rows, of which only those in sight are in the page. It is a `grid` to assistive technology:
 // arrow keys move, Enter opens, and every row says its number among all.
-import type { ComponentChildren, CSSProperties, JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { windowOf } from './window';
+import type { ComponentChildren, CSSProperties, JSX, RefObject } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type Window, windowOf } from './window';
 
 export interface Column<Row> {
   key: string;
@@ -42,15 +42,81 @@ export function VirtualTable<Row>(props: Props<Row>): JSX.Element {
   const { columns, count, height, rowHeight = 32, onWindow } = props;
   const box = useRef<HTMLDivElement>(null);
   const [scroll, setScroll] = useState(0);
-  const [active, setActive] = useState(0);
-  const current = Math.min(active, Math.max(count - 1, 0));
   const view = windowOf(count, rowHeight, scroll, height);
+  const { current, setActive, onKeyDown } = useKeys(props, box, view, rowHeight);
+  const id = useId();
   const template = { gridTemplateColumns: columns.map((column) => column.width).join(' ') };
   useEffect(() => onWindow?.(view.start, view.end), [view.start, view.end, count, onWindow]);
   useLayoutEffect(() => {
     if (box.current && box.current.scrollTop > view.height) box.current.scrollTop = 0;
   }, [view.height]);
 
+  const rows: JSX.Element[] = [];
+  for (let index = view.start; index < view.end; index += 1) {
+    rows.push(
+      <GridRow
+        key={index}
+        id={`${id}-${index}`}
+        index={index}
+        columns={columns}
+        row={props.row(index)}
+        selected={index === current}
+        style={{
+          ...template,
+          transform: `translateY(${view.top(index)}px)`,
+          height: `${rowHeight}px`,
+          lineHeight: `${rowHeight - 1}px`,
+        }}
+        onOpen={props.onOpen}
+        onPick={setActive}
+      />,
+    );
+  }
+  return (
+    <div
+      class="grid"
+      role="grid"
+      aria-label={props.label}
+      aria-rowcount={count + 1}
+      aria-colcount={columns.length}
+      aria-activedescendant={
+        count > 0 && current >= view.start && current < view.end ? `${id}-${current}` : undefined
+      }
+      tabIndex={0}
+      ref={box}
+      style={{ maxHeight: `${height}px` }}
+      onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
+      onKeyDown={onKeyDown}
+    >
+      <Head {...props} template={template} />
+      <div role="rowgroup" class="grid-body" style={{ height: `${view.height}px` }}>
+        {rows}
+        {count === 0 && (
+          <div role="row" class="grid-empty">
+            <div role="gridcell">{props.empty}</div>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface Keys {
+  current: number;
+  setActive: (row: number) => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}
+
+/** The row that the keyboard is at, and the keys that move it and open it. */
+function useKeys<Row>(
+  props: Props<Row>,
+  box: RefObject<HTMLDivElement | null>,
+  view: Window,
+  rowHeight: number,
+): Keys {
+  const { count, height } = props;
+  const [active, setActive] = useState(0);
+  const current = Math.min(active, Math.max(count - 1, 0));
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(count - 1, to));
     setActive(next);
@@ -81,50 +147,7 @@ export function VirtualTable<Row>(props: Props<Row>): JSX.Element {
       if (row !== undefined) props.onOpen?.(row, current);
     }
   };
-
-  const rows: JSX.Element[] = [];
-  for (let index = view.start; index < view.end; index += 1) {
-    rows.push(
-      <GridRow
-        key={index}
-        id={`${props.label}-${index}`}
-        index={index}
-        columns={columns}
-        row={props.row(index)}
-        selected={index === current}
-        style={{ ...template, transform: `translateY(${view.top(index)}px)`, height: `${rowHeight}px` }}
-        onOpen={props.onOpen}
-        onPick={setActive}
-      />,
-    );
-  }
-  return (
-    <div
-      class="grid"
-      role="grid"
-      aria-label={props.label}
-      aria-rowcount={count + 1}
-      aria-colcount={columns.length}
-      aria-activedescendant={
-        count > 0 && current >= view.start && current < view.end ? `${props.label}-${current}` : undefined
-      }
-      tabIndex={0}
-      ref={box}
-      style={{ maxHeight: `${height}px` }}
-      onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
-      onKeyDown={onKeyDown}
-    >
-      <Head {...props} template={template} />
-      <div role="rowgroup" class="grid-body" style={{ height: `${view.height}px` }}>
-        {rows}
-        {count === 0 && (
-          <div role="row" class="grid-empty">
-            <div role="gridcell">{props.empty}</div>
-          </div>
-        )}
-      </div>
-    </div>
-  );
+  return { current, setActive, onKeyDown };
 }
 
 function Head<Row>(props: Props<Row> & { template: CSSProperties }): JSX.Element {

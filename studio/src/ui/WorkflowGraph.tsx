@@ -16,11 +16,10 @@ export interface Lights {
 
 const HEIGHT = 46;
 
+/** A width that a name fits into; signs of East Asian scripts are twice as wide. */
 function widthOf(text: string): number {
-  return Math.min(
-    240,
-    Math.max(96, 30 + 8.2 * [...text].reduce((sum, each) => sum + (each > '\u2e80' ? 2 : 1), 0)),
-  );
+  const wide = text.match(/[\u2e80-\uffff]/g)?.length ?? 0;
+  return Math.min(240, Math.max(96, 30 + 8.2 * (text.length + wide)));
 }
 
 export function WorkflowGraph({ workflow, state }: { workflow: MapWorkflow; state?: Lights }): JSX.Element {

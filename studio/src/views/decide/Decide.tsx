@@ -26,13 +26,14 @@ function MessagePanel(): JSX.Element {
   const [asJson, setAsJson] = useState(false);
   const words = t().decide;
   const known = entryInfo.value;
+  const title = known?.kind === 'payload' ? words.payload : words.message;
   const parsed = parse(message.value);
   const fields = known?.fields ?? [];
   const byForm = !asJson && fields.length > 0;
   return (
     <section class="panel">
       <header>
-        <h2>{known?.kind === 'payload' ? words.payload : words.message}</h2>
+        <h2>{title}</h2>
         <div class="segments" role="group" aria-label={words.howToWrite}>
           <button
             type="button"
@@ -65,7 +66,7 @@ function MessagePanel(): JSX.Element {
         )}
         {byForm && !parsed && <p class="note warn">{words.formNeedsJson}</p>}
         {(!byForm || !parsed) && (
-          <JsonText label={words.message} value={message.value} set={(text) => (message.value = text)} />
+          <JsonText label={title} value={message.value} set={(text) => (message.value = text)} />
         )}
         {known?.kind === 'payload' && (
           <details>

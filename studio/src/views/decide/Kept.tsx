@@ -2,12 +2,13 @@
 // one's own too.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { KeptMessage, KeptMessages } from '../../api/types';
 import { api, type RequestError } from '../../client';
 import { t } from '../../i18n';
 import { rules } from '../../state/studio';
 import { download } from '../../ui/download';
+import { FileButton } from '../../ui/FileButton';
 import { say } from '../../ui/toast';
 import { readKept } from './kept-file';
 import { entry, message, take } from './state';
@@ -32,7 +33,6 @@ async function store(messages: KeptMessage[], done: string): Promise<void> {
 
 export function Kept(): JSX.Element {
   const [name, setName] = useState('');
-  const file = useRef<HTMLInputElement>(null);
   const set = rules.value;
   useEffect(() => void load().catch(() => undefined), [set]);
   const messages = kept.value?.messages ?? [];
@@ -59,9 +59,7 @@ export function Kept(): JSX.Element {
       <header>
         <h2>{words.title}</h2>
         <div class="row">
-          <button type="button" class="plain small" onClick={() => file.current?.click()}>
-            {words.open}
-          </button>
+          <FileButton plain label={words.open} accept=".json,.jsonl" onFile={(chosen) => void read(chosen)} />
           <button
             type="button"
             class="plain small"
@@ -72,19 +70,6 @@ export function Kept(): JSX.Element {
           >
             {words.share}
           </button>
-          <input
-            ref={file}
-            type="file"
-            accept=".json"
-            class="visually-hidden"
-            tabIndex={-1}
-            aria-label={words.open}
-            onChange={(event) => {
-              const chosen = event.currentTarget.files?.[0];
-              event.currentTarget.value = '';
-              if (chosen) void read(chosen);
-            }}
-          />
         </div>
       </header>
       <ul class="kept-list">

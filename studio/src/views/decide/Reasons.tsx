@@ -55,7 +55,9 @@ export function Reasons({ explanation }: { explanation: Explanation }): JSX.Elem
   return (
     <>
       <p class="soft small">{t().decide.tally(counts)}</p>
-      {explanation.intents && <Intents intents={explanation.intents} />}
+      {explanation.intents && explanation.intents.ranked.length > 0 && (
+        <Intents intents={explanation.intents} />
+      )}
       <Search trace={explanation.trace} />
     </>
   );

@@ -20,11 +20,11 @@ export function Search({ trace, depth = 0 }: { trace: TableTrace; depth?: number
         </span>
       </header>
       <ol class="rail">
-        {runs(trace.routes).map((run) =>
+        {runs(trace.routes).map((run, index) =>
           run.folded ? (
-            <Folded key={run.routes[0]?.route} routes={run.routes} depth={depth} />
+            <Folded key={index} routes={run.routes} depth={depth} />
           ) : (
-            run.routes.map((route) => <Route key={route.route} route={route} depth={depth} />)
+            run.routes.map((route, each) => <Route key={`${index} ${each}`} route={route} depth={depth} />)
           ),
         )}
         {trace.default && <Default branch={trace.default} depth={depth} />}
@@ -42,8 +42,8 @@ function Folded({ routes, depth }: { routes: RouteTrace[]; depth: number }): JSX
   const left = routes.length - shown;
   return (
     <>
-      {routes.slice(0, shown).map((route) => (
-        <Route key={route.route} route={route} depth={depth} />
+      {routes.slice(0, shown).map((route, index) => (
+        <Route key={index} route={route} depth={depth} />
       ))}
       {left > 0 && (
         <li class="stop folded">

@@ -22,12 +22,12 @@ export function Workflow({ run, graph }: { run: WorkflowRun; graph: MapWorkflow 
     return () => clearTimeout(timer);
   }, [playing, at, run]);
   const words = t().workflow;
-  const state = stateAt(run, at);
+  const state = stateAt(run, at, graph);
   return (
     <div class="stack">
       <div class="row" role="group" aria-label={words.steps}>
         <button type="button" onClick={() => setAt(0)} disabled={at === 0}>
-          <span aria-hidden="true">⏮</span> {words.first}
+          <span aria-hidden="true">|◀</span> {words.first}
         </button>
         <button type="button" onClick={() => setAt(at - 1)} disabled={at === 0}>
           <span aria-hidden="true">◀</span> {words.back}

@@ -34,6 +34,9 @@ export const question = computed(() => ({
   context: entryInfo.value?.kind === 'payload' ? context.value : null,
 }));
 
+/** The question with the state of the rules that it is asked of. */
+const state = computed(() => ({ asking: question.value, revision: revision.value }));
+
 let following = false;
 
 /** Decides whenever the message, the entry or the rules change. Begun once, by the first look at the view. */
@@ -51,8 +54,7 @@ export function followMessage(): void {
   let asked: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
-    const asking = question.value;
-    void revision.value;
+    const { asking } = state.value;
     if (asking.entry === '' && overview.value?.errors === 0) return;
     asked?.abort();
     clearTimeout(timer);

@@ -16,7 +16,6 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
   const links = useLinks();
   const words = t().map;
   const { place } = route;
-  const total = counts ? [...counts.values()].reduce((sum, each) => sum + each, 0) : 0;
   const count = counts?.get(route.key) ?? 0;
   return (
     <aside class="panel map-detail" aria-label={words.statement(route.name)}>
@@ -31,46 +30,7 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
       </header>
       <div class="stack">
         {route.docs && <p>{route.docs}</p>}
-        <dl class="facts">
-          <dt>{words.leadsTo}</dt>
-          <dd class="mono">{route.to}</dd>
-          {!route.is_default && (
-            <>
-              <dt>{words.condition}</dt>
-              <dd>
-                <pre>{route.condition}</pre>
-              </dd>
-              <dt>{words.priority}</dt>
-              <dd>{route.priority}</dd>
-            </>
-          )}
-          {counts && (
-            <>
-              <dt>{words.chosen}</dt>
-              <dd>
-                {count === 0 ? `○ ${words.neverChosen}` : `${number(count)} (${percent(count, total)})`}
-              </dd>
-            </>
-          )}
-          {route.found && (
-            <>
-              <dt>{words.found}</dt>
-              <dd>
-                {words.foundBy[route.found.by] ?? route.found.by}
-                {route.found.what && (
-                  <>
-                    : <code>{route.found.what}</code>
-                  </>
-                )}
-                {route.found.shared > 0 && (
-                  <span class="soft small"> · {words.shared(route.found.shared)}</span>
-                )}
-              </dd>
-            </>
-          )}
-          <dt>{words.cost}</dt>
-          <dd>{words.steps(number(route.steps))}</dd>
-        </dl>
+        <Facts route={route} counts={counts} />
         {route.findings.map((finding, index) => (
           <div key={index} class={`note ${finding.kind === 'other' ? '' : 'warn'}`}>
             <b>{finding.code}</b> {finding.message}
@@ -91,5 +51,49 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
         </div>
       </div>
     </aside>
+  );
+}
+
+function Facts({ route, counts }: Pick<Props, 'route' | 'counts'>): JSX.Element {
+  const words = t().map;
+  const total = counts ? [...counts.values()].reduce((sum, each) => sum + each, 0) : 0;
+  const count = counts?.get(route.key) ?? 0;
+  return (
+    <dl class="facts">
+      <dt>{words.leadsTo}</dt>
+      <dd class="mono">{route.to}</dd>
+      {!route.is_default && (
+        <>
+          <dt>{words.condition}</dt>
+          <dd>
+            <pre>{route.condition}</pre>
+          </dd>
+          <dt>{words.priority}</dt>
+          <dd>{route.priority}</dd>
+        </>
+      )}
+      {counts && (
+        <>
+          <dt>{words.chosen}</dt>
+          <dd>{count === 0 ? `○ ${words.neverChosen}` : `${number(count)} (${percent(count, total)})`}</dd>
+        </>
+      )}
+      {route.found && (
+        <>
+          <dt>{words.found}</dt>
+          <dd>
+            {words.foundBy[route.found.by] ?? route.found.by}
+            {route.found.what && (
+              <>
+                : <code>{route.found.what}</code>
+              </>
+            )}
+            {route.found.shared > 0 && <span class="soft small"> · {words.shared(route.found.shared)}</span>}
+          </dd>
+        </>
+      )}
+      <dt>{words.cost}</dt>
+      <dd>{words.steps(number(route.steps))}</dd>
+    </dl>
   );
 }

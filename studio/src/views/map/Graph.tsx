@@ -76,7 +76,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
         ))}
       </ul>
       {card.hidden > 0 && !folded && (
-        <button type="button" class="plain small" onClick={() => onMore(table.name)}>
+        <button type="button" class="plain small map-card-foot" onClick={() => onMore(table.name)}>
           {t().showMore(card.hidden)}
         </button>
       )}
@@ -105,7 +105,8 @@ interface RowProps {
 }
 
 function Row({ route, counts, chosen, onPick }: RowProps): JSX.Element {
-  const count = counts?.get(route.key) ?? (counts ? 0 : null);
+  // What jumps takes nothing itself: its table does.
+  const count = counts && route.goto === null ? (counts.get(route.key) ?? 0) : null;
   const kind = standing(route);
   return (
     <li style={{ height: `${ROW}px` }}>

@@ -43,7 +43,7 @@ export function Rules({ map, tableOf, search, chosen, onPick }: Props): JSX.Elem
         </label>
         <span class="row small soft">
           <span class="table-sign overlap" aria-hidden="true">
-            ⧉
+            ∩
           </span>
           {words.overlapLegend}
           <span class="table-sign gap" aria-hidden="true">
@@ -180,7 +180,7 @@ function Marks({ line, overlaps }: { line: Line; overlaps: RowOverlaps | undefin
           class={`table-sign ${overlaps.differs ? 'overlap' : ''}`}
           title={words.overlapsWith(overlaps.keys.size)}
         >
-          ⧉ {overlaps.keys.size}
+          ∩ {overlaps.keys.size}
         </span>
       )}
       {bad.length > 0 && (
@@ -211,7 +211,7 @@ function Together(props: {
         {list.slice(0, 50).map((overlap, index) => (
           <li key={index} class="row">
             <span class={`table-sign ${overlap.differs ? 'overlap' : ''}`} aria-hidden="true">
-              ⧉
+              ∩
             </span>
             <span>
               <b class="mono">{name(overlap.first)}</b> {words.winsOver}{' '}

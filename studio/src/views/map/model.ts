@@ -41,7 +41,8 @@ export function matches(
   table: MapTable,
   look: Pick<Look, 'search' | 'show' | 'counts'>,
 ): boolean {
-  if (look.show === 'never' && (look.counts?.get(route.key) ?? 0) > 0) return false;
+  const taken = (look.counts?.get(route.key) ?? 0) > 0 || route.goto !== null;
+  if (look.show === 'never' && taken) return false;
   if (look.show === 'findings' && route.findings.length === 0) return false;
   const words = look.search.toLowerCase().split(/\s+/).filter(Boolean);
   const text = `${table.name} ${route.name} ${route.to} ${route.condition} ${route.docs}`.toLowerCase();

@@ -55,7 +55,6 @@ function Picture({ sums, onPick }: Props): JSX.Element {
         <g transform="translate(0,26)">
           {drawn.links.map((link) => (
             // The table beside it offers the same to the keyboard.
-            // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
             <path
               key={`${link.flip.before} ${link.flip.after}`}
               class="band"

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { number, percent, t } from '../../i18n';
 import { overview, rules, session, version } from '../../state/studio';
+import { FileButton } from '../../ui/FileButton';
 import { FileDrop } from '../../ui/FileDrop';
 import { Counts } from './Counts';
 import { Flips } from './Flips';
@@ -139,19 +140,12 @@ function Against(): JSX.Element {
           ))}
         </select>
       </label>
-      <label class="button plain-file">
-        {words.otherFile}
-        <input
-          type="file"
-          accept=".rules,.txt"
-          class="visually-hidden"
-          onChange={(event) => {
-            const file = event.currentTarget.files?.[0];
-            event.currentTarget.value = '';
-            if (file) void state.uploadRules(file);
-          }}
-        />
-      </label>
+      <FileButton
+        plain
+        label={words.otherFile}
+        accept=".rules,.txt"
+        onFile={(file) => void state.uploadRules(file)}
+      />
     </div>
   );
 }

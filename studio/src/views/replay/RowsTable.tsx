@@ -122,6 +122,7 @@ function useRows(id: number, asked: Filter, messages: number): FetchedRows {
       try {
         const rows = await api.rows(id, { ...asked, offset: page * PAGE, limit: PAGE }, signal);
         into.put(page, rows.rows);
+        pages.current = into;
         setTotal(rows.total);
         redraw((count) => count + 1);
       } catch (error) {
@@ -139,7 +140,7 @@ function useRows(id: number, asked: Filter, messages: number): FetchedRows {
         abort.current = new AbortController();
         const fresh = new Pages<Row>();
         fresh.missing(0, 1);
-        void fetchPage(0, fresh, abort.current.signal).then(() => (pages.current = fresh));
+        void fetchPage(0, fresh, abort.current.signal);
       },
       asked.text === null ? 0 : 200,
     );

@@ -213,7 +213,7 @@ function CoverageLine({ item }: { item: CoverageItem }): JSX.Element {
         </span>{' '}
         <code>{item.name}</code> <span class="soft small">{t().report.whats[item.what] ?? item.what}</span>
       </td>
-      <td class="mono small">
+      <td class="mono small nowrap">
         {item.file}:{item.line}
       </td>
       <td class="number">{number(item.yes)}</td>
