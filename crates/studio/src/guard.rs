@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) const TOKEN: &str = "x-rulec-token";
 
 /// The things a browser may do with the page: load its own scripts and styles, ask this server, and nothing else.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The gate of a studio on a port.

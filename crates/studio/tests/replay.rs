@@ -24,7 +24,8 @@ fn messages_are_counted_and_what_is_none_is_told() {
         json!({"text": "invoice, late"}),
         json!({"text": "invoice"}),
         json!({"text": "hello"}),
-        json!({"text": "hello again"}),
+        // One that knows its time makes no line of time: all others would be missing from it.
+        json!({"text": "hello again", "now": "2026-01-01T00:00:00Z"}),
     ]);
     text.push_str("\n[1]\n{\"text\": \n{\"text\": \"last, without a break\"}");
     let open = Open::new(&[("desk.rules", DESK), ("input.jsonl", &text)]);
@@ -38,6 +39,7 @@ fn messages_are_counted_and_what_is_none_is_told() {
     assert!(hidden.is_some_and(|one| one["never"].is_string()));
     assert_eq!((&sums["refused"], &sums["refusals"][0]["line"]), (&json!(2), &json!(7)));
     assert_eq!((&sums["timeline"]["by_time"], &sums["compares"]), (&json!(false), &json!(false)));
+    assert_eq!(sums["timeline"]["series"].as_array().map(Vec::len), Some(4));
     let rows = |asked: Json| open.post(&format!("/api/replays/{id}/rows"), asked);
     let found = rows(json!({"key": "routes/default", "limit": 2}));
     assert_eq!((&found["total"], &found["rows"][0]["line"]), (&json!(3), &json!(4)));

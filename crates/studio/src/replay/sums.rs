@@ -168,9 +168,10 @@ pub(super) fn moment(row: &Row, by_time: bool) -> f64 {
     if by_time { row.time } else { row.line as f64 }
 }
 
-/// True when rows know their time.
+/// True when rows know their time, all but a few.
 pub(super) fn by_time(rows: &[Row]) -> bool {
-    rows.iter().any(|row| !row.time.is_nan())
+    let known = rows.iter().filter(|row| !row.time.is_nan()).count();
+    known > 0 && known * 10 >= rows.len() * 9
 }
 
 fn timeline(tally: &Tally, counts: &[usize]) -> Timeline {
