@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { extname, join, resolve } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -68,18 +68,32 @@ export interface Watched {
 }
 
 /** Opens a page on an address, and notes what goes wrong in it. */
-export async function open(browser: Browser, address: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Watched> {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', ...options });
+export async function open(
+  browser: Browser,
+  address: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width: 1360, height: 860 },
+    locale: 'en-GB',
+    ...options,
+  });
+  await serveBuilt(context, address);
   const page = await context.newPage();
   const troubles: string[] = [];
   const home = new URL(address);
   page.on('pageerror', (error) => troubles.push(`script: ${error.message}`));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) troubles.push(`console: ${message.text()}`);
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text()))
+      troubles.push(`console: ${message.text()}`);
   });
   page.on('request', (request) => {
     const url = new URL(request.url());
-    const own = url.host === home.host || url.protocol === 'data:' || url.protocol === 'blob:' || url.protocol === 'file:';
+    const own =
+      url.host === home.host ||
+      url.protocol === 'data:' ||
+      url.protocol === 'blob:' ||
+      url.protocol === 'file:';
     if (!own) troubles.push(`request elsewhere: ${url.href}`);
   });
   page.on('dialog', (dialog) => {
@@ -88,4 +102,42 @@ export async function open(browser: Browser, address: string, options: Parameter
   });
   await page.goto(address);
   return { page, context, troubles };
+}
+
+/**
+ * With STUDIO_DIST, the folder of a page that was just built, that page stands in for the one in the program, so that work on
+ * the page needs no new program for each look.
+ */
+async function serveBuilt(context: BrowserContext, address: string): Promise<void> {
+  const folder = process.env.STUDIO_DIST;
+  if (folder === undefined) return;
+  const own = new URL(address).host;
+  const types: Record<string, string> = {
+    '.html': 'text/html',
+    '.js': 'text/javascript',
+    '.css': 'text/css',
+    '.svg': 'image/svg+xml',
+  };
+  await context.route(
+    (url) => url.host === own && !url.pathname.startsWith('/api/'),
+    async (route) => {
+      const path = new URL(route.request().url()).pathname;
+      const file = join(resolve(folder), path === '/' ? 'index.html' : path);
+      await route.fulfill({ path: file, contentType: types[extname(file)] ?? 'application/octet-stream' });
+    },
+  );
+}
+
+/** Waits until `seen` is true; what it looks at may need a moment. */
+export async function until(what: string, seen: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    if (await seen()) return;
+    await new Promise((next) => setTimeout(next, 100));
+  }
+  throw new Error(`never seen: ${what}`);
+}
+
+/** Goes to a view by its name. */
+export async function show(page: Page, view: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click();
 }

@@ -12,17 +12,19 @@ interface Props {
 
 const STEP = 1.25;
 const LEAST = 0.15;
+/** The least zoom at which names are read without effort: what a picture begins with, however wide it is. */
+const READABLE = 0.6;
 const MOST = 3;
 
 export function ZoomBox({ width, height, label, children }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState(1);
-  const fit = (): void => {
+  const fit = (least: number): void => {
     const element = box.current;
     if (!element || width === 0) return;
-    setZoom(Math.max(LEAST, Math.min(1, (element.clientWidth - 4) / width)));
+    setZoom(Math.max(least, Math.min(1, (element.clientWidth - 4) / width)));
   };
-  useEffect(fit, [width > 0]);
+  useEffect(() => fit(READABLE), [width > 0]);
   const by = (factor: number): void => setZoom((before) => Math.max(LEAST, Math.min(MOST, before * factor)));
   useEffect(() => {
     const element = box.current;
@@ -38,7 +40,7 @@ export function ZoomBox({ width, height, label, children }: Props): JSX.Element 
     if (event.target !== box.current) return;
     if (event.key === '+' || event.key === '=') by(STEP);
     else if (event.key === '-') by(1 / STEP);
-    else if (event.key === '0') fit();
+    else if (event.key === '0') fit(LEAST);
     else return;
     event.preventDefault();
   };
@@ -52,7 +54,7 @@ export function ZoomBox({ width, height, label, children }: Props): JSX.Element 
         <button type="button" aria-label={t().zoom.in} onClick={() => by(STEP)}>
           +
         </button>
-        <button type="button" onClick={fit}>
+        <button type="button" onClick={() => fit(LEAST)}>
           {t().zoom.fit}
         </button>
       </div>

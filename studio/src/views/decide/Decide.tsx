@@ -13,11 +13,9 @@ export function Decide(): JSX.Element {
   useEffect(followMessage, []);
   return (
     <div class="decide">
-      <div class="stack">
-        <MessagePanel />
-        <Kept />
-      </div>
+      <MessagePanel />
       <Answer />
+      <Kept />
     </div>
   );
 }

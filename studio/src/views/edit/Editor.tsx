@@ -138,7 +138,7 @@ function extensions(label: string): Extension {
     keys(),
     EditorState.tabSize.of(2),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+    EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
     EditorView.updateListener.of((update) => {
       const now = update.state.doc.toString();
       if (update.docChanged && now !== text.peek()) typed(now);
