@@ -95,9 +95,9 @@ test('messages are kept by name beside the rules, taken again, and shared in a f
   await page.getByRole('button', { name: 'Keep', exact: true }).click();
   await page.getByRole('button', { name: 'files <b>please</b>', exact: true }).waitFor();
   const kept = JSON.parse(readFileSync(join(served.folder, 'helpdesk.messages.json'), 'utf8')) as {
-    messages: { name: string }[];
-  };
-  expect(kept.messages.map((each) => each.name)).toEqual(['files <b>please</b>']);
+    name: string;
+  }[];
+  expect(kept.map((each) => each.name)).toEqual(['files <b>please</b>']);
   await text.fill('something else');
   await page.getByRole('button', { name: 'files <b>please</b>', exact: true }).click();
   expect(await text.inputValue()).toBe('please show my files');

@@ -82,12 +82,13 @@ test('another version of the rules is compared: what flips, from where to where'
   );
   await page.locator('.replay-setup button.primary').click();
   await replayed(page);
-  await page.locator('.sankey .band').first().waitFor();
-  const cells = await page.locator('.flips-table tbody tr').first().locator('td').allInnerTexts();
+  await page.locator('.sankey .sankey-node').first().waitFor();
+  const flip = page.locator('.flips-table tr:has(td:first-child:text-is("r8"))').first();
+  const cells = await flip.locator('td').allInnerTexts();
   expect(cells[0]).toBe('r8');
   const count = Number(cells[2]?.replaceAll(',', ''));
   expect(count).toBeGreaterThan(0);
-  await page.locator('.flips-table tbody tr').first().getByRole('button').click();
+  await flip.getByRole('button').click();
   await until('just these', async () =>
     (await page.getByText(/of 2,000$/).innerText()).startsWith(cells[2] ?? '-'),
   );
@@ -110,6 +111,8 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
     JSON.stringify({
       time: `2026-01-31T09:00:0${second}Z`,
       entry: 'routes',
+      path: [],
+      generation: 1,
       route: 'first',
       message: { text: 'x', ctx: { n: 1, team: 't9' } },
     }),

@@ -119,7 +119,7 @@ async function serveBuilt(context: BrowserContext, address: string): Promise<voi
     '.svg': 'image/svg+xml',
   };
   await context.route(
-    (url) => url.host === own && !url.pathname.startsWith('/api/'),
+    (url) => url.protocol === 'http:' && url.host === own && !url.pathname.startsWith('/api/'),
     async (route) => {
       const path = new URL(route.request().url()).pathname;
       const file = join(resolve(folder), path === '/' ? 'index.html' : path);

@@ -64,9 +64,7 @@ export function Kept(): JSX.Element {
             type="button"
             class="plain small"
             disabled={messages.length === 0}
-            onClick={() =>
-              download('messages.json', 'application/json', JSON.stringify({ messages }, null, 2))
-            }
+            onClick={() => download('messages.json', 'application/json', JSON.stringify(messages, null, 2))}
           >
             {words.share}
           </button>

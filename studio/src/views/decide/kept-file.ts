@@ -7,10 +7,9 @@ import type { KeptMessage } from '../../api/types';
  */
 export function readKept(text: string, entry: string): KeptMessage[] | null {
   const whole = json(text);
-  const listed = isRecord(whole) && Array.isArray(whole.messages) ? (whole.messages as unknown[]) : null;
-  if (listed) {
-    const known = listed.filter(isKept);
-    return known.length === listed.length ? known : null;
+  if (Array.isArray(whole)) {
+    const known = whole.filter(isKept);
+    return known.length === whole.length ? known : null;
   }
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const messages = lines.map((line, index) => ({ name: `${index + 1}`, entry, message: line }));

@@ -84,17 +84,18 @@ function Bar(): JSX.Element {
 
 /** One click from a change to what it does to the messages at hand. */
 function WhatFlips({ dirty }: { dirty: boolean }): JSX.Element {
-  const sources = session.value?.sources ?? [];
+  const see = async (): Promise<void> => {
+    await state.settle();
+    compareWithSaved();
+    source.value ??= session.value?.sources[0]?.id ?? null;
+    go('replay');
+    if (source.value !== null) await start();
+  };
   return (
     <button
       type="button"
       disabled={!dirty || state.checked.value?.compiles === false}
-      onClick={() => {
-        compareWithSaved();
-        source.value ??= sources[0]?.id ?? null;
-        go('replay');
-        if (source.value !== null) void start();
-      }}
+      onClick={() => void see()}
     >
       ⇄ {t().edit.whatFlips}
     </button>

@@ -47,13 +47,16 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   return {
     from: found.from,
     to: found.to,
-    options: found.items.map((item, index) => ({
-      label: item.label,
-      type: item.kind,
-      detail: item.detail,
-      boost: -Math.min(index, 99),
-      ...(item.docs ? { info: item.docs } : {}),
-    })),
+    // A field that nothing declares is known by its uses, the half-typed word among them.
+    options: found.items
+      .filter((item) => item.label !== before?.text)
+      .map((item, index) => ({
+        label: item.label,
+        type: item.kind,
+        detail: item.detail,
+        boost: -Math.min(index, 99),
+        ...(item.docs ? { info: item.docs } : {}),
+      })),
   };
 }
 

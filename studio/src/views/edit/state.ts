@@ -56,6 +56,12 @@ export function typed(next: string): void {
   }, QUIET);
 }
 
+/** Has the text checked now, so that what follows is about it and not about the one before the latest key. */
+export async function settle(): Promise<void> {
+  clearTimeout(soon);
+  await check(false);
+}
+
 async function check(findings: boolean): Promise<void> {
   asking?.abort();
   const abort = new AbortController();
