@@ -1,4 +1,4 @@
-//! What is seen of rules and their decisions, as data: the `rulec` program prints it, the studio shows it.
+//! All that is seen of rules and their decisions, as data: the `rulec` program prints it, the studio shows it.
 //!
 //! | module | what it holds |
 //! |---|---|

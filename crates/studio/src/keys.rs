@@ -21,7 +21,7 @@ pub(crate) struct Statement {
     pub key: String,
     pub table: String,
     pub name: String,
-    /// Where it leads.
+    /// The place it leads to.
     pub to: String,
     /// True for what a message can come to; false for jumps and what is disabled.
     pub answers: bool,

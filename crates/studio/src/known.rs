@@ -49,7 +49,7 @@ impl Known {
         })
     }
 
-    /// What the analysis of the rules found; nothing where they do not compile.
+    /// The findings of the analysis; nothing where they do not compile.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| self.analysis.findings())
     }
@@ -64,7 +64,7 @@ impl Known {
         self.keys.get_or_init(|| Keys::of(rules.program()))
     }
 
-    /// What finds intent flows; `None` where there are none, or none that can be learnt.
+    /// The matcher of intent flows; `None` where there are none, or none that can be learnt.
     pub fn matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
         let learn = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         self.matcher.get_or_init(learn).as_ref()

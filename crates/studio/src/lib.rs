@@ -6,6 +6,7 @@
 //! | [`api`] | the forms of requests and answers, from which the page's types are written |
 //! | `server` | the listener, the paths of the requests, the page itself |
 //! | `guard` | who is answered: by token, `Host` and `Origin`; and what a browser may load |
+//! | `handle` | a handler's thread, its question and its answer |
 //! | `state` | the rule sets, files and replays of a studio |
 //! | `project` | a rule set: on disk, and with the texts that an editor holds |
 //! | `known` | all that is known of one state of the texts; `keys` names their statements, `places` counts as browsers do |
@@ -17,7 +18,9 @@ pub mod api;
 
 mod answers;
 mod assets;
+mod difference;
 mod guard;
+mod handle;
 mod keys;
 mod known;
 mod places;

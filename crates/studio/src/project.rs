@@ -1,7 +1,7 @@
 //! A rule set: what is on disk, and the texts that the editor holds and nobody has saved.
 
-use crate::answers::difference;
 use crate::api::{FileText, RuleSet, Save, Saved};
+use crate::difference::difference;
 use crate::known::Known;
 use crate::refusal::{Answer, Refused};
 use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};

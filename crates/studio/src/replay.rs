@@ -7,25 +7,30 @@
 //! | `job` | the thread: lines of the file, decided, into rows |
 //! | `sums` | rows counted: by statement, over time, by flips |
 //! | `rows` | rows filtered and sorted, and the messages behind them |
-//! | `requests` | what the page asks of a replay |
 
 mod decider;
 mod job;
-mod requests;
 mod rows;
 mod sums;
 
-pub(crate) use job::{run_now, start};
-pub(crate) use requests::routes;
+pub(crate) use decider::Decider;
 
-use crate::api::{AskRows, LineMistake, Progress, ReplayState};
+use crate::api::{AskRows, LineMistake, Progress, ReplayState, Source};
 use crate::known::Known;
-use crate::state::Messages;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+
+/// A file of messages or decisions.
+pub(crate) struct Messages {
+    pub about: Source,
+    pub path: PathBuf,
+    /// True when every line is known to be a decision.
+    pub is_log: bool,
+}
 
 /// A replay, running or ended.
 pub(crate) struct Replay {
@@ -102,6 +107,34 @@ impl Tally {
 impl Replay {
     fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A replay of which nothing is decided yet.
+    pub fn new(
+        id: usize,
+        source: Arc<Messages>,
+        (known, before): (Arc<Known>, Option<Arc<Known>>),
+        show_private: bool,
+    ) -> Replay {
+        let bytes = source.about.bytes;
+        let progress = Progress { state: ReplayState::Running, read: 0, bytes, messages: 0, flipped: 0 };
+        Replay {
+            id,
+            source,
+            known,
+            before,
+            show_private,
+            begun: Instant::now(),
+            cancelled: false.into(),
+            tally: Mutex::default(),
+            found: Mutex::default(),
+            progress: watch::Sender::new(progress),
+        }
+    }
+
+    /// Tells whenever it has come further.
+    pub fn watch(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
     }
 
     /// Ends it; what was counted until now stays.

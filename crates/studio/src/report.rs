@@ -1,12 +1,12 @@
 //! The report: all that a page shows that needs no server, put into the page's own template.
 
-use crate::answers::{decide, edit, map, table};
+use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
 use crate::assets;
+use crate::handle::blocking;
 use crate::known::Known;
 use crate::refusal::{Answer, Refused};
-use crate::replay::{self, Replay};
-use crate::server::blocking;
+use crate::replay::Replay;
 use crate::state::{Options, Studio};
 use axum::Json;
 use axum::extract::State;
@@ -55,7 +55,7 @@ pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
     let replay = match studio.sources().first() {
         Some(source) => {
             let asked = StartReplay { version, source: source.about.id, entry: None, against: None };
-            let replay = replay::run_now(&studio, &asked).map_err(told)?;
+            let replay = replays::run_now(&studio, &asked).map_err(told)?;
             if let Some(failure) = replay.sums().failure {
                 return Err(ReportError(failure));
             }

@@ -1,20 +1,17 @@
-//! The listener, and the paths of requests. Each request is answered on a thread of its own, so that one that takes long holds up
-//! none of the others.
+//! The listener, and the paths of requests.
 
-use crate::answers::{decide, edit, map, near, overview, table, test_block};
+use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
 use crate::guard::{Gate, guard};
-use crate::refusal::{Answer, Refused};
+use crate::handle::{asked, got, replaced};
+use crate::refusal::Refused;
 use crate::state::{Options, Studio};
-use crate::{assets, replay, report};
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Query, State};
+use crate::{assets, report};
+use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post, put};
-use axum::{Json, Router, middleware};
+use axum::routing::{get, post};
+use axum::{Router, middleware};
 use rulec::internals::json::MAX_BYTES;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -106,66 +103,9 @@ fn router() -> Router<Arc<Studio>> {
         .route("/api/codes/{code}", get(edit::code))
         .route("/api/report", asked(report::ask))
         .route("/api/report.html", post(report::html))
-        .merge(replay::routes())
+        .merge(replays::routes())
         .layer(DefaultBodyLimit::max(MAX_REQUEST))
         .fallback(page)
-}
-
-/// Answers on a thread that may take its time.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Answer<T> + Send + 'static,
-) -> Answer<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
-        Err(Refused::broken(
-            "the studio made a mistake; what it was asked is on the terminal. Please report it",
-        ))
-    })
-}
-
-type Body<Q> = Result<Json<Q>, JsonRejection>;
-
-async fn answer<Q, A>(
-    studio: Arc<Studio>,
-    body: Body<Q>,
-    work: fn(&Arc<Studio>, Q) -> Answer<A>,
-) -> Answer<Json<A>>
-where
-    Q: Send + 'static,
-    A: Send + 'static,
-{
-    let Json(question) =
-        body.map_err(|error| Refused { status: error.status(), ..Refused::invalid(error.body_text()) })?;
-    blocking(move || work(&studio, question)).await.map(Json)
-}
-
-/// A request whose body is JSON.
-pub(crate) fn asked<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
-where
-    Q: DeserializeOwned + Send + 'static,
-    A: Serialize + Send + 'static,
-{
-    post(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
-}
-
-/// The same, where it replaces something.
-fn replaced<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
-where
-    Q: DeserializeOwned + Send + 'static,
-    A: Serialize + Send + 'static,
-{
-    put(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
-}
-
-/// A request whose question stands in the address.
-pub(crate) fn got<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
-where
-    Q: DeserializeOwned + Send + 'static,
-    A: Serialize + Send + 'static,
-{
-    get(move |State(studio): State<Arc<Studio>>, query: Result<Query<Q>, QueryRejection>| async move {
-        let Query(question) = query.map_err(|error| Refused::invalid(error.body_text()))?;
-        blocking(move || work(&studio, question)).await.map(Json)
-    })
 }
 
 /// A file of the page.

@@ -4,7 +4,7 @@ use crate::api::{self, Source, Version};
 use crate::known::Known;
 use crate::project::Project;
 use crate::refusal::{Answer, Refused};
-use crate::replay::Replay;
+use crate::replay::{Messages, Replay};
 use rulec::internals::ide::tokens::Class;
 use rulec::{Compiler, Language};
 use std::path::{Path, PathBuf};
@@ -36,14 +36,6 @@ pub struct RulesFile {
     pub path: PathBuf,
     /// The folder that its imports may not leave; its own when there is none.
     pub root: Option<PathBuf>,
-}
-
-/// A file of messages or decisions.
-pub(crate) struct Messages {
-    pub about: Source,
-    pub path: PathBuf,
-    /// True when every line is known to be a decision.
-    pub is_log: bool,
 }
 
 pub(crate) struct Studio {

@@ -1,4 +1,4 @@
-//! Who is answered: only the page that the studio printed the address of.
+//! The gate: answered is only the page that the studio printed the address of.
 
 mod support;
 

@@ -1,15 +1,14 @@
 //! One decision, with the way to it.
 
+use super::message::message;
 use super::{entry, judge, workflow};
-use crate::api::{Breach, Decide, Decided, Decision, LeftOut, MessageOf, Mistake};
+use crate::api::{Breach, Decide, Decided, Decision, LeftOut};
 use crate::known::Known;
-use crate::places::Places;
 use crate::refusal::Answer;
 use crate::state::Studio;
 use rulec::choice::Question;
-use rulec::internals::json;
 use rulec::internals::trace::MASK;
-use rulec::{Entry, JsonError, Rules, TableKind};
+use rulec::{Entry, Rules, TableKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -32,26 +31,6 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
     }
     let entry = entry(rules, &asked.entry)?;
     Ok(Decided::Decision(decision(&known, rules, entry, &message, studio.show_private)))
-}
-
-/// The message of a request: what its author wrote, or that of a row of a replay as it stands in the file.
-pub(crate) fn message(studio: &Studio, text: &str, row: Option<&MessageOf>) -> Answer<Result<Json, Mistake>> {
-    if let Some(row) = row {
-        return Ok(Ok(studio.replay(row.replay)?.message(row.line)?));
-    }
-    Ok(json::parse_object(text).map(Json::Object).map_err(|error| mistake(text, &error, false)))
-}
-
-pub(super) fn mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {
-    Mistake {
-        message: error.message().to_owned(),
-        help: error.help().map(str::to_owned),
-        code: error.kind().code().to_string(),
-        line: error.line(),
-        column: error.column(),
-        at: Places::of(text).unit(error.offset()),
-        in_context,
-    }
 }
 
 /// The explanation of a decision; flows are looked for by what they mean as well.

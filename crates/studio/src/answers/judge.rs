@@ -1,8 +1,8 @@
 //! The judgement of a payload: violations at their places in the text, repairs as a difference.
 
-use super::decide::mistake;
-use super::difference;
+use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
+use crate::difference::difference;
 use crate::places::Places;
 use crate::refusal::{Answer, Refused};
 use rulec::Rules;

@@ -86,7 +86,7 @@ pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
 struct Maker<'k> {
     known: &'k Known,
     rules: &'k Rules,
-    /// How each rule is found, and whether its table has an index.
+    /// The way each rule is found, and the tables that have an index.
     found: HashMap<RuleId, HowFound>,
     indexed: BTreeSet<TableId>,
     /// The steps of statements, by table and name.

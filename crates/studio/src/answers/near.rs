@@ -1,7 +1,8 @@
 //! The changes of a message that would lead elsewhere.
 
-use super::decide::{explain, message};
+use super::decide::explain;
 use super::entry;
+use super::message::message;
 use crate::api::{AskNear, Near, NearField, NearKind};
 use crate::refusal::{Answer, Refused};
 use crate::state::Studio;

@@ -1,4 +1,4 @@
-//! What can be asked, and the messages that are kept by name.
+//! The things that can be asked, and the messages that are kept by name.
 
 use super::form::{self, Compared};
 use super::kind;

@@ -1,7 +1,8 @@
 //! A decision as a `test` block. It is compiled and run with the rules before it is handed out.
 
-use super::decide::{explain, message};
+use super::decide::explain;
 use super::entry;
+use super::message::message;
 use crate::api::{MadeTest, MakeTest};
 use crate::refusal::{Answer, Refused};
 use crate::state::Studio;

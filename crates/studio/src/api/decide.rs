@@ -12,7 +12,7 @@ use ts_rs::TS;
 pub struct Decide {
     /// The rules.
     pub version: Version,
-    /// What decides, by its name; a workflow too.
+    /// The name of what decides; a workflow too.
     pub entry: String,
     /// The message, the payload or the workflow's input: JSON as its author wrote it, so that mistakes in it have places.
     pub message: String,
@@ -136,7 +136,7 @@ pub struct Mistake {
 pub struct AskNear {
     /// The rules.
     pub version: Version,
-    /// What decides.
+    /// The name of what decides.
     pub entry: String,
     /// The message, as JSON.
     pub message: String,
@@ -271,7 +271,7 @@ pub struct Correction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DiffLine {
-    /// Where it stands.
+    /// The text or texts that have it.
     pub kind: DiffKind,
     /// The line.
     pub text: String,
@@ -353,7 +353,7 @@ pub struct NodeFailure {
 pub struct MakeTest {
     /// The rules.
     pub version: Version,
-    /// What decides.
+    /// The name of what decides.
     pub entry: String,
     /// The message, as JSON.
     pub message: String,

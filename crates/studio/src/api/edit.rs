@@ -150,11 +150,11 @@ pub struct TestRun {
     pub place: Option<super::Place>,
     /// True when it passed.
     pub passed: bool,
-    /// What was expected.
+    /// The outcome that was expected.
     pub expected: String,
-    /// What came out.
+    /// The outcome that came.
     pub actual: String,
-    /// How that came about, in lines, where it failed.
+    /// The way to it, in lines, where it failed.
     pub why: Option<String>,
 }
 

@@ -62,7 +62,7 @@ pub struct MapRoute {
     /// The worst-case steps of its condition.
     #[cfg_attr(test, ts(type = "number"))]
     pub steps: u64,
-    /// What the analysis says of it.
+    /// The findings of the analysis about it.
     pub findings: Vec<MapFinding>,
     /// The place it is written at.
     pub place: Option<Place>,
@@ -201,9 +201,9 @@ pub struct TableRow {
     pub cells: Vec<Option<String>>,
     /// The parts of the condition that are about several fields.
     pub others: Vec<String>,
-    /// Where it leads.
+    /// The place it leads to.
     pub to: String,
-    /// What the analysis says of it.
+    /// The findings of the analysis about it.
     pub findings: Vec<MapFinding>,
 }
 

@@ -14,7 +14,7 @@ pub struct StartReplay {
     pub version: Version,
     /// The file.
     pub source: usize,
-    /// What decides messages; null for the routes outside any table. Lines of a log say themselves what decided them.
+    /// The name of what decides messages; null for the routes outside any table. Lines of a log say themselves what decided them.
     #[serde(default)]
     pub entry: Option<String>,
     /// The version to compare with: the one before.
@@ -67,7 +67,7 @@ pub struct Progress {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ReplaySums {
-    /// How far it has come.
+    /// The progress so far.
     pub progress: Progress,
     /// The file's name.
     pub source: String,

@@ -66,11 +66,11 @@ pub struct Source {
     pub from: String,
 }
 
-/// What can be asked of a version of a rule set.
+/// The things that can be asked of a version of a rule set.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Overview {
-    /// What can decide; empty while there are errors.
+    /// The things that decide; empty while there are errors.
     pub entries: Vec<EntryInfo>,
     /// The number of errors.
     pub errors: usize,

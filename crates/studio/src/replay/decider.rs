@@ -22,11 +22,11 @@ enum Way {
     Judge(Box<Judge>),
 }
 
-/// What a message came to.
+/// The outcome of a message.
 pub(super) struct Came {
     /// The key of the statement.
     pub key: String,
-    /// What a service acts on; null where it is not asked for.
+    /// The parts that a service acts on; null where it is not asked for.
     pub answer: Json,
 }
 

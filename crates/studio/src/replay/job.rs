@@ -2,12 +2,8 @@
 
 use super::decider::{Came, Decider};
 use super::{NOTHING, Replay, Row, Tally};
-use crate::answers;
-use crate::api::{LineMistake, Progress, ReplayState, StartReplay};
-use crate::refusal::Answer;
-use crate::state::Studio;
+use crate::api::{LineMistake, ReplayState};
 use rulec::internals::json;
-use rulec::internals::sema::hir::ROUTES;
 use rulec::internals::trace::MASK;
 use rulec_inspect::log::{self, Line, Logged};
 use serde_json::Value as Json;
@@ -15,12 +11,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tokio::sync::watch;
 
 /// The mistakes in lines that are told.
 const TOLD: usize = 20;
@@ -29,74 +22,27 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The fields of a message that are looked at for its time.
 const TIMES: [&str; 3] = ["now", "time", "timestamp"];
 
-/// Begins a replay.
-pub(crate) fn start(studio: &Arc<Studio>, asked: &StartReplay) -> Answer<usize> {
-    let (replay, entry) = prepare(studio, asked)?;
-    let running = replay.clone();
-    let thread = std::thread::Builder::new().name("replay".to_owned());
-    if let Err(error) = thread.spawn(move || run(&running, &entry)) {
-        replay.end(ReplayState::Failed, Some(format!("no thread could be started: {error}")));
-    }
-    Ok(replay.id)
-}
-
-/// Replays, and returns when that has ended.
-pub(crate) fn run_now(studio: &Arc<Studio>, asked: &StartReplay) -> Answer<Arc<Replay>> {
-    let (replay, entry) = prepare(studio, asked)?;
-    run(&replay, &entry);
-    Ok(replay)
-}
-
-/// A replay that nothing was decided of yet, and the entry that decides messages.
-fn prepare(studio: &Arc<Studio>, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
-    let known = studio.known(asked.version)?;
-    let rules = known.rules()?;
-    let entry = asked.entry.clone().unwrap_or_else(|| ROUTES.to_owned());
-    if !Decider::new(&known, rules).has(&entry) {
-        answers::entry(rules, &entry)?;
-    }
-    let before = asked.against.map(|version| studio.known(version)).transpose()?;
-    if let Some(before) = &before {
-        before.rules()?;
-    }
-    let source = studio.source(asked.source)?;
-    let progress =
-        Progress { state: ReplayState::Running, read: 0, bytes: source.about.bytes, messages: 0, flipped: 0 };
-    let show_private = studio.show_private;
-    let replay = studio.add_replay(|id| Replay {
-        id,
-        source,
-        known,
-        before,
-        show_private,
-        begun: Instant::now(),
-        cancelled: false.into(),
-        tally: Mutex::default(),
-        found: Mutex::default(),
-        progress: watch::Sender::new(progress),
-    });
-    Ok((replay, entry))
-}
-
-fn run(replay: &Replay, entry: &str) {
-    let ended = catch_unwind(AssertUnwindSafe(|| Job::run(replay, entry)));
-    match ended {
-        Ok(Ok(true)) => replay.end(ReplayState::Done, None),
-        Ok(Ok(false)) => replay.end(ReplayState::Cancelled, None),
-        Ok(Err(error)) => {
-            replay.end(
-                ReplayState::Failed,
-                Some(format!("`{}` cannot be read: {error}", replay.source.about.name)),
-            );
-        }
-        Err(_) => {
-            let mistake = "the studio made a mistake at one of the messages; please report it";
-            replay.end(ReplayState::Failed, Some(mistake.to_owned()));
-        }
-    }
-}
-
 impl Replay {
+    /// Decides every line, messages by this entry, and returns when that has ended.
+    pub fn run(&self, entry: &str) {
+        let ended = catch_unwind(AssertUnwindSafe(|| Job::run(self, entry)));
+        match ended {
+            Ok(Ok(true)) => self.end(ReplayState::Done, None),
+            Ok(Ok(false)) => self.end(ReplayState::Cancelled, None),
+            Ok(Err(error)) => {
+                self.fail(format!("`{}` cannot be read: {error}", self.source.about.name));
+            }
+            Err(_) => {
+                self.fail("the studio made a mistake at one of the messages; please report it".to_owned())
+            }
+        }
+    }
+
+    /// Ends it without all messages.
+    pub fn fail(&self, why: String) {
+        self.end(ReplayState::Failed, Some(why));
+    }
+
     fn end(&self, state: ReplayState, failure: Option<String>) {
         let elapsed = self.begun.elapsed();
         {
@@ -138,7 +84,7 @@ struct Job<'r> {
     entry: &'r str,
     after: Decider<'r>,
     before: Option<Decider<'r>>,
-    /// What was found since the last batch.
+    /// All that was found since the last batch.
     batch: Tally,
 }
 
@@ -350,26 +296,5 @@ mod tests {
             found.push((String::from_utf8_lossy(&buffer).into_owned(), read.bytes));
         }
         assert_eq!(found, [("a".to_owned(), 3), (String::new(), 1), ("bc".to_owned(), 2)]);
-    }
-
-    #[test]
-    fn a_replay_that_is_cancelled_ends_where_it_is() {
-        let folder = tempfile::tempdir().expect("there is a place for files");
-        let (rules, input) = (folder.path().join("a.rules"), folder.path().join("input.jsonl"));
-        std::fs::write(&rules, "default -> d\n").expect("it can be written");
-        std::fs::write(&input, "{}\n".repeat(1000)).expect("it can be written");
-        let rules = vec![crate::state::RulesFile { path: rules, root: None }];
-        let options = crate::state::Options { rules, input: Some(input), ..Default::default() };
-        let studio = Arc::new(Studio::new(&options).expect("a studio opens"));
-        let version = crate::api::Version { rules: 0, draft: false };
-        let asked = StartReplay { version, source: 0, entry: None, against: None };
-        let (replay, entry) = prepare(&studio, &asked).expect("it can begin");
-        replay.cancel();
-        run(&replay, &entry);
-        let progress = replay.progress();
-        assert_eq!((progress.state, progress.messages), (ReplayState::Cancelled, 1));
-        assert_eq!(replay.sums().counts[0].count, 1);
-        let ended = run_now(&studio, &asked).expect("another one runs").progress();
-        assert_eq!((ended.state, ended.messages), (ReplayState::Done, 1000));
     }
 }

@@ -110,7 +110,7 @@ impl Replay {
         Ok(line)
     }
 
-    /// What a line holds.
+    /// The contents of a line.
     fn parsed(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
         let line = self.line(file, offset)?;
         let changed = |_| {
