@@ -360,6 +360,7 @@ export const en = {
     severities: { error: 'error', warning: 'warning', note: 'note' } as Record<string, string>,
     explain: (code: string) => `Explain ${code}`,
     tests: 'Tests',
+    testsWait: 'wait until the errors are mended',
     failedOf: (failed: number, all: number) => `${n(failed)} of ${n(all)} fail`,
     allPass: (all: number) => (all === 0 ? 'no tests' : `all ${n(all)} pass`),
     passed: (name: string) => `test “${name}” passes`,

@@ -327,6 +327,7 @@ export const zh: Strings = {
     severities: { error: '错误', warning: '警告', note: '提示' },
     explain: (code) => `解释 ${code}`,
     tests: '测试',
+    testsWait: '等错误修好后再运行',
     failedOf: (failed, all) => `${n(all)} 个中有 ${n(failed)} 个不通过`,
     allPass: (all) => (all === 0 ? '没有测试' : `${n(all)} 个全部通过`),
     passed: (name) => `测试“${name}”通过`,

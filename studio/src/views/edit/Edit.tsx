@@ -169,16 +169,23 @@ function Tests(): JSX.Element {
     <section class="panel">
       <header>
         <h2>{words.tests}</h2>
-        <span role="status" class={`chip ${failed.length > 0 ? 'bad' : 'good'}`}>
-          {failed.length > 0
-            ? `✗ ${words.failedOf(failed.length, tests.length)}`
-            : `✓ ${words.allPass(tests.length)}`}
-        </span>
+        <TestsChip failed={failed.length} all={tests.length} />
       </header>
       {failed.map((test, index) => (
         <FailedTest key={index} test={test} />
       ))}
     </section>
+  );
+}
+
+function TestsChip({ failed, all }: { failed: number; all: number }): JSX.Element {
+  const words = t().edit;
+  const waits = state.checked.value?.compiles === false;
+  const kind = waits ? 'warn' : failed > 0 ? 'bad' : 'good';
+  return (
+    <span role="status" class={`chip ${kind}`}>
+      {waits ? words.testsWait : failed > 0 ? `✗ ${words.failedOf(failed, all)}` : `✓ ${words.allPass(all)}`}
+    </span>
   );
 }
 

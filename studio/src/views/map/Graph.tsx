@@ -112,7 +112,7 @@ function Row({ route, counts, chosen, onPick }: RowProps): JSX.Element {
     <li style={{ height: `${ROW}px` }}>
       <button
         type="button"
-        class={`map-row ${kind ?? ''} ${count === 0 ? 'never' : ''}`}
+        class={`map-row ${kind ?? ''} ${count === 0 ? 'unused' : ''}`}
         aria-pressed={chosen}
         title={route.condition}
         onClick={() => onPick(route.key)}

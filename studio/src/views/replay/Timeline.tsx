@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { ReplaySums } from '../../api/types';
 import { moment, number, t } from '../../i18n';
 import { nameOf } from './names';
-import { colour } from './palette';
+import { colour, OTHERS } from './palette';
 import { stack } from './stack';
 
 interface Props {
@@ -62,7 +62,10 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
                   width={Math.max(0.5, wide - 1)}
                   y={HEIGHT - ((part.below + part.count) / most) * HEIGHT}
                   height={(part.count / most) * HEIGHT}
-                  fill={colour(timeline.series.findIndex((each) => each.key === part.key))}
+                  fill={colourOf(
+                    part.key,
+                    timeline.series.findIndex((each) => each.key === part.key),
+                  )}
                 />
               ))}
             </g>
@@ -82,7 +85,7 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
             aria-pressed={only === each.key}
             onClick={() => setOnly(only === each.key ? null : each.key)}
           >
-            <span class="swatch" style={{ background: colour(index) }} aria-hidden="true" />
+            <span class="swatch" style={{ background: colourOf(each.key, index) }} aria-hidden="true" />
             <span class="mono">{nameOf(sums, each.key)}</span>
           </button>
         ))}
@@ -90,6 +93,10 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
       <Figures sums={sums} name={name} />
     </section>
   );
+}
+
+function colourOf(key: string, index: number): string {
+  return key === '*' ? OTHERS : colour(index);
 }
 
 function Figures({ sums, name }: { sums: ReplaySums; name: (at: number) => string }): JSX.Element {

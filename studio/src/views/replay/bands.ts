@@ -29,7 +29,7 @@ export interface Bands {
 }
 
 /** The most flips that are drawn: more are no picture any more. */
-export const MOST = 40;
+export const MOST = 24;
 
 interface Named {
   side: 'before' | 'after';

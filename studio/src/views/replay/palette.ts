@@ -8,8 +8,11 @@ export const COLOURS = [
   '#56b4e9',
   '#d55e00',
   '#8a7a00',
-  '#7a7a7a',
+  '#a05195',
 ] as const;
+
+/** The colour of what is summed up as all others. */
+export const OTHERS = '#9aa0a6';
 
 export function colour(index: number): string {
   return COLOURS[index % COLOURS.length] ?? COLOURS[0];
