@@ -26,14 +26,6 @@ await page.evaluate(`
     requestAnimationFrame(next);
   });
 `);
-  const next = (): void => {
-    const now = performance.now();
-    seen.gaps.push(now - seen.last);
-    seen.last = now;
-    requestAnimationFrame(next);
-  };
-  requestAnimationFrame(next);
-});
 const begun = Date.now();
 await page.locator('.replay-setup button.primary').click();
 const waits: number[] = [];
