@@ -9,7 +9,7 @@ use rulec::{Rules, Session, TableKind};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 
-pub(super) struct Decider<'k> {
+pub(crate) struct Decider<'k> {
     rules: &'k Rules,
     keys: &'k Keys,
     matcher: Option<&'k FlowMatcher>,
@@ -23,7 +23,7 @@ enum Way {
 }
 
 /// The outcome of a message.
-pub(super) struct Came {
+pub(crate) struct Came {
     /// The key of the statement.
     pub key: String,
     /// The parts that a service acts on; null where it is not asked for.
