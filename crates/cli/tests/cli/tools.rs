@@ -8,7 +8,7 @@ fn a_new_project_is_formatted_sound_and_tested() {
     let folder = Folder::new();
     let ran = folder.rulec(&["init", "desk"]).expect(0);
     let written: Vec<&str> = ran.out.lines().collect();
-    assert_eq!(written.len(), 5, "{written:?}");
+    assert_eq!(written.len(), 6, "{written:?}");
     for file in &written {
         assert!(folder.path(file).is_file(), "{file}");
     }
