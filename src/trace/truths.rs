@@ -2,7 +2,7 @@
 //! shows people the steps of one decision; here many are added up.
 
 use crate::eval::{Evaluator, Observer, Reached, Step};
-use crate::sema::hir::{Outcome, RuleId, TableId, ValueId};
+use crate::sema::hir::{Cond, CondKind, Outcome, RuleId, TableId, ValueId};
 use crate::span::Span;
 use crate::value::Tri;
 use std::collections::HashMap;
@@ -68,6 +68,11 @@ impl Truths {
     }
 }
 
+/// True for a condition that is not made of others alone.
+fn is_leaf(cond: &Cond) -> bool {
+    matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
+}
+
 /// Writes down the truths.
 struct Listener<'t> {
     truths: &'t mut Truths,
@@ -89,7 +94,8 @@ impl<'a> Observer<'a> for Listener<'_> {
                     listener.truths.0.entry(condition.cond.span).or_default().left_out += 1;
                 }
             }
-            (Step::Cond(cond), Reached::Truth(truth)) if listener.guards == 0 => {
+            // What others are joined or negated of may have the place of its part.
+            (Step::Cond(cond), Reached::Truth(truth)) if listener.guards == 0 && is_leaf(cond) => {
                 let seen = listener.truths.0.entry(cond.span).or_default();
                 *match truth {
                     Tri::True => &mut seen.yes,

@@ -145,6 +145,7 @@ hello
 {\"text\": \"hello\", \"ctx\": {\"n\": 3}}
 ? ctx.n >= 3
 ? ctx.n > 3
+? ctx.m > 3
 ? ctx.n >
 route greet when text == \"bye\" -> leaver
 {\"text\": \"bye\"}
