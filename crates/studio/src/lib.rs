@@ -1,0 +1,3 @@
+//! The studio: what is known of rules, shown in a browser.
+
+pub mod api;
