@@ -263,7 +263,7 @@ impl<'a> Work<'a> {
     /// The same, and brings it into scope.
     fn bind(&mut self, kind: Kind, name: &'a Ident, whole: Span, home: Home<'a>) {
         let id = self.local(kind, name, whole);
-        self.index.symbols[id].fields = home.fields();
+        self.index.symbols[id].fields = self.fields_behind(home.clone());
         self.scope.push((&name.node, Some(id), home));
     }
 

@@ -232,7 +232,12 @@ impl<'a> Work<'a> {
     }
 
     /// Names that are bound by the parameters of a declaration.
-    pub(super) fn in_scope_of(&mut self, owner: &[&'a str], params: &'a [Field], walk: impl FnOnce(&mut Self)) {
+    pub(super) fn in_scope_of(
+        &mut self,
+        owner: &[&'a str],
+        params: &'a [Field],
+        walk: impl FnOnce(&mut Self),
+    ) {
         self.fields_of(params);
         let outer = self.scope.len();
         for param in params {

@@ -87,12 +87,16 @@ test \"p\" { given payload = { kind: \"y\", parts: [{ n: 1 }, { n: 2 }] } expect
     assert_eq!(gap("n > 9"), None, "{}", ran.out);
     let wanting = "always unknown, for want of a value: once";
     assert_eq!(gap("text == \"x\"").as_deref(), Some(wanting), "{}", ran.out);
-    assert_eq!(gap("w == \"b\"").as_deref(), Some("never reached: short-circuited by what stands before it, once"));
+    assert_eq!(
+        gap("w == \"b\"").as_deref(),
+        Some("never reached: short-circuited by what stands before it, once")
+    );
     assert_eq!(gap("n > 5").as_deref(), Some("never true"));
     assert_eq!(gap("kind == \"l\"").as_deref(), Some("never true"));
     assert_eq!(gap("kind == \"x\"").as_deref(), Some("never true"));
     assert_eq!(gap("part.n < long").as_deref(), Some("never false"));
-    let unasked = rules.replace("test \"p\"", "test \"q\"").replace("expect note.accept", "expect note.reject");
+    let unasked =
+        rules.replace("test \"p\"", "test \"q\"").replace("expect note.accept", "expect note.reject");
     let ran = Folder::with(&unasked).rulec(&["test", "--coverage", "--filter", "t", "a.rules"]).expect(0);
     assert!(ran.out.contains("`part.n < long`: never reached: no `note` was judged"), "{}", ran.out);
 }

@@ -277,6 +277,16 @@ fn files_that_others_import_are_judged_with_them() {
     editor.diagnostics(&words, 2);
     let pulled = editor.of("textDocument/diagnostic", &main);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
+    // An import that is typed counts at once, and one that is taken away no more.
+    let other = uri(&root.join("other.rules"));
+    editor.open(&other, "route b when mony -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
+    editor.change(&other, 2, "import \"shared/words.rules\"\nroute b when mony -> h\n");
+    editor.open(&main, "route a when text == \"a\" -> h\n");
+    editor.change(&main, 2, "default -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(2));
+    editor.change(&other, 3, "route b when mony -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
     assert_eq!(editor.stop(), Some(0));
 }
 
@@ -365,13 +375,10 @@ fn folders_may_come_and_go() {
     let places = |editor: &mut Editor| editor.at("textDocument/references", &words, 0, 5);
     assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(1));
     let two = json!({ "uri": uri(&root.join("two")), "name": "two" });
-    editor.tell(
-        "workspace/didChangeWorkspaceFolders",
-        json!({ "event": { "added": [&two], "removed": [] } }),
-    );
-    assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(2));
     editor
-        .tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [], "removed": [two] } }));
+        .tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [&two], "removed": [] } }));
+    assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(2));
+    editor.tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [], "removed": [two] } }));
     assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(1));
     assert_eq!(editor.stop(), Some(0));
 }
