@@ -75,7 +75,7 @@ fn names_lead_to_what_declares_them() {
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
 }
 
-/// What is bound to an element, given to a `def` or named by a `let` has the fields of its type.
+/// Names bound to elements, given to a `def` or defined by a `let` have the fields of their types.
 #[test]
 fn fields_behind_bound_names_lead_to_what_declares_them() {
     const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }

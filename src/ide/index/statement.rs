@@ -243,7 +243,9 @@ impl<'a> Work<'a> {
         for param in params {
             let path = [owner, &[param.name.node.as_str()]].concat();
             let id = self.symbol(Kind::Parameter, &path);
-            self.scope.push((&param.name.node, Some(id), Home::Typed(Kind::Parameter, path, &param.ty)));
+            let home = Home::Typed(Kind::Parameter, path, &param.ty);
+            self.index.symbols[id].fields = self.fields_behind(home.clone());
+            self.scope.push((&param.name.node, Some(id), home));
         }
         walk(self);
         self.scope.truncate(outer);

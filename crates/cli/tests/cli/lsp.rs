@@ -238,6 +238,16 @@ fn every_request_of_an_editor_is_answered() {
         (&edits[0]["range"]["start"], &edits[0]["newText"]),
         (&json!({ "line": 0, "character": 6 }), &json!(""))
     );
+    // One edit reaches from the first difference to the last, whatever characters stand around.
+    editor.change(&uri, 3, "route  文 when x ==   \"é文\" -> 文\n");
+    let edits = editor.of("textDocument/formatting", &uri);
+    assert_eq!(
+        (&edits[0]["range"], &edits[0]["newText"]),
+        (
+            &json!({ "start": { "line": 0, "character": 6 }, "end": { "line": 0, "character": 20 } }),
+            &json!("文 when x ==")
+        )
+    );
     editor.change(&uri, 3, "route a when x == 1 -> h\n");
     assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
 
