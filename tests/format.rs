@@ -184,7 +184,9 @@ fn random_programs_keep_their_meaning() {
 /// The same tokens with other white space between them, line breaks among it, where there was some.
 fn scattered(random: &mut Random, text: &str) -> String {
     let scattered = |token: Token| match token.kind {
-        TokenKind::White | TokenKind::Newline => random.pick(&[" ", "\n", "   ", " \n\n\n  ", "\t"]).to_owned(),
+        TokenKind::White | TokenKind::Newline => {
+            random.pick(&[" ", "\n", "   ", " \n\n\n  ", "\t"]).to_owned()
+        }
         // A comment ends with its line.
         kind if kind.is_trivia() => format!("{}\n", token.text(text)),
         _ => token.text(text).to_owned(),
@@ -197,7 +199,8 @@ fn scattered(random: &mut Random, text: &str) -> String {
 fn large_files_keep_their_meaning() {
     let here = root().join("large.rules");
     let bytes = rounds("RULEC_BYTES", BYTES) as usize;
-    let shape = |routes| Shape { routes, variant: Variant::Mixed, density: Density::Rare, no_key: 5, seed: 3 };
+    let shape =
+        |routes| Shape { routes, variant: Variant::Mixed, density: Density::Rare, no_key: 5, seed: 3 };
     let of_routes = |routes| Workload::new(shape(routes)).source();
     let of_detection = |rules| Detection::new(rules, 5).source();
     for source in [&of_routes as &dyn Fn(usize) -> String, &of_detection] {

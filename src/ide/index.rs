@@ -100,7 +100,7 @@ pub struct Symbol {
     /// The way to it from the top, itself last: `ctx`, `n`. One name for all but fields and what stands in another.
     pub path: Vec<String>,
     pub declared: Option<Declared>,
-    /// Of a name that is bound in one place: the kind and the path of what its fields are declared in.
+    /// The kind and the path of what its fields are declared in, of a name that is bound in one place.
     pub fields: Option<(Kind, Vec<String>)>,
 }
 
@@ -263,7 +263,7 @@ impl<'a> Work<'a> {
     /// The same, and brings it into scope.
     fn bind(&mut self, kind: Kind, name: &'a Ident, whole: Span, home: Home<'a>) {
         let id = self.local(kind, name, whole);
-        self.index.symbols[id].fields = home.fields();
+        self.index.symbols[id].fields = self.fields_behind(home.clone());
         self.scope.push((&name.node, Some(id), home));
     }
 

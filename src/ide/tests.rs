@@ -75,7 +75,7 @@ fn names_lead_to_what_declares_them() {
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
 }
 
-/// What is bound to an element, given to a `def` or named by a `let` has the fields of its type.
+/// Names bound to elements, given to a `def` or defined by a `let` have the fields of their types.
 #[test]
 fn fields_behind_bound_names_lead_to_what_declares_them() {
     const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }
@@ -107,10 +107,7 @@ group address { city: string }
     check("route x when any o in orders: o.non┃e > 3 -> h", None);
     // Without a declaration the places are known, and nothing declares them.
     check("route x when any o in user.xs: o.b┃ > 3 and o.b < 9 -> h", Some((0, 2)));
-    check(
-        "payload p rank 1 { to: address\n require \"r\": to.ci┃ty != \"a\" }",
-        Some((6, 2)),
-    );
+    check("payload p rank 1 { to: address\n require \"r\": to.ci┃ty != \"a\" }", Some((6, 2)));
     check(
         "payload p rank 1 { xs: list<address>\n each k, a in xs { require \"r\": a.ci┃ty != \"a\" } }",
         Some((6, 2)),
@@ -125,6 +122,10 @@ group address { city: string }
         items.into_iter().map(|item| item.label).collect::<Vec<_>>()
     };
     assert_eq!(offers("route x when any o in orders: o.pri┃ > 3 -> h"), ["items", "price"]);
+    let nested = "def y(u: { at: { city: string, zip: string } }) = u.at.ci┃ == \"a\"";
+    assert_eq!(offers(nested), ["city", "zip"]);
+    let of_group = "payload p { xs: list<address>\n each a in xs { require \"r\": a.ci┃ == \"a\" } }";
+    assert_eq!(offers(of_group), ["city"]);
     let (line, at) = marked("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
     let hover = analysis(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
     assert_eq!(hover.map(|hover| hover.code).as_deref(), Some("sku: string"));
@@ -378,6 +379,7 @@ fn findings_come_with_what_repairs_them() {
     let offers: Vec<_> = found.diagnostics.iter().flat_map(|one| actions::of(one, &found.sources)).collect();
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
+    assert!(!allow.safe, "an editor must not prefer to silence");
     let after = Analysis::of(&edited(&found.sources, &allow.edits), "a.rules");
     assert!(
         after.diagnostics.iter().all(|found| found.code.to_string() != "W0102"),
@@ -443,6 +445,10 @@ fn mutilated_texts_are_answered() {
             let _ = found.complete(MAIN, offset);
             let _ = found.rename(MAIN, offset, "another");
         }
-        let _ = (found.hints(MAIN), found.lenses(MAIN, &found.findings(AnalysisOptions::default())), folds(&text));
+        let _ = (
+            found.hints(MAIN),
+            found.lenses(MAIN, &found.findings(AnalysisOptions::default())),
+            folds(&text),
+        );
     }
 }

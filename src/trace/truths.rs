@@ -58,11 +58,7 @@ impl Truths {
         });
     }
 
-    fn listen<'a>(
-        &mut self,
-        evaluator: Evaluator<'a>,
-        ask: impl FnOnce(&mut Evaluator<'a, Listener<'_>>),
-    ) {
+    fn listen<'a>(&mut self, evaluator: Evaluator<'a>, ask: impl FnOnce(&mut Evaluator<'a, Listener<'_>>)) {
         let mut listened = evaluator.observed_by(Listener { truths: self, guards: 0 });
         ask(&mut listened);
     }

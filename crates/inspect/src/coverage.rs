@@ -99,7 +99,7 @@ impl<'r> Coverage<'r> {
         self.decisions
     }
 
-    /// Where the conditions that a decision or judgement asks are counted.
+    /// The counts of conditions, for a decision or judgement to add its own.
     pub fn truths(&mut self) -> &mut Truths {
         &mut self.conditions.truths
     }

@@ -236,16 +236,17 @@ impl<'a> Work<'a> {
             home = self.step(home, &name.node, Some(name.span));
         }
     }
-}
 
-impl Home<'_> {
     /// The kind and path that the fields behind a value begin with, where they are known.
-    pub(super) fn fields(&self) -> Option<(Kind, Vec<String>)> {
-        let (kind, path) = match self {
-            Home::Typed(kind, path, _) => (*kind, path),
+    pub(super) fn fields_behind(&self, home: Home<'a>) -> Option<(Kind, Vec<String>)> {
+        let (kind, path) = match self.resolved(home) {
+            Home::Typed(.., TypeExpr { kind: TypeKind::Name(group), .. }) => {
+                (Kind::PayloadField, vec![group.as_str()])
+            }
+            Home::Typed(kind, path, _) => (kind, path),
             Home::Field(path) => (Kind::Field, path),
             _ => return None,
         };
-        Some((kind, path.iter().map(|name| (*name).to_owned()).collect()))
+        Some((kind, path.into_iter().map(str::to_owned).collect()))
     }
 }

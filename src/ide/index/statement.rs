@@ -232,13 +232,20 @@ impl<'a> Work<'a> {
     }
 
     /// Names that are bound by the parameters of a declaration.
-    pub(super) fn in_scope_of(&mut self, owner: &[&'a str], params: &'a [Field], walk: impl FnOnce(&mut Self)) {
+    pub(super) fn in_scope_of(
+        &mut self,
+        owner: &[&'a str],
+        params: &'a [Field],
+        walk: impl FnOnce(&mut Self),
+    ) {
         self.fields_of(params);
         let outer = self.scope.len();
         for param in params {
             let path = [owner, &[param.name.node.as_str()]].concat();
             let id = self.symbol(Kind::Parameter, &path);
-            self.scope.push((&param.name.node, Some(id), Home::Typed(Kind::Parameter, path, &param.ty)));
+            let home = Home::Typed(Kind::Parameter, path, &param.ty);
+            self.index.symbols[id].fields = self.fields_behind(home.clone());
+            self.scope.push((&param.name.node, Some(id), home));
         }
         walk(self);
         self.scope.truncate(outer);

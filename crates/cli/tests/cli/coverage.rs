@@ -87,14 +87,43 @@ test \"p\" { given payload = { kind: \"y\", parts: [{ n: 1 }, { n: 2 }] } expect
     assert_eq!(gap("n > 9"), None, "{}", ran.out);
     let wanting = "always unknown, for want of a value: once";
     assert_eq!(gap("text == \"x\"").as_deref(), Some(wanting), "{}", ran.out);
-    assert_eq!(gap("w == \"b\"").as_deref(), Some("never reached: short-circuited by what stands before it, once"));
+    assert_eq!(
+        gap("w == \"b\"").as_deref(),
+        Some("never reached: short-circuited by what stands before it, once")
+    );
     assert_eq!(gap("n > 5").as_deref(), Some("never true"));
     assert_eq!(gap("kind == \"l\"").as_deref(), Some("never true"));
     assert_eq!(gap("kind == \"x\"").as_deref(), Some("never true"));
     assert_eq!(gap("part.n < long").as_deref(), Some("never false"));
-    let unasked = rules.replace("test \"p\"", "test \"q\"").replace("expect note.accept", "expect note.reject");
+    let unasked =
+        rules.replace("test \"p\"", "test \"q\"").replace("expect note.accept", "expect note.reject");
     let ran = Folder::with(&unasked).rulec(&["test", "--coverage", "--filter", "t", "a.rules"]).expect(0);
     assert!(ran.out.contains("`part.n < long`: never reached: no `note` was judged"), "{}", ran.out);
+}
+
+/// The times that it was unknown are told, and that a choice can use a condition does not make it true.
+#[test]
+fn unknown_is_neither_true_nor_false() {
+    let rules = "\
+route a when n > 3 -> h
+choice c {
+  default branch no
+  branch yes { steps.ok as bool }
+}
+test \"t\" {
+  given n
+  expect a for 4
+  expect none for null
+}
+test \"u\" { given steps.ok = false expect c.no }
+";
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    assert!(
+        ran.out.contains("condition `n > 3`: never false; unknown once, for want of a value"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("condition `steps.ok as bool`: never true"), "{}", ran.out);
 }
 
 /// Of a list of more than twenty elements the later ones were not counted.

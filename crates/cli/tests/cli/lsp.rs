@@ -238,6 +238,16 @@ fn every_request_of_an_editor_is_answered() {
         (&edits[0]["range"]["start"], &edits[0]["newText"]),
         (&json!({ "line": 0, "character": 6 }), &json!(""))
     );
+    // One edit reaches from the first difference to the last, whatever characters stand around.
+    editor.change(&uri, 3, "route  文 when x ==   \"é文\" -> 文\n");
+    let edits = editor.of("textDocument/formatting", &uri);
+    assert_eq!(
+        (&edits[0]["range"], &edits[0]["newText"]),
+        (
+            &json!({ "start": { "line": 0, "character": 6 }, "end": { "line": 0, "character": 20 } }),
+            &json!("文 when x ==")
+        )
+    );
     editor.change(&uri, 3, "route a when x == 1 -> h\n");
     assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
 
@@ -277,6 +287,16 @@ fn files_that_others_import_are_judged_with_them() {
     editor.diagnostics(&words, 2);
     let pulled = editor.of("textDocument/diagnostic", &main);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
+    // An import that is typed counts at once, and one that is taken away no more.
+    let other = uri(&root.join("other.rules"));
+    editor.open(&other, "route b when mony -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
+    editor.change(&other, 2, "import \"shared/words.rules\"\nroute b when mony -> h\n");
+    editor.open(&main, "route a when text == \"a\" -> h\n");
+    editor.change(&main, 2, "default -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(2));
+    editor.change(&other, 3, "route b when mony -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
     assert_eq!(editor.stop(), Some(0));
 }
 
@@ -365,13 +385,10 @@ fn folders_may_come_and_go() {
     let places = |editor: &mut Editor| editor.at("textDocument/references", &words, 0, 5);
     assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(1));
     let two = json!({ "uri": uri(&root.join("two")), "name": "two" });
-    editor.tell(
-        "workspace/didChangeWorkspaceFolders",
-        json!({ "event": { "added": [&two], "removed": [] } }),
-    );
-    assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(2));
     editor
-        .tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [], "removed": [two] } }));
+        .tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [&two], "removed": [] } }));
+    assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(2));
+    editor.tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [], "removed": [two] } }));
     assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(1));
     assert_eq!(editor.stop(), Some(0));
 }

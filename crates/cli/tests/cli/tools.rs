@@ -176,6 +176,14 @@ fn repl_begins_with_a_file_and_its_imports() {
     Folder::new().fed(&["repl", "-"], "x").expect(2);
 }
 
+/// A backslash would take the character behind it with it.
+#[test]
+fn a_drawing_for_graphviz_quotes_what_the_rules_say() {
+    let folder = Folder::with("route a when text matches r\"\\d\" -> h\n");
+    let drawn = folder.rulec(&["graph", "a.rules", "--format", "dot"]).expect(0).out;
+    assert!(drawn.contains(r#"label="a: text matches r\"\\d\""]"#), "{drawn}");
+}
+
 const MESSAGES: &str = r#"{"text":"a","at":"2026-01-02T03:04:05Z","n":1,"user":{"role":"x","tags":["a"]},"mixed":[1,"a"],"odd key":1}
 {"text":"b","n":2.5,"user":{"role":"y","phone":null,"tags":[]},"mixed":true,"empty":null,"scores":{"a b":1,"c":2}}
 "#;

@@ -132,9 +132,8 @@ impl Walk<'_, '_> {
     }
 
     fn add(&mut self, span: Span) {
-        let inside = |whole: &Span| {
-            whole.file == span.file && whole.start <= span.start && span.end <= whole.end
-        };
+        let inside =
+            |whole: &Span| whole.file == span.file && whole.start <= span.start && span.end <= whole.end;
         if self.written.is_empty() || self.written.iter().any(inside) {
             self.conditions.owners.entry(span).or_default().insert(self.owner);
         }
