@@ -81,7 +81,7 @@ mod value;
 mod vm;
 mod walk;
 
-pub use analysis::{AnalysisOptions, Finding, cost, diff, why_not};
+pub use analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Renderer, Severity};
 pub use engine::{
     Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,

@@ -364,7 +364,7 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
 }
 
 /// The places of the defaults, by the name of their table.
-fn defaults(rules: &Rules) -> HashMap<String, Span> {
+pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
     let mut places = HashMap::new();
     for statement in statements(rules) {
         match &statement.kind {

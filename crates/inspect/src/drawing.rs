@@ -194,25 +194,10 @@ impl Tables<'_> {
     }
 
     fn outcome(&mut self, outcome: &Outcome, name: &str) -> usize {
-        let program = self.rules.program();
-        let label = match outcome {
-            Outcome::Goto(table) => return self.head(*table),
-            Outcome::Handler { name, .. } => name.to_string(),
-            Outcome::Branch { .. } => name.to_owned(),
-            Outcome::Flow { flow, .. } => {
-                program.flows.get(flow.index()).map_or(name, |flow| &*flow.id).to_owned()
-            }
-            Outcome::Next { destinations, loopback, .. } => {
-                let nodes = destinations.iter().map(|destination| match destination {
-                    Destination::All => "next".to_owned(),
-                    Destination::At(at) => format!("next[{at}]"),
-                    Destination::Node(id) => id.to_string(),
-                    Destination::Named(_) => "what the output names".to_owned(),
-                });
-                let nodes = nodes.collect::<Vec<_>>().join(", ");
-                if *loopback { format!("{nodes} (way back)") } else { nodes }
-            }
-        };
+        if let Outcome::Goto(table) = outcome {
+            return self.head(*table);
+        }
+        let label = leads_to(self.rules.program(), outcome, name);
         match self.ends.get(&label) {
             Some(end) => *end,
             None => {
@@ -220,6 +205,28 @@ impl Tables<'_> {
                 self.ends.insert(label, end);
                 end
             }
+        }
+    }
+}
+
+/// The place where a statement leads, in a few words: a handler, a table, a flow, nodes. `name` is the statement's own.
+pub fn leads_to(program: &Program, outcome: &Outcome, name: &str) -> String {
+    match outcome {
+        Outcome::Goto(table) => format!("goto {}", program.tables[table.index()].name),
+        Outcome::Handler { name, .. } => name.to_string(),
+        Outcome::Branch { .. } => name.to_owned(),
+        Outcome::Flow { flow, .. } => {
+            program.flows.get(flow.index()).map_or(name, |flow| &*flow.id).to_owned()
+        }
+        Outcome::Next { destinations, loopback, .. } => {
+            let nodes = destinations.iter().map(|destination| match destination {
+                Destination::All => "next".to_owned(),
+                Destination::At(at) => format!("next[{at}]"),
+                Destination::Node(id) => id.to_string(),
+                Destination::Named(_) => "what the output names".to_owned(),
+            });
+            let nodes = nodes.collect::<Vec<_>>().join(", ");
+            if *loopback { format!("{nodes} (way back)") } else { nodes }
         }
     }
 }

@@ -5,27 +5,27 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
 /**
  * The state of the studio when a page opens.
  */
-export type Session = { 
+export type Session = {
 /**
  * The version of the program.
  */
-version: string, 
+version: string,
 /**
  * True when values of `@private` fields are shown.
  */
-show_private: boolean, 
+show_private: boolean,
 /**
  * `en` or `zh`, as the command line says; the page may choose another.
  */
-language: string, 
+language: string,
 /**
  * The rule sets, in the order of the command line; then those that were uploaded.
  */
-rules: Array<RuleSet>, 
+rules: Array<RuleSet>,
 /**
  * The files of messages and decisions that were named on the command line or uploaded.
  */
-sources: Array<Source>, 
+sources: Array<Source>,
 /**
  * The classes of tokens, by which [`Checked::tokens`](super::Checked) names them.
  */
@@ -34,27 +34,27 @@ token_classes: Array<string>, };
 /**
  * A rule set: a main file with all that it imports.
  */
-export type RuleSet = { 
+export type RuleSet = {
 /**
  * Its number, by which requests name it.
  */
-id: number, 
+id: number,
 /**
  * Its main file, as it was named.
  */
-name: string, 
+name: string,
 /**
  * Its files, the main one first.
  */
-files: Array<string>, 
+files: Array<string>,
 /**
  * False for one that was uploaded: it cannot be saved.
  */
-on_disk: boolean, 
+on_disk: boolean,
 /**
  * True when it compiles as it is on disk.
  */
-compiles: boolean, 
+compiles: boolean,
 /**
  * True when the editor holds texts that are not saved.
  */
@@ -63,11 +63,11 @@ has_draft: boolean, };
 /**
  * A version of a rule set.
  */
-export type Version = { 
+export type Version = {
 /**
  * The rule set.
  */
-rules: number, 
+rules: number,
 /**
  * True for the texts in the editor, false for those on disk.
  */
@@ -76,19 +76,19 @@ draft: boolean, };
 /**
  * A file of messages or decisions.
  */
-export type Source = { 
+export type Source = {
 /**
  * Its number, by which requests name it.
  */
-id: number, 
+id: number,
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * Its size.
  */
-bytes: number, 
+bytes: number,
 /**
  * `log` or `input` where it was named on the command line, else `upload`.
  */
@@ -97,19 +97,19 @@ from: string, };
 /**
  * What can be asked of a version of a rule set.
  */
-export type Overview = { 
+export type Overview = {
 /**
  * What can decide; empty while there are errors.
  */
-entries: Array<EntryInfo>, 
+entries: Array<EntryInfo>,
 /**
  * The number of errors.
  */
-errors: number, 
+errors: number,
 /**
  * The first error, in words.
  */
-first_error: string | null, 
+first_error: string | null,
 /**
  * The first message of a kind that the rules take: what a form begins with.
  */
@@ -123,23 +123,23 @@ export type EntryKind = "routes" | "choice" | "flows" | "router" | "payload" | "
 /**
  * Something that decides.
  */
-export type EntryInfo = { 
+export type EntryInfo = {
 /**
  * Its name; `routes` for those outside any table.
  */
-name: string, 
+name: string,
 /**
  * Its kind.
  */
-kind: EntryKind, 
+kind: EntryKind,
 /**
  * Its doc comment.
  */
-docs: string, 
+docs: string,
 /**
  * Its statements, in the order they are tried, `default` last.
  */
-statements: Array<string>, 
+statements: Array<string>,
 /**
  * The fields of what it decides on.
  */
@@ -148,31 +148,31 @@ fields: Array<FormField>, };
 /**
  * A field of a form.
  */
-export type FormField = { 
+export type FormField = {
 /**
  * Its name in the record around it.
  */
-name: string, 
+name: string,
 /**
  * Its type, as authors write it.
  */
-ty: string, 
+ty: string,
 /**
  * The control that fits it.
  */
-control: Control, 
+control: Control,
 /**
  * True when it may be missing.
  */
-optional: boolean, 
+optional: boolean,
 /**
  * True when its values are private.
  */
-private: boolean, 
+private: boolean,
 /**
  * The fields of a record.
  */
-fields: Array<FormField>, 
+fields: Array<FormField>,
 /**
  * Values that rules compare it with, to choose from.
  */
@@ -186,15 +186,15 @@ export type Control = "text" | "int" | "number" | "bool" | "datetime" | "texts" 
 /**
  * A message that is kept by name.
  */
-export type KeptMessage = { 
+export type KeptMessage = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * The entry that it is for.
  */
-entry: string, 
+entry: string,
 /**
  * The message, as its author wrote it.
  */
@@ -203,15 +203,15 @@ message: string, };
 /**
  * The messages that are kept for a rule set, in a file beside its main one.
  */
-export type KeptMessages = { 
+export type KeptMessages = {
 /**
  * The file; none for rules that are not on disk.
  */
-file: string | null, 
+file: string | null,
 /**
  * The state of the file, which [`KeepMessages`] names.
  */
-stamp: string, 
+stamp: string,
 /**
  * The messages.
  */
@@ -220,15 +220,15 @@ messages: Array<KeptMessage>, };
 /**
  * Asks that these messages be kept, in place of those that were.
  */
-export type KeepMessages = { 
+export type KeepMessages = {
 /**
  * The rule set.
  */
-rules: number, 
+rules: number,
 /**
  * The state of the file that was read before; it is not written over where it has changed since.
  */
-stamp: string, 
+stamp: string,
 /**
  * The messages.
  */
@@ -237,11 +237,11 @@ messages: Array<KeptMessage>, };
 /**
  * Asks for a rule set made of a text, to compare with.
  */
-export type UploadRules = { 
+export type UploadRules = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * The text of its main file; it imports nothing.
  */
@@ -250,11 +250,11 @@ text: string, };
 /**
  * The answer where a request cannot be served; its status is none of 200 to 299.
  */
-export type Refusal = { 
+export type Refusal = {
 /**
  * A word for programs: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`, `broken`.
  */
-kind: string, 
+kind: string,
 /**
  * The reason and the remedy, in words.
  */
@@ -263,32 +263,49 @@ message: string, };
 /**
  * Asks for a decision.
  */
-export type Decide = { 
+export type Decide = {
 /**
  * The rules.
  */
-version: Version, 
+version: Version,
 /**
  * What decides, by its name; a workflow too.
  */
-entry: string, 
+entry: string,
 /**
  * The message, the payload or the workflow's input: JSON as its author wrote it, so that mistakes in it have places.
  */
-message: string, 
+message: string,
 /**
  * The context of a payload, as JSON: the values of the rules' `input`.
  */
-context: string | null, };
+context: string | null,
+/**
+ * The row of a replay that is decided in place of `message`: what is shown of it is masked, so it cannot be sent back.
+ */
+row: MessageOf | null, };
+
+/**
+ * A message of a replay, as it stands in the file.
+ */
+export type MessageOf = {
+/**
+ * The replay.
+ */
+replay: number,
+/**
+ * The number of the line.
+ */
+line: number, };
 
 /**
  * A decision, or why there is none.
  */
-export type Decided = { "kind": "decision" } & Decision | { "kind": "payload" } & Judged | { "kind": "workflow" } & WorkflowRun | { "kind": "refused" } & Mistake | { "kind": "broken", 
+export type Decided = { "kind": "decision" } & Decision | { "kind": "payload" } & Judged | { "kind": "workflow" } & WorkflowRun | { "kind": "refused" } & Mistake | { "kind": "broken",
 /**
  * The first error, in words.
  */
-error: string, 
+error: string,
 /**
  * The number of errors.
  */
@@ -297,39 +314,39 @@ errors: number, };
 /**
  * A decision with its explanation.
  */
-export type Decision = { 
+export type Decision = {
 /**
  * The decision, as `rulec run` prints it, private values masked.
  */
-decision: JsonValue, 
+decision: JsonValue,
 /**
  * The key of the statement that was chosen, as the map has it; null where nothing was.
  */
-key: string | null, 
+key: string | null,
 /**
  * The way there, step by step.
  */
-explanation: Explanation, 
+explanation: Explanation,
 /**
  * The explanation in a few lines.
  */
-summary: string, 
+summary: string,
 /**
  * The fields that are not what the rules expect.
  */
-breaches: Array<Breach>, 
+breaches: Array<Breach>,
 /**
  * The conditions that a choice left out.
  */
-left_out: Array<LeftOut>, 
+left_out: Array<LeftOut>,
 /**
  * The question to a language model, where a choice asks one.
  */
-question: string | null, 
+question: string | null,
 /**
  * The reason why no answer of it is of use.
  */
-question_failure: string | null, 
+question_failure: string | null,
 /**
  * Names of functions of an embedding program, which are missing here.
  */
@@ -338,19 +355,19 @@ missing_functions: Array<string>, };
 /**
  * A field of a message that is not what the rules expect.
  */
-export type Breach = { 
+export type Breach = {
 /**
  * The field.
  */
-path: string, 
+path: string,
 /**
  * The type that is expected.
  */
-expected: string, 
+expected: string,
 /**
  * The type that is found, or `missing`.
  */
-found: string, 
+found: string,
 /**
  * A likely cause.
  */
@@ -359,15 +376,15 @@ hint: string | null, };
 /**
  * A condition that a choice left out.
  */
-export type LeftOut = { 
+export type LeftOut = {
 /**
  * The branch.
  */
-branch: string, 
+branch: string,
 /**
  * The condition, as its author wrote it.
  */
-condition: string, 
+condition: string,
 /**
  * The reason, in words.
  */
@@ -376,31 +393,31 @@ reason: string, };
 /**
  * A mistake in the JSON of a message.
  */
-export type Mistake = { 
+export type Mistake = {
 /**
  * The mistake, in words.
  */
-message: string, 
+message: string,
 /**
  * The remedy.
  */
-help: string | null, 
+help: string | null,
 /**
  * The code.
  */
-code: string, 
+code: string,
 /**
  * The line, from 1.
  */
-line: number, 
+line: number,
 /**
  * The column, from 1.
  */
-column: number, 
+column: number,
 /**
  * The place in the text, in UTF-16 units.
  */
-at: number, 
+at: number,
 /**
  * True when the mistake is in the context.
  */
@@ -409,44 +426,48 @@ in_context: boolean, };
 /**
  * Asks which changes of the message would lead elsewhere. Answered by a list of [`Near`], nearest first.
  */
-export type AskNear = { 
+export type AskNear = {
 /**
  * The rules.
  */
-version: Version, 
+version: Version,
 /**
  * What decides.
  */
-entry: string, 
+entry: string,
 /**
  * The message, as JSON.
  */
-message: string, 
+message: string,
 /**
  * The statement that it should lead to; null asks for those that come nearest.
  */
-route: string | null, };
+route: string | null,
+/**
+ * The row of a replay, in place of `message`.
+ */
+row: MessageOf | null, };
 
 /**
  * The change of a message by which it would lead elsewhere.
  */
-export type Near = { 
+export type Near = {
 /**
  * The statement.
  */
-route: string, 
+route: string,
 /**
  * `chosen`, `change`, `never` or `unknown`.
  */
-remedy: NearKind, 
+remedy: NearKind,
 /**
  * The fields that would change.
  */
-fields: Array<NearField>, 
+fields: Array<NearField>,
 /**
  * The message as it would lead there, as JSON; null where it holds what is private.
  */
-message: JsonValue, 
+message: JsonValue,
 /**
  * True when no change of fewer fields does.
  */
@@ -460,23 +481,23 @@ export type NearKind = "chosen" | "change" | "never" | "unknown";
 /**
  * A field that would change.
  */
-export type NearField = { 
+export type NearField = {
 /**
  * The field.
  */
-field: string, 
+field: string,
 /**
  * Its value; null where it is missing.
  */
-is: JsonValue, 
+is: JsonValue,
 /**
  * A value that would do; null for none.
  */
-would_be: JsonValue, 
+would_be: JsonValue,
 /**
  * The needs of the rules, in words.
  */
-needs: Array<string>, 
+needs: Array<string>,
 /**
  * True when its values are private.
  */
@@ -485,39 +506,39 @@ private: boolean, };
 /**
  * The judgement of a payload.
  */
-export type Judged = { 
+export type Judged = {
 /**
  * `accept`, `accept_corrected` or `reject`.
  */
-outcome: string, 
+outcome: string,
 /**
  * The kind to turn to instead.
  */
-fallback: string | null, 
+fallback: string | null,
 /**
  * The rules that are broken.
  */
-violations: Array<Violation>, 
+violations: Array<Violation>,
 /**
  * The violations that corrections leave; as `violations` where nothing was corrected.
  */
-remaining: Array<Violation>, 
+remaining: Array<Violation>,
 /**
  * The rules that only warn.
  */
-warnings: Array<Violation>, 
+warnings: Array<Violation>,
 /**
  * The rules that could not be asked.
  */
-unchecked: Array<Unchecked>, 
+unchecked: Array<Unchecked>,
 /**
  * The corrections.
  */
-corrections: Array<Correction>, 
+corrections: Array<Correction>,
 /**
  * The payload before and after the corrections, line by line; empty where nothing was corrected.
  */
-diff: Array<DiffLine>, 
+diff: Array<DiffLine>,
 /**
  * All of it as a text for a language model.
  */
@@ -526,35 +547,35 @@ feedback: string, };
 /**
  * A broken rule.
  */
-export type Violation = { 
+export type Violation = {
 /**
  * The rule.
  */
-rule: string, 
+rule: string,
 /**
  * The place in the payload, such as `$.nodes[2].url`.
  */
-path: string, 
+path: string,
 /**
  * The mistake.
  */
-message: string, 
+message: string,
 /**
  * The repair.
  */
-repair: string, 
+repair: string,
 /**
  * The value there, as JSON; null where there is none.
  */
-value: JsonValue, 
+value: JsonValue,
 /**
  * The place of that value in the text that was sent, in UTF-16 units.
  */
-from: number | null, 
+from: number | null,
 /**
  * Its end.
  */
-to: number | null, 
+to: number | null,
 /**
  * The reason in the rule's own conditions, in lines.
  */
@@ -563,15 +584,15 @@ why: string | null, };
 /**
  * A rule that could not be asked.
  */
-export type Unchecked = { 
+export type Unchecked = {
 /**
  * The rule.
  */
-rule: string, 
+rule: string,
 /**
  * The place it would be about.
  */
-path: string, 
+path: string,
 /**
  * The reason.
  */
@@ -580,11 +601,11 @@ message: string, };
 /**
  * A correction of a payload.
  */
-export type Correction = { 
+export type Correction = {
 /**
  * `default`, `clamp` or `remove`.
  */
-kind: string, 
+kind: string,
 /**
  * The place.
  */
@@ -593,11 +614,11 @@ path: string, };
 /**
  * A line of a difference.
  */
-export type DiffLine = { 
+export type DiffLine = {
 /**
  * Where it stands.
  */
-kind: DiffKind, 
+kind: DiffKind,
 /**
  * The line.
  */
@@ -611,31 +632,31 @@ export type DiffKind = "same" | "removed" | "added";
 /**
  * A run of a workflow, step by step. The map has its nodes and edges.
  */
-export type WorkflowRun = { 
+export type WorkflowRun = {
 /**
  * The workflow.
  */
-workflow: string, 
+workflow: string,
 /**
  * The nodes that ran, in order; what runs side by side is one step.
  */
-steps: Array<WorkflowStep>, 
+steps: Array<WorkflowStep>,
 /**
  * The outputs of the nodes that end it, by name.
  */
-outputs: JsonValue, 
+outputs: JsonValue,
 /**
  * The nodes that failed.
  */
-failures: Array<NodeFailure>, 
+failures: Array<NodeFailure>,
 /**
  * The nodes that still wait, in words.
  */
-stalled: Array<string>, 
+stalled: Array<string>,
 /**
  * True when it was ended by its step limit.
  */
-limit_hit: boolean, 
+limit_hit: boolean,
 /**
  * The kinds of nodes that only an embedding program runs: they hand on their input here.
  */
@@ -644,11 +665,11 @@ stand_ins: Array<string>, };
 /**
  * A step of a run.
  */
-export type WorkflowStep = { 
+export type WorkflowStep = {
 /**
  * The nodes that ran.
  */
-nodes: Array<string>, 
+nodes: Array<string>,
 /**
  * The deliveries that followed.
  */
@@ -657,23 +678,23 @@ deliveries: Array<WorkflowDelivery>, };
 /**
  * An output that went to a node.
  */
-export type WorkflowDelivery = { 
+export type WorkflowDelivery = {
 /**
  * From where.
  */
-from: string, 
+from: string,
 /**
  * To where.
  */
-to: string, 
+to: string,
 /**
  * True when the receiving node had all its inputs then.
  */
-ready: boolean, 
+ready: boolean,
 /**
  * True for a way back.
  */
-loop_back: boolean, 
+loop_back: boolean,
 /**
  * The time it was taken in this run, from 1: loops count.
  */
@@ -682,11 +703,11 @@ round: number, };
 /**
  * A node that failed.
  */
-export type NodeFailure = { 
+export type NodeFailure = {
 /**
  * The node.
  */
-node: string, 
+node: string,
 /**
  * The failure, in words.
  */
@@ -695,44 +716,48 @@ message: string, };
 /**
  * Asks for a decision as a `test` block of the rules.
  */
-export type MakeTest = { 
+export type MakeTest = {
 /**
  * The rules.
  */
-version: Version, 
+version: Version,
 /**
  * What decides.
  */
-entry: string, 
+entry: string,
 /**
  * The message, as JSON.
  */
-message: string, 
+message: string,
 /**
  * The name of the test; null leaves it to the server.
  */
-name: string | null, 
+name: string | null,
 /**
  * The statement that the test is to expect; null for the one that is chosen.
  */
-expect: string | null, };
+expect: string | null,
+/**
+ * The row of a replay, in place of `message`.
+ */
+row: MessageOf | null, };
 
 /**
  * A `test` block.
  */
-export type MadeTest = { 
+export type MadeTest = {
 /**
  * The block.
  */
-block: string, 
+block: string,
 /**
  * The file that it belongs to: the main one.
  */
-file: string, 
+file: string,
 /**
  * That file's text, as of the version, with the block behind it.
  */
-text: string, 
+text: string,
 /**
  * True when the test passes by these rules; it was run.
  */
@@ -741,55 +766,55 @@ passes: boolean, };
 /**
  * An explanation, as [`rulec::Explanation`] serializes.
  */
-export type Explanation = { 
+export type Explanation = {
 /**
  * The entry.
  */
-entry: string, 
+entry: string,
 /**
  * The chosen statement; null where nothing was chosen.
  */
-chosen: string | null, 
+chosen: string | null,
 /**
  * The chosen handler.
  */
-target: string | null, 
+target: string | null,
 /**
  * Its arguments.
  */
-args: { [key in string]: JsonValue }, 
+args: { [key in string]: JsonValue },
 /**
  * Its metadata.
  */
-metadata: { [key in string]: JsonValue }, 
+metadata: { [key in string]: JsonValue },
 /**
  * The permissions that it requires.
  */
-requires?: Array<string>, 
+requires?: Array<string>,
 /**
  * The tables walked through.
  */
-tables: Array<string>, 
+tables: Array<string>,
 /**
  * The routes whose jumps were taken.
  */
-path: Array<string>, 
+path: Array<string>,
 /**
  * Required arguments that are missing.
  */
-missing_args?: Array<string>, 
+missing_args?: Array<string>,
 /**
  * The fields that were read.
  */
-message?: Array<Operand>, 
+message?: Array<Operand>,
 /**
  * Host functions that failed.
  */
-host_failures?: Array<HostFailed>, 
+host_failures?: Array<HostFailed>,
 /**
  * The search.
  */
-trace: TableTrace, 
+trace: TableTrace,
 /**
  * The intent flows that were asked.
  */
@@ -803,31 +828,31 @@ export type Mark = "true" | "false" | "unknown" | "skipped";
 /**
  * The search of a table.
  */
-export type TableTrace = { 
+export type TableTrace = {
 /**
  * Its name.
  */
-table: string, 
+table: string,
 /**
  * True when it chose something.
  */
-chose: boolean, 
+chose: boolean,
 /**
  * True when it was searched before.
  */
-searched_before?: boolean, 
+searched_before?: boolean,
 /**
  * The routes tried, in that order.
  */
-routes: Array<RouteTrace>, 
+routes: Array<RouteTrace>,
 /**
  * The number of routes behind the chosen one.
  */
-not_tried: number, 
+not_tried: number,
 /**
  * The names of disabled routes.
  */
-disabled?: Array<string>, 
+disabled?: Array<string>,
 /**
  * The default.
  */
@@ -836,39 +861,39 @@ default?: DefaultTrace, };
 /**
  * A route that was tried.
  */
-export type RouteTrace = { 
+export type RouteTrace = {
 /**
  * Its name.
  */
-route: string, 
+route: string,
 /**
  * The result of its condition.
  */
-result: Mark, 
+result: Mark,
 /**
  * True when it was chosen, or led to the choice.
  */
-chosen: boolean, 
+chosen: boolean,
 /**
  * Its priority.
  */
-priority: number, 
+priority: number,
 /**
  * Its handler, or `goto TABLE`.
  */
-to: string, 
+to: string,
 /**
  * Its doc comment.
  */
-docs?: string, 
+docs?: string,
 /**
  * The place it is written at.
  */
-place?: Location, 
+place?: Location,
 /**
  * Its condition.
  */
-when: TraceNode, 
+when: TraceNode,
 /**
  * The search of the table it jumped to.
  */
@@ -877,15 +902,15 @@ table?: TableTrace, };
 /**
  * A table's default.
  */
-export type DefaultTrace = { 
+export type DefaultTrace = {
 /**
  * `true` when it was reached.
  */
-result: Mark, 
+result: Mark,
 /**
  * Its handler, or `goto TABLE`.
  */
-to: string, 
+to: string,
 /**
  * The search of the table it jumped to.
  */
@@ -894,15 +919,15 @@ table?: TableTrace, };
 /**
  * A place in a file: line and column from 1.
  */
-export type Location = { 
+export type Location = {
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * The line.
  */
-line: number, 
+line: number,
 /**
  * The column.
  */
@@ -921,47 +946,47 @@ export type Note = "decided" | "shown_above" | "left_out";
 /**
  * A condition, or a part of one.
  */
-export type TraceNode = { 
+export type TraceNode = {
 /**
  * The form.
  */
-kind: NodeKind, 
+kind: NodeKind,
 /**
  * The author's own text.
  */
-text: string, 
+text: string,
 /**
  * The result.
  */
-result: Mark, 
+result: Mark,
 /**
  * The name of the `let` or `def`.
  */
-name?: string, 
+name?: string,
 /**
  * The place it is written at.
  */
-place?: Location, 
+place?: Location,
 /**
  * The values it was asked of.
  */
-operands?: Array<Operand>, 
+operands?: Array<Operand>,
 /**
  * The text that an operator found.
  */
-found?: string, 
+found?: string,
 /**
  * The reasons why it is unknown.
  */
-because?: Array<string>, 
+because?: Array<string>,
 /**
  * The reason why there is no more to show.
  */
-note?: Note, 
+note?: Note,
 /**
  * Its parts.
  */
-children?: Array<TraceNode>, 
+children?: Array<TraceNode>,
 /**
  * The elements of a quantifier.
  */
@@ -970,27 +995,27 @@ elements?: Elements, };
 /**
  * A value that a predicate was asked of.
  */
-export type Operand = { 
+export type Operand = {
 /**
  * The field, or the author's text of the value.
  */
-text: string, 
+text: string,
 /**
  * The value.
  */
-value?: JsonValue, 
+value?: JsonValue,
 /**
  * True when it is missing.
  */
-missing?: boolean, 
+missing?: boolean,
 /**
  * True when it is private and not shown.
  */
-masked?: boolean, 
+masked?: boolean,
 /**
  * The full length of a value that was cut.
  */
-length?: number, 
+length?: number,
 /**
  * The elements counted.
  */
@@ -999,15 +1024,15 @@ elements?: Elements, };
 /**
  * The elements that a quantifier asked.
  */
-export type Elements = { 
+export type Elements = {
 /**
  * Those that are shown.
  */
-shown: Array<ElementTrace>, 
+shown: Array<ElementTrace>,
 /**
  * The number of others.
  */
-more: number, 
+more: number,
 /**
  * The number of those not asked.
  */
@@ -1016,15 +1041,15 @@ skipped: number, };
 /**
  * One element of a quantifier.
  */
-export type ElementTrace = { 
+export type ElementTrace = {
 /**
  * Its place in the list.
  */
-index: number, 
+index: number,
 /**
  * The element.
  */
-element: Operand, 
+element: Operand,
 /**
  * The condition on it.
  */
@@ -1033,11 +1058,11 @@ when: TraceNode, };
 /**
  * A host function that failed.
  */
-export type HostFailed = { 
+export type HostFailed = {
 /**
  * Its name.
  */
-function: string, 
+function: string,
 /**
  * Its own message.
  */
@@ -1046,15 +1071,15 @@ message: string, };
 /**
  * The answer of the built-in classifier.
  */
-export type IntentTrace = { 
+export type IntentTrace = {
 /**
  * The least score that is chosen.
  */
-threshold: number, 
+threshold: number,
 /**
  * The least lead over the second.
  */
-margin: number, 
+margin: number,
 /**
  * The flows that came nearest, best first.
  */
@@ -1063,19 +1088,19 @@ ranked: Array<RankedIntent>, };
 /**
  * An intent flow with its score.
  */
-export type RankedIntent = { 
+export type RankedIntent = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * Its id.
  */
-id: string, 
+id: string,
 /**
  * From 0 to 1.
  */
-score: number, 
+score: number,
 /**
  * True when it was chosen.
  */
@@ -1084,19 +1109,19 @@ chosen: boolean, };
 /**
  * Asks that a file of messages or decisions be replayed.
  */
-export type StartReplay = { 
+export type StartReplay = {
 /**
  * The rules.
  */
-version: Version, 
+version: Version,
 /**
  * The file.
  */
-source: number, 
+source: number,
 /**
  * What decides messages; null for the routes outside any table. Lines of a log say themselves what decided them.
  */
-entry: string | null, 
+entry: string | null,
 /**
  * The version to compare with: the one before.
  */
@@ -1105,7 +1130,7 @@ against: Version | null, };
 /**
  * The replay that was begun.
  */
-export type Started = { 
+export type Started = {
 /**
  * Its number.
  */
@@ -1119,23 +1144,23 @@ export type ReplayState = "running" | "done" | "cancelled" | "failed";
 /**
  * The progress of a replay: an event of the stream. The last one has another state than `running`.
  */
-export type Progress = { 
+export type Progress = {
 /**
  * The state.
  */
-state: ReplayState, 
+state: ReplayState,
 /**
  * The bytes that were read.
  */
-read: number, 
+read: number,
 /**
  * The bytes of the file.
  */
-bytes: number, 
+bytes: number,
 /**
  * The messages that were decided.
  */
-messages: number, 
+messages: number,
 /**
  * The messages that are answered otherwise than by the version before.
  */
@@ -1144,63 +1169,63 @@ flipped: number, };
 /**
  * The sums of a replay, as far as it has come.
  */
-export type ReplaySums = { 
+export type ReplaySums = {
 /**
  * How far it has come.
  */
-progress: Progress, 
+progress: Progress,
 /**
  * The file's name.
  */
-source: string, 
+source: string,
 /**
  * True when the file is a decision log.
  */
-is_log: boolean, 
+is_log: boolean,
 /**
  * The reason why it failed.
  */
-failure: string | null, 
+failure: string | null,
 /**
  * The lines that are no message; the first of them are told.
  */
-refused: number, 
+refused: number,
 /**
  * The first lines that were refused, in words.
  */
-refusals: Array<LineMistake>, 
+refusals: Array<LineMistake>,
 /**
  * Lines of a log that are of another entry than the rules have.
  */
-foreign: number, 
+foreign: number,
 /**
  * Lines of a log without a message: counted, not decided.
  */
-bare: number, 
+bare: number,
 /**
  * Messages with values that a log has masked.
  */
-masked: number, 
+masked: number,
 /**
  * Decisions of a log that these rules make otherwise.
  */
-otherwise: number, 
+otherwise: number,
 /**
  * Every statement with its count, most often chosen first; those that never are last.
  */
-counts: Array<StatementCount>, 
+counts: Array<StatementCount>,
 /**
  * The counts over time.
  */
-timeline: Timeline, 
+timeline: Timeline,
 /**
  * Messages that are answered otherwise, by where they went before and after, most first.
  */
-flips: Array<Flip>, 
+flips: Array<Flip>,
 /**
  * True when it compares with another version.
  */
-compares: boolean, 
+compares: boolean,
 /**
  * The milliseconds that it took so far.
  */
@@ -1209,11 +1234,11 @@ elapsed_ms: number, };
 /**
  * A line that is no message.
  */
-export type LineMistake = { 
+export type LineMistake = {
 /**
  * Its number, from 1.
  */
-line: number, 
+line: number,
 /**
  * The mistake.
  */
@@ -1222,39 +1247,39 @@ message: string, };
 /**
  * A statement with the number of messages that it took.
  */
-export type StatementCount = { 
+export type StatementCount = {
 /**
  * Its key, as the map has it.
  */
-key: string, 
+key: string,
 /**
  * Its table.
  */
-table: string, 
+table: string,
 /**
  * Its name; `default`, or `none` where nothing was chosen.
  */
-name: string, 
+name: string,
 /**
  * Its handler, or where it leads.
  */
-to: string, 
+to: string,
 /**
  * The messages.
  */
-count: number, 
+count: number,
 /**
  * The messages by the version before.
  */
-before: number | null, 
+before: number | null,
 /**
  * The reason why it never takes any, where it does not.
  */
-never: string | null, 
+never: string | null,
 /**
  * The microseconds that its handler took, half of the times at most, by a log.
  */
-median_us: number | null, 
+median_us: number | null,
 /**
  * The longest.
  */
@@ -1263,19 +1288,19 @@ longest_us: number | null, };
 /**
  * Counts over time, or over the lines of a file that knows no time.
  */
-export type Timeline = { 
+export type Timeline = {
 /**
  * True when the buckets are times, false when they are lines.
  */
-by_time: boolean, 
+by_time: boolean,
 /**
  * The beginning of each bucket: milliseconds since 1970, or a line number.
  */
-starts: Array<number>, 
+starts: Array<number>,
 /**
  * The end of the last bucket.
  */
-end: number, 
+end: number,
 /**
  * The statements that took most, and the counts of each in the buckets; the others are summed under the key `*`.
  */
@@ -1284,11 +1309,11 @@ series: Array<Series>, };
 /**
  * The counts of a statement over time.
  */
-export type Series = { 
+export type Series = {
 /**
  * The statement's key; `*` for all others.
  */
-key: string, 
+key: string,
 /**
  * A count for each bucket.
  */
@@ -1297,15 +1322,15 @@ counts: Array<number>, };
 /**
  * Messages that are answered otherwise.
  */
-export type Flip = { 
+export type Flip = {
 /**
  * The key of the statement before.
  */
-before: string, 
+before: string,
 /**
  * The key of the statement after; the same where only arguments or targets differ.
  */
-after: string, 
+after: string,
 /**
  * The messages.
  */
@@ -1314,43 +1339,43 @@ count: number, };
 /**
  * Asks for rows of a replay.
  */
-export type AskRows = { 
+export type AskRows = {
 /**
  * Only messages that this statement takes, by its key.
  */
-key: string | null, 
+key: string | null,
 /**
  * Only messages that this statement took before, by its key.
  */
-before: string | null, 
+before: string | null,
 /**
  * Only messages that are answered otherwise.
  */
-flipped: boolean, 
+flipped: boolean,
 /**
  * Only lines that hold this text, in any case.
  */
-text: string | null, 
+text: string | null,
 /**
  * Only messages of this time or line on, as the timeline counts.
  */
-since: number | null, 
+since: number | null,
 /**
  * Only messages before this time or line.
  */
-until: number | null, 
+until: number | null,
 /**
  * The order.
  */
-sort: RowSort, 
+sort: RowSort,
 /**
  * True for the last ones first.
  */
-descending: boolean, 
+descending: boolean,
 /**
  * The first row that is wanted, from 0.
  */
-offset: number, 
+offset: number,
 /**
  * The most rows that are wanted; 200 at most.
  */
@@ -1364,11 +1389,11 @@ export type RowSort = "line" | "time" | "route" | "before" | "elapsed";
 /**
  * Rows of a replay.
  */
-export type Rows = { 
+export type Rows = {
 /**
  * The rows that the filter leaves, all in all.
  */
-total: number, 
+total: number,
 /**
  * The rows that were asked for.
  */
@@ -1377,35 +1402,35 @@ rows: Array<Row>, };
 /**
  * A message of a replay.
  */
-export type Row = { 
+export type Row = {
 /**
  * The number of its line, from 1; it also names the row.
  */
-line: number, 
+line: number,
 /**
  * Its time, in milliseconds since 1970.
  */
-time: number | null, 
+time: number | null,
 /**
  * The entry that decided.
  */
-entry: string, 
+entry: string,
 /**
  * The statement that takes it, by its key.
  */
-key: string, 
+key: string,
 /**
  * The statement that took it before: by the version before, or else by the log.
  */
-before: string | null, 
+before: string | null,
 /**
  * True when it is answered otherwise.
  */
-flipped: boolean, 
+flipped: boolean,
 /**
  * The microseconds that the handler took, by a log.
  */
-elapsed_us: number | null, 
+elapsed_us: number | null,
 /**
  * The beginning of the message, private values masked, to show in a table.
  */
@@ -1414,15 +1439,15 @@ preview: string, };
 /**
  * The message of a row, to open it as a decision.
  */
-export type RowMessage = { 
+export type RowMessage = {
 /**
  * The entry that decided.
  */
-entry: string, 
+entry: string,
 /**
  * The message as JSON, laid out; private values masked. Null for a line of a log that holds none.
  */
-message: string | null, 
+message: string | null,
 /**
  * The line as the log has it, where it is one.
  */
@@ -1431,15 +1456,15 @@ logged: JsonValue, };
 /**
  * The map of a version of rules.
  */
-export type Map = { 
+export type Map = {
 /**
  * The tables: routes, choices, routers, flows. Those that no jump leads to come first.
  */
-tables: Array<MapTable>, 
+tables: Array<MapTable>,
 /**
  * The workflows.
  */
-workflows: Array<MapWorkflow>, 
+workflows: Array<MapWorkflow>,
 /**
  * The payload kinds, with their rules as routes.
  */
@@ -1448,27 +1473,27 @@ payloads: Array<MapTable>, };
 /**
  * A table of statements.
  */
-export type MapTable = { 
+export type MapTable = {
 /**
  * Its name; `routes` for those outside any table.
  */
-name: string, 
+name: string,
 /**
  * Its kind.
  */
-kind: EntryKind, 
+kind: EntryKind,
 /**
  * Its doc comment.
  */
-docs: string, 
+docs: string,
 /**
  * True when a jump leads to it.
  */
-entered: boolean, 
+entered: boolean,
 /**
  * True when an index finds its statements, false when they are tried one by one.
  */
-indexed: boolean, 
+indexed: boolean,
 /**
  * Its statements in the order they are tried; the default last, disabled ones behind it.
  */
@@ -1477,55 +1502,55 @@ routes: Array<MapRoute>, };
 /**
  * A statement of a table.
  */
-export type MapRoute = { 
+export type MapRoute = {
 /**
  * The key by which counts, rows and decisions name it.
  */
-key: string, 
+key: string,
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * True for the default.
  */
-is_default: boolean, 
+is_default: boolean,
 /**
  * True when it is disabled.
  */
-disabled: boolean, 
+disabled: boolean,
 /**
  * Its priority.
  */
-priority: number, 
+priority: number,
 /**
  * Its condition, as its author wrote it.
  */
-condition: string, 
+condition: string,
 /**
  * Its doc comment.
  */
-docs: string, 
+docs: string,
 /**
  * Its handler, branch, flow or next nodes.
  */
-to: string, 
+to: string,
 /**
  * The table that it jumps to.
  */
-goto: string | null, 
+goto: string | null,
 /**
  * The way it is found.
  */
-found: HowFound | null, 
+found: HowFound | null,
 /**
  * The worst-case steps of its condition.
  */
-steps: number, 
+steps: number,
 /**
  * What the analysis says of it.
  */
-findings: Array<MapFinding>, 
+findings: Array<MapFinding>,
 /**
  * The place it is written at.
  */
@@ -1534,15 +1559,15 @@ place: Place | null, };
 /**
  * The way a statement is found for a message.
  */
-export type HowFound = { 
+export type HowFound = {
 /**
  * `key`, `bits` or `always`.
  */
-by: string, 
+by: string,
 /**
  * The keys or bits, or the reason why it is always tried.
  */
-what: string, 
+what: string,
 /**
  * The number of other statements that the keys lead to.
  */
@@ -1551,19 +1576,19 @@ shared: number, };
 /**
  * A finding about a statement.
  */
-export type MapFinding = { 
+export type MapFinding = {
 /**
  * `shadowed` for a statement that others hide, `unreachable` for one that never holds, `other`.
  */
-kind: FindingKind, 
+kind: FindingKind,
 /**
  * The code.
  */
-code: string, 
+code: string,
 /**
  * The finding, in words.
  */
-message: string, 
+message: string,
 /**
  * The remedy.
  */
@@ -1577,19 +1602,19 @@ export type FindingKind = "shadowed" | "unreachable" | "other";
 /**
  * A place in a file of the rules, in UTF-16 units.
  */
-export type Place = { 
+export type Place = {
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * The line, from 1.
  */
-line: number, 
+line: number,
 /**
  * The beginning.
  */
-from: number, 
+from: number,
 /**
  * The end.
  */
@@ -1598,15 +1623,15 @@ to: number, };
 /**
  * A workflow.
  */
-export type MapWorkflow = { 
+export type MapWorkflow = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * Its nodes; the first one begins.
  */
-nodes: Array<MapNode>, 
+nodes: Array<MapNode>,
 /**
  * Its edges.
  */
@@ -1615,19 +1640,19 @@ edges: Array<MapEdge>, };
 /**
  * A node of a workflow.
  */
-export type MapNode = { 
+export type MapNode = {
 /**
  * Its id.
  */
-id: string, 
+id: string,
 /**
  * Its kind.
  */
-kind: string, 
+kind: string,
 /**
  * True when it runs its next nodes side by side.
  */
-parallel: boolean, 
+parallel: boolean,
 /**
  * The router that chooses what is next.
  */
@@ -1636,19 +1661,19 @@ router: string | null, };
 /**
  * An edge of a workflow.
  */
-export type MapEdge = { 
+export type MapEdge = {
 /**
  * From which node, by its place in the list.
  */
-from: number, 
+from: number,
 /**
  * To which node.
  */
-to: number, 
+to: number,
 /**
  * The condition of a router that chooses it.
  */
-label: string, 
+label: string,
 /**
  * True for a way back.
  */
@@ -1657,27 +1682,27 @@ loop_back: boolean, };
 /**
  * A table of routes as a decision table: a row a route, a column a field.
  */
-export type DecisionTable = { 
+export type DecisionTable = {
 /**
  * The table's name.
  */
-table: string, 
+table: string,
 /**
  * The fields, those that most rows name first.
  */
-columns: Array<Column>, 
+columns: Array<Column>,
 /**
  * The rows, in the order they are tried, the default last.
  */
-rows: Array<TableRow>, 
+rows: Array<TableRow>,
 /**
  * Messages that no row takes.
  */
-gaps: Array<Gap>, 
+gaps: Array<Gap>,
 /**
  * Rows that may hold together.
  */
-overlaps: Array<Overlap>, 
+overlaps: Array<Overlap>,
 /**
  * True when not every pair of rows could be looked at.
  */
@@ -1686,11 +1711,11 @@ more_overlaps: boolean, };
 /**
  * A column.
  */
-export type Column = { 
+export type Column = {
 /**
  * The field.
  */
-field: string, 
+field: string,
 /**
  * The rows that name it.
  */
@@ -1699,27 +1724,27 @@ rows: number, };
 /**
  * A row.
  */
-export type TableRow = { 
+export type TableRow = {
 /**
  * The statement's key.
  */
-key: string, 
+key: string,
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * A cell for each column; null where it does not ask about the field.
  */
-cells: Array<string | null>, 
+cells: Array<string | null>,
 /**
  * The parts of the condition that are about several fields.
  */
-others: Array<string>, 
+others: Array<string>,
 /**
  * Where it leads.
  */
-to: string, 
+to: string,
 /**
  * What the analysis says of it.
  */
@@ -1728,11 +1753,11 @@ findings: Array<MapFinding>, };
 /**
  * Messages that no row takes.
  */
-export type Gap = { 
+export type Gap = {
 /**
  * In words.
  */
-message: string, 
+message: string,
 /**
  * Such a message, as JSON.
  */
@@ -1741,19 +1766,19 @@ example: string | null, };
 /**
  * Two rows that may hold together.
  */
-export type Overlap = { 
+export type Overlap = {
 /**
  * The key of the row that wins.
  */
-first: string, 
+first: string,
 /**
  * The key of the other.
  */
-second: string, 
+second: string,
 /**
  * A message that both hold for, as JSON.
  */
-example: string, 
+example: string,
 /**
  * True when they lead elsewhere: the order decides.
  */
@@ -1762,23 +1787,23 @@ differs: boolean, };
 /**
  * The text of a file.
  */
-export type FileText = { 
+export type FileText = {
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * The text as it is on disk.
  */
-saved: string, 
+saved: string,
 /**
  * The text in the editor, where it is another.
  */
-draft: string | null, 
+draft: string | null,
 /**
  * The state of the file on disk, which [`Save`] names.
  */
-stamp: string, 
+stamp: string,
 /**
  * True when it can be saved.
  */
@@ -1787,19 +1812,19 @@ writable: boolean, };
 /**
  * Asks what is wrong with a text, which becomes the draft of its file.
  */
-export type Check = { 
+export type Check = {
 /**
  * The rule set.
  */
-rules: number, 
+rules: number,
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * Its text; null takes the draft back.
  */
-text: string | null, 
+text: string | null,
 /**
  * True for the slower findings too: what rules do to each other.
  */
@@ -1808,32 +1833,32 @@ findings: boolean, };
 /**
  * All that is known of a text as it is.
  */
-export type Checked = { 
+export type Checked = {
 /**
  * Errors and warnings of all files of the rule set.
  */
-diagnostics: Array<Diagnostic>, 
+diagnostics: Array<Diagnostic>,
 /**
  * The tokens that have a colour: three numbers each, where it begins, its length, and its class by
  * [`Session::token_classes`](super::Session).
  */
-tokens: Array<number>, 
+tokens: Array<number>,
 /**
  * The parts that can be folded.
  */
-folds: Array<Fold>, 
+folds: Array<Fold>,
 /**
  * Words between the author's.
  */
-hints: Array<Hint>, 
+hints: Array<Hint>,
 /**
  * The tests of the file, which were run.
  */
-tests: Array<TestRun>, 
+tests: Array<TestRun>,
 /**
  * The statements of the file.
  */
-outline: Array<OutlineItem>, 
+outline: Array<OutlineItem>,
 /**
  * True when the rule set compiles.
  */
@@ -1842,43 +1867,43 @@ compiles: boolean, };
 /**
  * A finding.
  */
-export type Diagnostic = { 
+export type Diagnostic = {
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * The line, from 1.
  */
-line: number, 
+line: number,
 /**
  * The beginning of what it is about.
  */
-from: number, 
+from: number,
 /**
  * Its end.
  */
-to: number, 
+to: number,
 /**
- * `error`, `warning` or `note`.
+ * `error` or `warning`.
  */
-severity: string, 
+severity: string,
 /**
  * The code.
  */
-code: string, 
+code: string,
 /**
  * In words.
  */
-message: string, 
+message: string,
 /**
  * The remedy.
  */
-help: string | null, 
+help: string | null,
 /**
  * Other places with words of their own.
  */
-labels: Array<DiagnosticLabel>, 
+labels: Array<DiagnosticLabel>,
 /**
  * The edits that an author may choose.
  */
@@ -1887,11 +1912,11 @@ fixes: Array<Fix>, };
 /**
  * Another place that a finding is about.
  */
-export type DiagnosticLabel = { 
+export type DiagnosticLabel = {
 /**
  * The place.
  */
-place: Place, 
+place: Place,
 /**
  * The words.
  */
@@ -1900,15 +1925,15 @@ text: string, };
 /**
  * An offer to repair.
  */
-export type Fix = { 
+export type Fix = {
 /**
  * Its effect.
  */
-title: string, 
+title: string,
 /**
  * True when it keeps the author's meaning.
  */
-safe: boolean, 
+safe: boolean,
 /**
  * The edits, in the order of the text.
  */
@@ -1917,19 +1942,19 @@ edits: Array<TextEdit>, };
 /**
  * An edit of one place.
  */
-export type TextEdit = { 
+export type TextEdit = {
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * The beginning.
  */
-from: number, 
+from: number,
 /**
  * The end.
  */
-to: number, 
+to: number,
 /**
  * The new text.
  */
@@ -1938,11 +1963,11 @@ text: string, };
 /**
  * A part that can be folded.
  */
-export type Fold = { 
+export type Fold = {
 /**
  * The beginning.
  */
-from: number, 
+from: number,
 /**
  * The end.
  */
@@ -1951,15 +1976,15 @@ to: number, };
 /**
  * A few words behind a place.
  */
-export type Hint = { 
+export type Hint = {
 /**
  * The place.
  */
-at: number, 
+at: number,
 /**
  * The words.
  */
-text: string, 
+text: string,
 /**
  * Their meaning.
  */
@@ -1968,27 +1993,27 @@ why: string, };
 /**
  * A test that was run.
  */
-export type TestRun = { 
+export type TestRun = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * The place of its name.
  */
-place: Place | null, 
+place: Place | null,
 /**
  * True when it passed.
  */
-passed: boolean, 
+passed: boolean,
 /**
  * What was expected.
  */
-expected: string, 
+expected: string,
 /**
  * What came out.
  */
-actual: string, 
+actual: string,
 /**
  * How that came about, in lines, where it failed.
  */
@@ -1997,19 +2022,19 @@ why: string | null, };
 /**
  * A statement of a file.
  */
-export type OutlineItem = { 
+export type OutlineItem = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * Its kind, in a word.
  */
-kind: string, 
+kind: string,
 /**
  * The place of its name.
  */
-place: Place, 
+place: Place,
 /**
  * The statements in it.
  */
@@ -2018,19 +2043,19 @@ inner: Array<OutlineItem>, };
 /**
  * A place in a text as the editor has it: asks what may stand there, what does, or where it is declared.
  */
-export type At = { 
+export type At = {
 /**
  * The rule set.
  */
-rules: number, 
+rules: number,
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * Its text; it becomes the draft.
  */
-text: string, 
+text: string,
 /**
  * The place.
  */
@@ -2039,15 +2064,15 @@ at: number, };
 /**
  * The words that may stand at a place.
  */
-export type Completions = { 
+export type Completions = {
 /**
  * The beginning of what they replace.
  */
-from: number, 
+from: number,
 /**
  * Its end.
  */
-to: number, 
+to: number,
 /**
  * The words, the likeliest first.
  */
@@ -2056,19 +2081,19 @@ items: Array<CompletionItem>, };
 /**
  * A word that may stand at a place.
  */
-export type CompletionItem = { 
+export type CompletionItem = {
 /**
  * The word.
  */
-label: string, 
+label: string,
 /**
  * `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or `statement`.
  */
-kind: string, 
+kind: string,
 /**
  * Its type or signature.
  */
-detail: string, 
+detail: string,
 /**
  * Its documentation.
  */
@@ -2077,19 +2102,19 @@ docs: string, };
 /**
  * The words about what stands at a place.
  */
-export type Hover = { 
+export type Hover = {
 /**
  * The beginning of what they are about.
  */
-from: number, 
+from: number,
 /**
  * Its end.
  */
-to: number, 
+to: number,
 /**
  * As the language writes it.
  */
-code: string, 
+code: string,
 /**
  * In words.
  */
@@ -2098,7 +2123,7 @@ text: string, };
 /**
  * Asks for the layout of a text.
  */
-export type Format = { 
+export type Format = {
 /**
  * The text.
  */
@@ -2107,7 +2132,7 @@ text: string, };
 /**
  * A text laid out.
  */
-export type Formatted = { 
+export type Formatted = {
 /**
  * The text; null where mistakes in it stand in the way.
  */
@@ -2116,19 +2141,19 @@ text: string | null, };
 /**
  * Asks that a text be written to its file.
  */
-export type Save = { 
+export type Save = {
 /**
  * The rule set.
  */
-rules: number, 
+rules: number,
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * The text.
  */
-text: string, 
+text: string,
 /**
  * The state of the file that the text was made from.
  */
@@ -2137,19 +2162,19 @@ stamp: string, };
 /**
  * The end of saving.
  */
-export type Saved = { "kind": "saved", 
+export type Saved = { "kind": "saved",
 /**
  * The state of the file now.
  */
-stamp: string, } | { "kind": "changed", 
+stamp: string, } | { "kind": "changed",
 /**
  * The text on disk.
  */
-text: string, 
+text: string,
 /**
  * The state of the file now; saving with it writes over what is there.
  */
-stamp: string, 
+stamp: string,
 /**
  * The difference from the text on disk to the one that was to be saved.
  */
@@ -2158,11 +2183,11 @@ diff: Array<DiffLine>, };
 /**
  * The page of a code.
  */
-export type CodePage = { 
+export type CodePage = {
 /**
  * The code.
  */
-code: string, 
+code: string,
 /**
  * Its page, as Markdown.
  */
@@ -2171,11 +2196,11 @@ text: string, };
 /**
  * Asks for a report.
  */
-export type AskReport = { 
+export type AskReport = {
 /**
  * The rules.
  */
-version: Version, 
+version: Version,
 /**
  * The replay whose counts it has.
  */
@@ -2184,55 +2209,55 @@ replay: number | null, };
 /**
  * A report.
  */
-export type Report = { 
+export type Report = {
 /**
  * The main file of the rules.
  */
-name: string, 
+name: string,
 /**
  * The version of the program.
  */
-version: string, 
+version: string,
 /**
  * `en` or `zh`, as the command line says.
  */
-language: string, 
+language: string,
 /**
  * The numbers that one looks at first.
  */
-summary: ReportSummary, 
+summary: ReportSummary,
 /**
  * The map.
  */
-map: Map, 
+map: Map,
 /**
  * The tables as decision tables.
  */
-tables: Array<DecisionTable>, 
+tables: Array<DecisionTable>,
 /**
  * The routes and conditions, with what was seen of them.
  */
-coverage: Array<CoverageItem>, 
+coverage: Array<CoverageItem>,
 /**
  * The number of decisions that coverage was counted over.
  */
-covered_decisions: number, 
+covered_decisions: number,
 /**
  * True when those are tests, false when they are messages of a log or an input.
  */
-covered_by_tests: boolean, 
+covered_by_tests: boolean,
 /**
  * The counts, where a log or an input was given.
  */
-replay: ReplaySums | null, 
+replay: ReplaySums | null,
 /**
  * The slowest statements.
  */
-slowest: Array<Slow>, 
+slowest: Array<Slow>,
 /**
  * The tests.
  */
-tests: Array<TestRun>, 
+tests: Array<TestRun>,
 /**
  * Decisions with their explanation.
  */
@@ -2241,31 +2266,31 @@ samples: Array<Sample>, };
 /**
  * The numbers of a report.
  */
-export type ReportSummary = { 
+export type ReportSummary = {
 /**
  * The files.
  */
-files: number, 
+files: number,
 /**
  * The tables.
  */
-tables: number, 
+tables: number,
 /**
  * The statements.
  */
-statements: number, 
+statements: number,
 /**
  * The tests.
  */
-tests: number, 
+tests: number,
 /**
  * The tests that failed.
  */
-failed: number, 
+failed: number,
 /**
  * The warnings and findings, in words.
  */
-warnings: Array<string>, 
+warnings: Array<string>,
 /**
  * The statements that never took a message; null where none were given.
  */
@@ -2274,35 +2299,35 @@ never: number | null, };
 /**
  * A route or condition, with what was seen of it.
  */
-export type CoverageItem = { 
+export type CoverageItem = {
 /**
  * `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
  */
-what: string, 
+what: string,
 /**
  * Its name; of a condition the author's text.
  */
-name: string, 
+name: string,
 /**
  * The file.
  */
-file: string, 
+file: string,
 /**
  * The line, from 1.
  */
-line: number, 
+line: number,
 /**
  * The times it was tried.
  */
-tried: number, 
+tried: number,
 /**
  * The times it held or was chosen.
  */
-yes: number, 
+yes: number,
 /**
  * The times it did not.
  */
-no: number, 
+no: number,
 /**
  * The gap, in words.
  */
@@ -2311,23 +2336,23 @@ gap: string | null, };
 /**
  * A statement that takes long.
  */
-export type Slow = { 
+export type Slow = {
 /**
  * Its key.
  */
-key: string, 
+key: string,
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * The microseconds that its handler took, half of the times at most, by a log.
  */
-median_us: number | null, 
+median_us: number | null,
 /**
  * The longest.
  */
-longest_us: number | null, 
+longest_us: number | null,
 /**
  * The worst-case steps of its condition.
  */
@@ -2336,23 +2361,23 @@ steps: number, };
 /**
  * A decision with its explanation.
  */
-export type Sample = { 
+export type Sample = {
 /**
  * The line of the file it is from.
  */
-line: number | null, 
+line: number | null,
 /**
  * The message, private values masked.
  */
-message: JsonValue, 
+message: JsonValue,
 /**
  * The key of the statement that takes it.
  */
-key: string, 
+key: string,
 /**
  * The explanation in a few lines.
  */
-summary: string, 
+summary: string,
 /**
  * The way there, step by step.
  */

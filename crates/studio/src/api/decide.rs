@@ -19,6 +19,20 @@ pub struct Decide {
     /// The context of a payload, as JSON: the values of the rules' `input`.
     #[serde(default)]
     pub context: Option<String>,
+    /// The row of a replay that is decided in place of `message`: what is shown of it is masked, so it cannot be sent back.
+    #[serde(default)]
+    pub row: Option<MessageOf>,
+}
+
+/// A message of a replay, as it stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct MessageOf {
+    /// The replay.
+    pub replay: usize,
+    /// The number of the line.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub line: u64,
 }
 
 /// A decision, or why there is none.
@@ -129,6 +143,9 @@ pub struct AskNear {
     /// The statement that it should lead to; null asks for those that come nearest.
     #[serde(default)]
     pub route: Option<String>,
+    /// The row of a replay, in place of `message`.
+    #[serde(default)]
+    pub row: Option<MessageOf>,
 }
 
 /// The change of a message by which it would lead elsewhere.
@@ -346,6 +363,9 @@ pub struct MakeTest {
     /// The statement that the test is to expect; null for the one that is chosen.
     #[serde(default)]
     pub expect: Option<String>,
+    /// The row of a replay, in place of `message`.
+    #[serde(default)]
+    pub row: Option<MessageOf>,
 }
 
 /// A `test` block.

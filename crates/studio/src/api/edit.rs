@@ -68,7 +68,7 @@ pub struct Diagnostic {
     pub from: usize,
     /// Its end.
     pub to: usize,
-    /// `error`, `warning` or `note`.
+    /// `error` or `warning`.
     pub severity: String,
     /// The code.
     pub code: String,

@@ -174,7 +174,7 @@ pub struct Flip {
 }
 
 /// Asks for rows of a replay.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(default)]
 pub struct AskRows {

@@ -24,7 +24,7 @@ fn types() -> String {
     let config = Config::default();
     let declarations = declarations!(&config,
         Session RuleSet Version Source Overview EntryKind EntryInfo FormField Control KeptMessage KeptMessages KeepMessages
-        UploadRules Refusal Decide Decided Decision Breach LeftOut Mistake AskNear Near NearKind NearField Judged Violation
+        UploadRules Refusal Decide MessageOf Decided Decision Breach LeftOut Mistake AskNear Near NearKind NearField Judged Violation
         Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep WorkflowDelivery NodeFailure MakeTest MadeTest
         Explanation Mark TableTrace RouteTrace DefaultTrace Location NodeKind Note TraceNode Operand Elements ElementTrace
         HostFailed IntentTrace RankedIntent StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
@@ -33,7 +33,8 @@ fn types() -> String {
         DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
     );
-    format!("{HEAD}{declarations}")
+    let text = format!("{HEAD}{declarations}");
+    text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
 #[test]
