@@ -183,11 +183,12 @@ impl<'a> Place<'a> {
 
     /// The fields behind a path that begins with a name bound in the statement around, such as that of an element.
     fn bound(&self, path: &[&str]) -> Option<Vec<Item>> {
-        let first = self.before.len().checked_sub(2 * path.len()).map(|at| self.before[at])?;
+        let at = self.before.len().checked_sub(2 * path.len())?;
+        let first = self.before.get(at)?;
         let index = &self.analysis.index;
         let symbol = &index.symbols[index.at(self.file, first.start)?.symbol];
         let (kind, mut inner) = symbol.fields.clone()?;
-        inner.extend(path[1..].iter().map(|name| (*name).to_owned()));
+        inner.extend(path.iter().skip(1).map(|name| (*name).to_owned()));
         Some(index.fields(&(kind, inner)).map(|symbol| self.shown(symbol)).collect())
     }
 

@@ -126,6 +126,8 @@ group address { city: string }
     assert_eq!(offers(nested), ["city", "zip"]);
     let of_group = "payload p { xs: list<address>\n each a in xs { require \"r\": a.ci┃ == \"a\" } }";
     assert_eq!(offers(of_group), ["city"]);
+    // Behind a bracket stands no name, which random edits came upon.
+    assert_eq!(offers("route x when (text).┃ == \"a\" -> h"), Vec::<String>::new());
     let (line, at) = marked("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
     let hover = analysis(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
     assert_eq!(hover.map(|hover| hover.code).as_deref(), Some("sku: string"));

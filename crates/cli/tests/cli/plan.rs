@@ -22,7 +22,7 @@ fn advice_names_the_routes_that_are_always_tried() {
     let found: String =
         (0..300).map(|at| format!("route r{at} when text contains \"word{at}\" -> h\n")).collect();
     let advice = |rest: &str| {
-        let ran = Folder::with(&format!("{found}{rest}")).rulec(&["plan", "a.rules"]).expect(0);
+        let ran = Folder::with(format!("{found}{rest}")).rulec(&["plan", "a.rules"]).expect(0);
         let line = ran.out.lines().find(|line| line.contains("tried on every message")).map(str::to_owned);
         (line.map(|line| line.trim().to_owned()), ran.out)
     };
@@ -36,7 +36,7 @@ fn advice_names_the_routes_that_are_always_tried() {
     let (none, shown) = advice("");
     assert_eq!(none, None, "{}", &shown[..shown.len().min(300)]);
     // Rules that are tried one by one anyway need no advice.
-    let ran = Folder::with(&quiet(0)).rulec(&["plan", "a.rules"]).expect(0);
+    let ran = Folder::with(quiet(0)).rulec(&["plan", "a.rules"]).expect(0);
     assert!(ran.out.contains("1 always tried") && !ran.out.contains("tried on every message"), "{}", ran.out);
 }
 
