@@ -51,7 +51,7 @@ impl Known {
 
     /// The findings of the analysis; nothing where they do not compile.
     pub fn findings(&self) -> &[Finding] {
-        self.findings.get_or_init(|| self.analysis.findings())
+        self.findings.get_or_init(|| self.analysis.findings(rulec::AnalysisOptions::default()))
     }
 
     /// The same, as far as somebody has asked for it before.

@@ -119,7 +119,7 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
     let covered_decisions = coverage.decisions();
     let routes = coverage.routes(known.findings());
     let coverage =
-        routes.into_iter().chain(coverage.predicates()).map(|item| covered(&known, item)).collect();
+        routes.into_iter().chain(coverage.conditions()).map(|item| covered(&known, item)).collect();
     let tests = edit::tests(&known, rules);
     let tables =
         map.tables.iter().filter(|table| !table.routes.is_empty()).map(|one| table::of(&known, &one.name));
@@ -190,10 +190,14 @@ fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
         let found = replay.row_entry(line)?;
         let Ok(message) = replay.message(line) else { continue };
         match rules.entry(&found) {
-            Ok(entry) if entry.kind() != Kind::Requirements => coverage.see(&entry.explain(&message, true)),
+            Ok(entry) if entry.kind() != Kind::Requirements => {
+                coverage.see(&entry.explain(&message, true));
+                entry.count(&message, coverage.truths());
+            }
             _ => {
                 if let Ok(judge) = Judge::new(rules, &found) {
                     coverage.judge(&found, &judge.judge(&message));
+                    judge.count(&message, coverage.truths());
                 }
             }
         }
