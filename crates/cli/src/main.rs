@@ -7,6 +7,7 @@
 //! | `mistake` | panics, kept to the line or verb they belong to |
 //! | `language` | the language that findings are told in |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
+//! | `keys` | the keys of `--sign` and `--verify` |
 //! | `settings` | `rulec.toml`: how severe findings are |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
@@ -37,6 +38,7 @@ mod import;
 mod infer;
 mod init;
 mod judge;
+mod keys;
 mod language;
 mod lines;
 #[cfg(feature = "lsp")]
