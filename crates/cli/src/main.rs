@@ -8,7 +8,6 @@
 //! | `language` | the language that findings are told in |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `keys` | the keys of `--sign` and `--verify` |
-//! | `settings` | `rulec.toml`: how severe findings are |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
@@ -55,7 +54,6 @@ mod repl;
 mod report;
 mod run;
 mod schema;
-mod settings;
 mod standard;
 mod stream;
 mod summary;
