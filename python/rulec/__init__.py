@@ -25,13 +25,15 @@ What is wrong with rules is an exception, with the text as the command line show
 ...     Rules.from_text('route a when n > 3 and n starts_with "x" -> h')
 ... except CompileError as error:
 ...     print(error.diagnostics[0].code, error.diagnostics[0].line)
-E0301 1
+E0304 1
 
 ``rulec.guard`` judges the tool calls of agents, ``rulec.tools`` defines tools by rules, ``rulec.batch`` decides record
 batches, ``rulec.spark`` and ``rulec.rays`` do on clusters. ``python -m rulec`` is the command line.
 """
 
 from __future__ import annotations
+
+import atexit as _atexit
 
 from ._rulec import (
     CompileError,
@@ -55,6 +57,9 @@ from ._rulec import (
     UnknownName,
     Violation,
 )
+from ._rulec import end as _end
+
+_atexit.register(_end)
 
 __all__ = [
     "CompileError",

@@ -26,7 +26,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from ._rulec import Judgement, MessageError, Rules
 
@@ -135,8 +135,9 @@ class Guard:
 
 def _field(call: Any, *names: str) -> Any:
     """The first of some fields that a call has, be it a dict or an object."""
+    fields = cast("Mapping[str, Any]", call) if isinstance(call, Mapping) else None
     for name in names:
-        value = call.get(name) if isinstance(call, Mapping) else getattr(call, name, None)
+        value: Any = getattr(cast(Any, call), name, None) if fields is None else fields.get(name)
         if value is not None:
             return value
     return None
@@ -160,6 +161,6 @@ def _plain(arguments: Any) -> dict[str, Any]:
         return dict(json.loads(arguments))
     if hasattr(arguments, "model_dump"):
         return dict(arguments.model_dump(mode="json"))
-    if dataclasses.is_dataclass(arguments) and not isinstance(arguments, type):
-        return dataclasses.asdict(arguments)
-    return dict(arguments)
+    if isinstance(arguments, Mapping):
+        return dict(cast("Mapping[str, Any]", arguments))
+    return dataclasses.asdict(arguments)

@@ -6,7 +6,7 @@ calls against. A choice is a tool that answers with a branch, and intent flows a
 >>> from rulec import Rules, tools
 >>> rules = Rules.from_text('''
 ...     ## Sends an answer to the user.
-...     payload respond rank 1 { response: string not blank  closed }
+...     payload respond rank 1 { response: string not blank }
 ... ''')
 >>> [tool] = tools.definitions(rules)
 >>> tool["function"]["name"], tool["function"]["description"]

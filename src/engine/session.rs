@@ -71,7 +71,7 @@ impl Session {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&mut self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.call().decide_value(message)
+        self.call().decide_value(message, |decide| decide())
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
@@ -155,17 +155,26 @@ impl Call<'_> {
         Ok(decide(rules, backends, machine, Input::Tree(&message)))
     }
 
-    /// Decides for any value that serializes to an object.
-    pub fn decide_value<T: Serialize>(self, message: &T) -> Result<Decision, serde_json::Error> {
+    /// Decides for any value that serializes to an object. Once that has been read, `apart` is to run the deciding.
+    pub fn decide_value<T: Serialize>(
+        self,
+        message: &T,
+        apart: impl Fn(&mut (dyn FnMut() + Send)),
+    ) -> Result<Decision, serde_json::Error> {
         let Call { rules, backends, workspace: Workspace { machine, input, .. } } = self;
         if let Some(plan) = plan(rules, backends)
-            && let Some(Some(decision)) =
-                input.take(plan, message, |filled| decide_filled(rules, backends, machine, &filled))
+            && let Some(Some(decision)) = input.take(plan, message, |filled| {
+                let mut decision = None;
+                apart(&mut || decision = decide_filled(rules, backends, machine, &filled));
+                decision
+            })
         {
             return Ok(decision);
         }
         let message = serde_json::to_value(message)?;
-        Ok(decide(rules, backends, machine, Input::Tree(&message)))
+        let mut decision = None;
+        apart(&mut || decision = Some(decide(rules, backends, machine, Input::Tree(&message))));
+        Ok(decision.unwrap_or_else(|| decide(rules, backends, machine, Input::Tree(&message))))
     }
 
     /// Every route that holds, in the order they are tried.

@@ -10,7 +10,12 @@ use serde::Serialize;
 use std::fmt::Display;
 
 create_exception!(rulec, RulecError, PyException, "An error of this package.");
-create_exception!(rulec, CompileError, RulecError, "Rules that do not compile, with everything that is wrong with them.");
+create_exception!(
+    rulec,
+    CompileError,
+    RulecError,
+    "Rules that do not compile, with everything that is wrong with them."
+);
 create_exception!(rulec, UnknownName, PyLookupError, "A name that the rules do not have.");
 
 /// A place in a text, from 1, columns in characters, the end exclusive: as `rulec check --format json` has it.
@@ -96,7 +101,9 @@ impl Diagnostic {
             help: diagnostic.help.clone(),
             rendered: diagnostic.render(sources),
             place: diagnostic.span().and_then(|span| Place::of(span, sources)),
-            labels: labels.map(|label| Label { place: Place::of(label.span, sources), text: label.text.clone() }).collect(),
+            labels: labels
+                .map(|label| Label { place: Place::of(label.span, sources), text: label.text.clone() })
+                .collect(),
             fixes: fixes.collect(),
         }
     }
@@ -134,7 +141,8 @@ impl Diagnostic {
     }
 
     fn __repr__(&self) -> String {
-        let place = self.place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column));
+        let place =
+            self.place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column));
         format!("<Diagnostic {}{}: {}>", place.unwrap_or_default(), self.code, self.message)
     }
 }
@@ -163,7 +171,8 @@ pub fn failed(error: impl Display) -> PyErr {
 
 /// The text of an exception, as a result has it: its class and its words.
 pub fn words(py: Python<'_>, error: &PyErr) -> String {
-    let class = error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string());
+    let class =
+        error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string());
     match error.value(py).str() {
         Ok(text) if text.to_string_lossy().is_empty() => class,
         Ok(text) => format!("{class}: {}", text.to_string_lossy()),

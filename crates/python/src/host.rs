@@ -2,28 +2,30 @@
 //! the result is missing, and the decision tells of it.
 
 use super::error::words;
-use super::message::tree;
+use super::message::{named, tree};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyMapping, PyTuple};
 use pythonize::pythonize;
 use rulec::Compiler;
 use serde_json::Value as Json;
 
-/// Offers the functions of a dict to the rules, by name.
-pub fn offer(mut compiler: Compiler, functions: Option<&Bound<'_, PyDict>>) -> PyResult<Compiler> {
-    for (name, function) in functions.into_iter().flatten() {
+/// Offers the functions of a mapping to the rules, by name.
+pub fn offer(mut compiler: Compiler, functions: Option<&Bound<'_, PyMapping>>) -> PyResult<Compiler> {
+    for (name, function) in named(functions)? {
         let arity = arity(&function);
         let function = function.unbind();
-        let call = move |args: &[Json]| Python::attach(|py| call(py, &function, args).map_err(|error| words(py, &error)));
-        compiler = compiler.untyped_function(&name.extract::<String>()?, arity, call);
+        let call = move |args: &[Json]| {
+            Python::attach(|py| call(py, &function, args).map_err(|error| words(py, &error)))
+        };
+        compiler = compiler.untyped_function(&name, arity, call);
     }
     Ok(compiler)
 }
 
 fn call(py: Python<'_>, function: &Py<PyAny>, args: &[Json]) -> PyResult<Json> {
     let args = args.iter().map(|arg| pythonize(py, arg)).collect::<Result<Vec<_>, _>>()?;
-    tree(&function.bind(py).call1(PyTuple::new(py, args)?)?)
+    tree(&function.bind(py).call1(PyTuple::new(py, args)?)?, "the result")
 }
 
 /// The number of arguments that a function takes, where it takes just so many.

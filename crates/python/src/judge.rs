@@ -1,6 +1,7 @@
 //! Payloads: what a language model proposes, held against the rules.
 
 use super::decision::json_text;
+use super::ending::apart;
 use super::message::{MessageError, tree};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -22,11 +23,11 @@ impl Judge {
     fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
         if let Ok(text) = payload.cast::<PyString>() {
             let text = text.to_str()?;
-            let judged = py.detach(|| self.0.judge_text(text));
+            let judged = apart(py, || self.0.judge_text(text));
             return judged.map(Judgement).map_err(|error| MessageError::new_err(error.to_string()));
         }
-        let payload = tree(payload)?;
-        Ok(Judgement(py.detach(|| self.0.judge(&payload))))
+        let payload = tree(payload, "the payload")?;
+        Ok(Judgement(apart(py, || self.0.judge(&payload))))
     }
 
     /// The JSON Schema of the kind.

@@ -5,6 +5,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `message` | Python values as messages |
+//! | `ending` | work without the interpreter's lock |
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and what is asked of them |
@@ -14,6 +15,7 @@
 //! | `router` | async handlers |
 
 mod decision;
+mod ending;
 mod error;
 mod host;
 mod judge;
@@ -27,7 +29,7 @@ use pyo3::prelude::*;
 /// Runs the command line with these arguments, the first of which is the program's name.
 #[pyfunction]
 fn command_line(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| rulec_cli::main(args))
+    ending::apart(py, || rulec_cli::main(args))
 }
 
 #[pymodule]
@@ -36,6 +38,8 @@ mod _rulec {
     use super::command_line;
     #[pymodule_export]
     use super::decision::{Decision, Explanation};
+    #[pymodule_export]
+    use super::ending::end;
     #[pymodule_export]
     use super::error::{CompileError, Diagnostic, RulecError, UnknownName};
     #[pymodule_export]

@@ -4,14 +4,19 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use pyo3::{create_exception, intern};
 use rulec::internals::json::MAX_DEPTH;
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;
 
-create_exception!(rulec, MessageError, PyValueError, "A message that cannot be decided on, with the place of what is wrong.");
+create_exception!(
+    rulec,
+    MessageError,
+    PyValueError,
+    "A message that cannot be decided on, with the place of what is wrong."
+);
 
 /// A dict, or a value in it, of types that JSON has itself.
 pub struct Plain<'a, 'py> {
@@ -110,20 +115,30 @@ fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// Any Python value that stands for JSON, as a tree.
-pub fn tree(value: &Bound<'_, PyAny>) -> PyResult<Json> {
-    Tree::default().value(value)
+/// Any Python value that stands for JSON, as a tree; `what` it is, for an error.
+pub fn tree(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Json> {
+    Tree { what, path: Vec::new() }.value(value)
 }
 
 /// A message as a tree: it must be an object.
 pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
-    match tree(value)? {
+    match tree(value, "the message")? {
         Json::Object(map) => Ok(Json::Object(map)),
         _ => {
             let found = type_name(value);
             let help = "give a dict, a dataclass or a pydantic model; JSON text goes to `decide_json`";
-            Err(MessageError::new_err(format!("a message has fields, and this is a value of type `{found}`; {help}")))
+            Err(MessageError::new_err(format!(
+                "a message has fields, and this is a value of type `{found}`; {help}"
+            )))
         }
+    }
+}
+
+/// The entries of a mapping whose keys are names.
+pub fn named<'py>(mapping: Option<&Bound<'py, PyMapping>>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    match mapping {
+        Some(mapping) => mapping.items()?.iter().map(|item| item.extract()).collect(),
+        None => Ok(Vec::new()),
     }
 }
 
@@ -132,12 +147,12 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// Makes a tree, and knows where in it it is.
-#[derive(Default)]
-struct Tree {
+struct Tree<'w> {
+    what: &'w str,
     path: Vec<String>,
 }
 
-impl Tree {
+impl Tree<'_> {
     fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         if value.is_none() {
             return Ok(Json::Null);
@@ -177,7 +192,9 @@ impl Tree {
     /// Works one level deeper.
     fn inside(&mut self, work: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
         if self.path.len() >= MAX_DEPTH {
-            return Err(self.wrong(format!("lies deeper than {MAX_DEPTH} lists and dicts; does it hold itself?")));
+            return Err(
+                self.wrong(format!("lies deeper than {MAX_DEPTH} lists and dicts; does it hold itself?"))
+            );
         }
         work(self)
     }
@@ -216,7 +233,9 @@ impl Tree {
         let class = value.get_type();
         if let Some(fields) = class.getattr_opt(intern!(py, "__dataclass_fields__"))? {
             let fields = fields.call_method0(intern!(py, "keys"))?.try_iter()?;
-            let items = fields.map(|name| name.and_then(|name| Ok((name.clone(), value.getattr(name.cast::<PyString>()?)?))));
+            let items = fields.map(|name| {
+                name.and_then(|name| Ok((name.clone(), value.getattr(name.cast::<PyString>()?)?)))
+            });
             return self.dict(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.as_any());
         }
         match kind_of(value)? {
@@ -245,7 +264,11 @@ impl Tree {
     /// That something is wrong at the place at hand.
     fn wrong(&self, what: impl Display) -> PyErr {
         let path = self.path.concat();
-        let place = if path.is_empty() { "the message".to_owned() } else { format!("`{}`", path.trim_start_matches('.')) };
+        let place = if path.is_empty() {
+            self.what.to_owned()
+        } else {
+            format!("`{}`", path.trim_start_matches('.'))
+        };
         MessageError::new_err(format!("{place} {what}"))
     }
 }

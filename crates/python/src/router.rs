@@ -2,12 +2,13 @@
 //! asked. A handler that raises is an outcome, and one that nobody waits for any more is cancelled.
 
 use super::decision::json_text;
+use super::ending::{apart, attached};
 use super::error::{RulecError, words};
-use super::message::{as_dict, object, tree};
+use super::message::{as_dict, named, object, tree};
 use super::rules::Rules;
 use pyo3::create_exception;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
 use pyo3_async_runtimes::tokio::future_into_py;
 use pythonize::pythonize;
@@ -18,7 +19,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-create_exception!(rulec, RouterError, RulecError, "A router that cannot be built, or rules that it cannot take.");
+create_exception!(
+    rulec,
+    RouterError,
+    RulecError,
+    "A router that cannot be built, or rules that it cannot take."
+);
 
 fn router_error(error: impl ToString) -> PyErr {
     RouterError::new_err(error.to_string())
@@ -121,9 +127,13 @@ impl Drop for Cancel {
 }
 
 /// Calls a Python handler on the event loop of its message.
-async fn handle(function: Arc<Py<PyAny>>, calls: Calls, request: route::Request) -> Result<Json, HandlerError> {
+async fn handle(
+    function: Arc<Py<PyAny>>,
+    calls: Calls,
+    request: route::Request,
+) -> Result<Json, HandlerError> {
     let call = calls.find(&request.message).ok_or("the message has gone")?;
-    let begun = Python::attach(|py| -> PyResult<_> {
+    let begun = attached(|py| -> PyResult<_> {
         let request = Bound::new(py, Request::new(&call, request))?;
         let running = py.import("rulec._call")?.getattr("Call")?;
         let running = running.call1((call.locals.event_loop(py), function.bind(py), request))?;
@@ -139,11 +149,12 @@ async fn handle(function: Arc<Py<PyAny>>, calls: Calls, request: route::Request)
         }
         Err(error) => Err(error),
     };
-    Python::attach(|py| {
-        let reply = ended.and_then(|reply| tree(reply.bind(py)));
+    attached(|py| {
+        let reply = ended.and_then(|reply| tree(reply.bind(py), "the reply"));
         reply.map_err(|error| {
             let text = words(py, &error);
-            *call.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.into_value(py).into_any());
+            *call.raised.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(error.into_value(py).into_any());
             text.into()
         })
     })
@@ -286,9 +297,12 @@ pub struct Router {
 
 /// The permissions that a Python function grants; none when it raises, which `sys.unraisablehook` is told.
 fn granted(function: &Py<PyAny>, message: &Json) -> Permissions {
-    Python::attach(|py| {
-        let names = pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
-        let names = names.and_then(|names| names.bind(py).try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>());
+    attached(|py| {
+        let names =
+            pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
+        let names = names.and_then(|names| {
+            names.bind(py).try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()
+        });
         match names {
             Ok(names) => names.into_iter().collect(),
             Err(error) => {
@@ -305,21 +319,21 @@ impl Router {
     #[pyo3(signature = (rules, handlers, *, entry = None, policies = None, permissions = None, log = None))]
     fn new(
         rules: &Bound<'_, Rules>,
-        handlers: &Bound<'_, PyDict>,
+        handlers: &Bound<'_, PyMapping>,
         entry: Option<String>,
-        policies: Option<&Bound<'_, PyDict>>,
+        policies: Option<&Bound<'_, PyMapping>>,
         permissions: Option<Py<PyAny>>,
         log: Option<PathBuf>,
     ) -> PyResult<Router> {
         let calls = Calls::default();
         let mut builder = route::Router::builder(rules.get().rules.clone());
-        for (name, function) in handlers {
+        for (name, function) in named(Some(handlers))? {
             let (function, calls) = (Arc::new(function.unbind()), calls.clone());
             let handler = move |request| handle(function.clone(), calls.clone(), request);
-            builder = builder.handler(name.extract::<String>()?, handler);
+            builder = builder.handler(name, handler);
         }
-        for (name, policy) in policies.into_iter().flatten() {
-            builder = builder.policy(name.extract::<String>()?, policy.cast::<Policy>()?.get().0.clone());
+        for (name, policy) in named(policies)? {
+            builder = builder.policy(name, policy.cast::<Policy>()?.get().0.clone());
         }
         if let Some(entry) = entry {
             builder = builder.entry(entry);
@@ -330,7 +344,7 @@ impl Router {
         if let Some(path) = log {
             builder = builder.log(DecisionLog::to_file(path)?);
         }
-        let router = rules.py().detach(|| builder.build()).map_err(router_error)?;
+        let router = apart(rules.py(), || builder.build()).map_err(router_error)?;
         Ok(Router { router, calls })
     }
 
@@ -362,7 +376,7 @@ impl Router {
     /// Puts other rules in force, and returns their generation.
     fn swap(&self, py: Python<'_>, rules: &Bound<'_, Rules>) -> PyResult<u64> {
         let rules = rules.get().rules.clone();
-        let swapped = py.detach(|| self.router.swap(rules)).map_err(router_error)?;
+        let swapped = apart(py, || self.router.swap(rules)).map_err(router_error)?;
         Ok(swapped.generation)
     }
 

@@ -1,17 +1,19 @@
 //! Rule sets, and what is asked of them.
 
 use super::decision::{Decision, Explanation};
+use super::ending::apart;
 use super::error::{Diagnostic, compile_error, failed, unknown};
 use super::host::offer;
 use super::judge::Judge;
-use super::message::{MessageError, Plain, as_dict, object, tree};
+use super::message::{MessageError, Plain, as_dict, named, object, tree};
 use super::talk::{Flows, Question};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 use pythonize::pythonize;
 use rulec::{Compiler, Entry, MemoryLoader, Record, choice, payload};
 use self_cell::self_cell;
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// The name that a text without a file goes by.
@@ -22,17 +24,17 @@ const TEXT: &str = "<text>";
 pub struct Rules {
     pub rules: rulec::Rules,
     /// The functions that it was given, for a copy in another process.
-    functions: Option<Py<PyDict>>,
+    functions: Option<Py<PyMapping>>,
 }
 
 /// Compiles without the interpreter's lock.
 fn compiled(
     py: Python<'_>,
-    functions: Option<Bound<'_, PyDict>>,
+    functions: Option<Bound<'_, PyMapping>>,
     compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
 ) -> PyResult<Rules> {
     let compiler = offer(Compiler::new(), functions.as_ref())?;
-    let rules = py.detach(|| compile(compiler)).map_err(|error| compile_error(py, &error))?;
+    let rules = apart(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
     Ok(Rules { rules, functions: functions.map(Bound::unbind) })
 }
 
@@ -42,21 +44,22 @@ impl Rules {
     }
 }
 
-/// Decides for one message in any form. A dict is read while the lock is held and decided on at once: to give the lock
-/// away would take longer than the decision (`docs/python.md` has the figures).
+/// Decides for one message in any form. It is read while the interpreter's lock is held, and decided on without.
 fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         let prepared = prepared.get();
-        return Ok(Decision(py.detach(|| prepared.0.with_dependent(|_, record| entry.decide_record(record)))));
+        return Ok(Decision(apart(py, || {
+            prepared.0.with_dependent(|_, record| entry.decide_record(record))
+        })));
     }
     let message = as_dict(message)?;
     if message.cast::<PyDict>().is_ok()
-        && let Ok(decision) = entry.decide_value(&Plain::new(&message))
+        && let Ok(decision) = entry.decide_value_apart(&Plain::new(&message), |decide| apart(py, decide))
     {
         return Ok(Decision(decision));
     }
     let message = object(&message)?;
-    Ok(Decision(py.detach(|| entry.decide(&message))))
+    Ok(Decision(apart(py, || entry.decide(&message))))
 }
 
 #[pymethods]
@@ -67,7 +70,7 @@ impl Rules {
     fn from_path(
         py: Python<'_>,
         path: PathBuf,
-        functions: Option<Bound<'_, PyDict>>,
+        functions: Option<Bound<'_, PyMapping>>,
         root: Option<PathBuf>,
     ) -> PyResult<Rules> {
         compiled(py, functions, |compiler| match root {
@@ -82,8 +85,8 @@ impl Rules {
     fn from_text(
         py: Python<'_>,
         text: &str,
-        functions: Option<Bound<'_, PyDict>>,
-        imports: Option<Vec<(String, String)>>,
+        functions: Option<Bound<'_, PyMapping>>,
+        imports: Option<HashMap<String, String>>,
     ) -> PyResult<Rules> {
         let own = MemoryLoader::new().with(TEXT, text);
         let loader = imports.into_iter().flatten().fold(own, |loader, (path, text)| loader.with(path, text));
@@ -96,7 +99,7 @@ impl Rules {
     fn from_artifact(
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
-        functions: Option<Bound<'_, PyDict>>,
+        functions: Option<Bound<'_, PyMapping>>,
     ) -> PyResult<Rules> {
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
@@ -108,7 +111,7 @@ impl Rules {
 
     #[pyo3(signature = (*, strip_source = false))]
     fn to_artifact<'py>(&self, py: Python<'py>, strip_source: bool) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.rules.to_artifact(strip_source)))
+        PyBytes::new(py, &apart(py, || self.rules.to_artifact(strip_source)))
     }
 
     #[pyo3(signature = (message, *, entry = None))]
@@ -118,13 +121,18 @@ impl Rules {
 
     /// Decides for a message as JSON text.
     #[pyo3(signature = (text, *, entry = None))]
-    fn decide_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
+    fn decide_json(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Decision> {
         let entry = self.entry(entry)?;
         let text = match text.cast::<PyString>() {
             Ok(text) => text.to_str()?.as_bytes(),
             Err(_) => text.cast::<PyBytes>()?.as_bytes(),
         };
-        let decision = py.detach(|| entry.decide_line(text));
+        let decision = apart(py, || entry.decide_line(text));
         decision.map(Decision).map_err(|error| MessageError::new_err(error.to_string()))
     }
 
@@ -138,9 +146,11 @@ impl Rules {
     ) -> PyResult<Vec<Decision>> {
         let entry = self.entry(entry)?;
         let decide = |(at, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            decide_one(py, &entry, &message?).map_err(|error| match error.is_instance_of::<MessageError>(py) {
-                true => MessageError::new_err(format!("message {at}: {}", error.value(py))),
-                false => error,
+            decide_one(py, &entry, &message?).map_err(|error| {
+                match error.is_instance_of::<MessageError>(py) {
+                    true => MessageError::new_err(format!("message {at}: {}", error.value(py))),
+                    false => error,
+                }
             })
         };
         messages.try_iter()?.enumerate().map(decide).collect()
@@ -148,9 +158,14 @@ impl Rules {
 
     /// The names of all routes that hold, in the order they are tried.
     #[pyo3(signature = (message, *, entry = None))]
-    fn matched(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Vec<String>> {
+    fn matched(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Vec<String>> {
         let (entry, message) = (self.entry(entry)?, whole(message)?);
-        Ok(py.detach(|| entry.matched(&message).into_iter().map(str::to_owned).collect()))
+        Ok(apart(py, || entry.matched(&message).into_iter().map(str::to_owned).collect()))
     }
 
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
@@ -162,13 +177,13 @@ impl Rules {
         show_private: bool,
     ) -> PyResult<Explanation> {
         let (entry, message) = (self.entry(entry)?, whole(message)?);
-        Ok(Explanation(py.detach(|| entry.explain(&message, show_private))))
+        Ok(Explanation(apart(py, || entry.explain(&message, show_private))))
     }
 
     /// Reads a message once, for several decisions on it.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
         let message = object(&as_dict(message)?)?;
-        Ok(Prepared(py.detach(|| Resolved::new(message, |message| self.rules.prepare(message)))))
+        Ok(Prepared(apart(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
     }
 
     #[getter]
@@ -208,16 +223,16 @@ impl Rules {
     fn judge(
         &self,
         kind: &str,
-        inputs: Option<&Bound<'_, PyDict>>,
+        inputs: Option<&Bound<'_, PyMapping>>,
         options: Option<&Bound<'_, PyAny>>,
         strict: bool,
     ) -> PyResult<Judge> {
         let mut judge = payload::Judge::new(&self.rules, kind).map_err(unknown)?;
-        for (name, value) in inputs.into_iter().flatten() {
-            judge = judge.input(&name.extract::<String>()?, tree(&value)?).map_err(failed)?;
+        for (name, value) in named(inputs)? {
+            judge = judge.input(&name, tree(&value, &name)?).map_err(failed)?;
         }
         if let Some(options) = options {
-            judge = judge.options(tree(options)?).map_err(failed)?;
+            judge = judge.options(tree(options, "options")?).map_err(failed)?;
         }
         Ok(Judge(if strict { judge.strict() } else { judge }))
     }
@@ -229,7 +244,7 @@ impl Rules {
 
     /// Finds flows, those of intents by the built-in classifier.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
-        py.detach(|| Flows::new(&self.rules)).map_err(failed)
+        apart(py, || Flows::new(&self.rules)).map_err(failed)
     }
 
     /// The question behind a choice that a language model makes.
@@ -260,10 +275,15 @@ impl Rules {
         Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.collect())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyDict>>))> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>))> {
         let (py, rules) = (slf.py(), slf.get());
         let load = py.import("rulec._load")?.getattr("load")?;
-        Ok((load, (rules.to_artifact(py, false), rules.functions.as_ref().map(|functions| functions.clone_ref(py)))))
+        Ok((
+            load,
+            (rules.to_artifact(py, false), rules.functions.as_ref().map(|functions| functions.clone_ref(py))),
+        ))
     }
 
     fn __repr__(&self) -> String {

@@ -1,5 +1,6 @@
 //! Flows that a message may start, and choices that a language model makes: what the model is told, and its answers.
 
+use super::ending::apart;
 use super::message::object;
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -45,7 +46,7 @@ impl Flows {
 impl Flows {
     /// The flow that a text wants, if there is one.
     fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
-        py.detach(|| match self.0.find(text) {
+        apart(py, || match self.0.find(text) {
             Found::Keyword(hit) => Some(FlowHit {
                 id: hit.id.to_owned(),
                 name: hit.name.to_owned(),
@@ -59,7 +60,7 @@ impl Flows {
 
     /// The intent flows that came nearest to a text for which none is found, best first.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
-        py.detach(|| match self.0.find(text) {
+        apart(py, || match self.0.find(text) {
             Found::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
             _ => Vec::new(),
         })
