@@ -7,7 +7,7 @@ use super::set::{Handle, RuleSet};
 use super::strategy::Tier;
 use super::workspace::Workspace;
 use crate::decision::Choice;
-use crate::input::{Filled, Plan};
+use crate::input::{Fill, Filled, Plan};
 use crate::json::{self, JsonError};
 use crate::sema::hir::RuleId;
 use crate::vm::Scratch;
@@ -96,6 +96,37 @@ impl Session {
     fn choose_anew(&mut self, message: &Json) -> Choice {
         let rules = Arc::clone(&self.rules);
         self.choose(&rules.prepare(message))
+    }
+
+    /// Decides for a message that a source takes apart, such as a row of columns; `None` when the source gives up or only a
+    /// tree will do, which is then to be decided instead. Unstable.
+    #[doc(hidden)]
+    pub fn decide_from<'a>(&'a mut self, source: impl FnOnce(&mut Fill<'a>) -> Option<()>) -> Option<Decision> {
+        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        let plan = plan(rules, backends)?;
+        input.fill(plan, source, |filled| decide_filled(rules, backends, machine, &filled)).flatten()
+    }
+
+    /// Every route of the entry that holds for such a message, in the order they are tried; `None` as with
+    /// [`Session::decide_from`]. Unstable.
+    #[doc(hidden)]
+    pub fn matched_from<'a>(
+        &'a mut self,
+        source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
+    ) -> Option<Vec<RuleId>> {
+        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        let plan = plan(rules, backends)?;
+        let backend = backends.resolve(rules, false);
+        let (how, table) = (backends.how, backends.table);
+        input.fill(plan, source, |filled| {
+            rules.run(how, backend, Input::Slots(filled.values), machine, |engine| engine.matched(table))
+        })
+    }
+
+    /// The plan by which such a source finds its places; `None` when only trees will do. Unstable.
+    #[doc(hidden)]
+    pub fn plan(&self) -> Option<&Plan> {
+        plan(&self.rules, &self.backends)
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts

@@ -13,7 +13,9 @@
 //! | `judge` | payloads |
 //! | `talk` | flows, and choices that a language model makes |
 //! | `router` | async handlers |
+//! | `batch` | record batches |
 
+mod batch;
 mod decision;
 mod ending;
 mod error;
@@ -34,6 +36,8 @@ fn command_line(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
 
 #[pymodule]
 mod _rulec {
+    #[pymodule_export]
+    use super::batch::{Columns, ColumnsMismatch, json_lines};
     #[pymodule_export]
     use super::command_line;
     #[pymodule_export]
