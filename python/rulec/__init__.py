@@ -36,6 +36,7 @@ from __future__ import annotations
 import atexit as _atexit
 
 from ._rulec import (
+    ColumnsMismatch,
     CompileError,
     Decision,
     Diagnostic,
@@ -62,6 +63,7 @@ from ._rulec import end as _end
 _atexit.register(_end)
 
 __all__ = [
+    "ColumnsMismatch",
     "CompileError",
     "Decision",
     "Diagnostic",

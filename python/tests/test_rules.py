@@ -329,3 +329,21 @@ def test_choices_flows_and_routers() -> None:
     assert rules.decide({"text": "hello"}, entry="flows").flow == "greeting"
     routed = rules.decide({"output": {"score": 4}}, entry="next")
     assert routed.next == ["good"] and not routed.loopback
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux for the pages")
+def test_reloading_keeps_no_memory() -> None:
+    def pages() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    def reload(times: int) -> None:
+        for _ in range(times):
+            loaded = Rules.from_text(DESK)
+            loaded.decide({"text": "show", "ctx": {"message_count": 4}})
+            with pytest.raises(CompileError):
+                Rules.from_text("route")
+
+    reload(300)
+    before = pages()
+    reload(1000)
+    assert pages() - before < 4_000_000
