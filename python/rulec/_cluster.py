@@ -14,11 +14,15 @@ from .batch import bind
 
 
 def plain(data_type: Any) -> Any:
-    """The type without dictionaries, which clusters do not exchange."""
+    """The type without dictionaries, extensions and numbers without a sign, which clusters do not exchange."""
     import pyarrow as pa
 
+    if isinstance(data_type, pa.BaseExtensionType):
+        return plain(data_type.storage_type)
     if pa.types.is_dictionary(data_type):
         return plain(data_type.value_type)
+    if pa.types.is_unsigned_integer(data_type):
+        return pa.int64()
     if pa.types.is_struct(data_type):
         return pa.struct([field.with_type(plain(field.type)) for field in data_type])
     if pa.types.is_list(data_type):
@@ -32,6 +36,8 @@ def _decoded(array: Any, wanted: Any) -> Any:
 
     if array.type.equals(wanted):
         return array
+    if isinstance(array, pa.ExtensionArray):
+        return _decoded(array.storage, wanted)
     if pa.types.is_dictionary(array.type):
         return _decoded(array.dictionary_decode(), wanted)
     if pa.types.is_struct(array.type):

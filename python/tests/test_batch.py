@@ -20,7 +20,7 @@ from rulec import ColumnsMismatch, Rules, UnknownName, batch
 MESSAGES = int(os.environ.get("RULEC_MESSAGES", "20000"))
 
 SMALL = Rules.from_text(
-    'route red when ctx.tags contains "red" -> reds(n: n)\nroute small when n < 10 -> few(n: n) { kind: "s" }\ndefault -> many'
+    'input { n: number  ctx?: { tags?: list<string> } }\nroute red when ctx.tags contains "red" -> reds(n: n)\nroute small when n < 10 -> few(n: n) { kind: "s" }\ndefault -> many'
 )
 ROWS: list[dict[str, Any]] = [
     {"n": 3, "ctx": {"tags": ["blue"]}},
@@ -37,7 +37,8 @@ def table() -> pa.Table:
 def test_tables_batches_and_streams() -> None:
     answers = batch.decide(SMALL, table())
     assert isinstance(answers, pa.Table) and answers.column("chosen").to_pylist() == CHOSEN
-    assert answers.column("args").to_pylist() == [{"n": 3}, {"n": None}, {"n": 30}] or answers.column("args").to_pylist()[0] == {"n": 3}
+    [first, *_] = batch.lines(answers).decode().split("\n")
+    assert first == '{"line":1,"entry":"routes","chosen":"small","target":"few","args":{"n":3},"metadata":{"kind":"s"}}'
     one = table().to_batches()[0]
     assert batch.decide(SMALL, one).column("chosen").to_pylist() == CHOSEN
     stream = batch.decide(SMALL, pa.RecordBatchReader.from_batches(one.schema, iter([one, one])))
@@ -89,7 +90,7 @@ def test_an_exception_in_a_stream_is_the_callers() -> None:
 
     stream = batch.decide(SMALL, pa.RecordBatchReader.from_batches(table().schema, batches()))
     assert stream.read_next_batch().num_rows == 3
-    with pytest.raises(RuntimeError, match="the source is gone"):
+    with pytest.raises(pa.ArrowInvalid, match="the source is gone"):
         stream.read_next_batch()
 
 
@@ -131,7 +132,7 @@ def test_answers_are_those_of_json_lines() -> None:
         # A column holds one type, so what may be of several is JSON text in it.
         columns = {name: [json.dumps(row[name]) if name in row else None for row in rows] for name in ("text", "n", "ctx")}
         answers = batch.decide(rules, pa.table(columns), json=list(columns))
-        lines = batch.lines(answers, first=first).decode().splitlines()
+        lines = batch.lines(answers, first=first).decode().split("\n")[:-1]
         assert lines == [f'{{"line":{at},{answer[1:]}' for at, answer in enumerate(by_json, first)]
         seen.update(by_json)
     assert len(seen) > 50, "the messages reach many answers"

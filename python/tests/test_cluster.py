@@ -55,6 +55,7 @@ def expected(rules: Rules, data: Path) -> list[tuple[int, str | None, str | None
 def spark() -> Iterator[Any]:
     sql = pytest.importorskip("pyspark.sql")
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     session = (
         sql.SparkSession.builder.master(f"local-cluster[{EXECUTORS},1,1024]")
         .config("spark.ui.enabled", "false")
@@ -110,34 +111,29 @@ def test_an_executor_dies_and_nothing_is_lost_or_doubled(
 
 
 def test_rules_are_compiled_once_a_process(spark: Any, rules: Rules, data: Path, tmp_path: Path) -> None:
-    """Every load leaves a file behind: there are no more than worker processes, and far fewer than batches."""
-    from rulec import spark as clusters
+    """Every load leaves a file behind: no process has two, however many tasks and batches it is given."""
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    folder = str(tmp_path)
+    from rulec._cluster import Job, digest
 
-    def watched(batches: Iterable[Any]) -> Iterator[Any]:
-        import rulec._load as loading
+    folder, artifact = str(tmp_path), rules.to_artifact()
+    name, sent = digest(artifact), spark.sparkContext.broadcast(artifact)
 
-        if not hasattr(loading, "counted"):
-            plain = Rules.from_artifact
+    def job(read: Any) -> Job:
+        return Job(name + "-watched", read, "decision", json=["text", "n", "ctx"])
 
-            class Counted:
-                @staticmethod
-                def from_artifact(artifact: bytes) -> Any:
-                    Path(folder, f"{os.getpid()}-{os.urandom(4).hex()}").touch()
-                    return plain(artifact)
+    def read() -> bytes:
+        Path(folder, f"{os.getpid()}-{os.urandom(4).hex()}").touch()
+        return bytes(sent.value)
 
-            setattr(loading, "Rules", Counted)
-            setattr(loading, "counted", True)
-        return iter(batches)
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
+        return job(read).decide(batches)
 
-    # Rules that no process has loaded before.
-    other = Rules.from_text(RULES + "\nroute never disabled when n == 1 -> h")
     frame = spark.read.parquet(str(data)).repartition(32)
-    answered = clusters.decide(frame.mapInArrow(watched, frame.schema), other, json=["text", "n", "ctx"])
-    assert answered.count() == ROWS
-    loads = [name.name.split("-")[0] for name in Path(folder).iterdir()]
-    assert 1 <= len(loads) <= 2 * EXECUTORS and len(loads) == len(set(loads)), loads
+    schema = from_arrow_schema(job(lambda: artifact).schema(to_arrow_schema(frame.schema)))
+    assert len(collected(frame.mapInArrow(work, schema))) == ROWS
+    loads = [path.name.split("-")[0] for path in Path(folder).iterdir()]
+    assert 1 <= len(loads) <= EXECUTORS and len(loads) == len(set(loads)), loads
 
 
 def test_columns_that_do_not_fit_are_an_error_of_the_driver(spark: Any, rules: Rules) -> None:
