@@ -10,6 +10,7 @@ use crate::decision::Choice;
 use crate::input::{Fill, Filled, Plan};
 use crate::json::{self, JsonError};
 use crate::sema::hir::RuleId;
+use crate::value::Value;
 use crate::vm::Scratch;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -105,6 +106,15 @@ impl Session {
         let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
         let plan = plan(rules, backends)?;
         input.fill(plan, source, |filled| decide_filled(rules, backends, machine, &filled)).flatten()
+    }
+
+    /// Decides for the values of the slots of a message that keeps every promise of the declared input; `None` when only
+    /// a tree will do. Unstable.
+    #[doc(hidden)]
+    pub fn decide_slots(&mut self, slots: &[Value<'_>]) -> Option<Decision> {
+        let Session { rules, backends, workspace } = self;
+        plan(rules, backends)?;
+        Some(decide(rules, backends, &mut workspace.machine, Input::Slots(slots)))
     }
 
     /// Every route of the entry that holds for such a message, in the order they are tried; `None` as with

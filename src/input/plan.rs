@@ -117,7 +117,18 @@ impl Plan {
         self.nodes.len()
     }
 
-    pub(super) fn slots(&self) -> usize {
+    /// The slots that are read at a place, each with the kinds it is read at.
+    pub fn slots_at(&self, place: Place) -> &[(u32, KindSet)] {
+        self.node(place).map_or(&[], |node| &node.slots)
+    }
+
+    /// The kinds that a place is promised to be of, and true when it may be missing.
+    pub fn promised(&self, place: Place) -> Option<(KindSet, bool)> {
+        self.node(place)?.promise.map(|promise| (promise.kinds, promise.optional))
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> usize {
         self.slots
     }
 

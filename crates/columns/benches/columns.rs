@@ -95,6 +95,9 @@ fn batch(messages: &[Json]) -> RecordBatch {
     RecordBatch::try_from_iter([("text", texts(&all, "text")), ("ctx", object(&ctx, fields))]).expect("a batch")
 }
 
+/// Rows of a batch.
+const ROWS: usize = 8_192;
+
 /// The sides, of the same messages.
 struct Sides {
     case: Case,
@@ -106,7 +109,7 @@ struct Sides {
 impl Sides {
     fn new(routes: usize) -> Sides {
         let case = Case::new(routes, Kind::Mixed, true);
-        let messages = case.mixed();
+        let messages: Vec<Json> = case.mixed().into_iter().cycle().take(ROWS).collect();
         let lines = messages.iter().map(Json::to_string).collect();
         let batch = batch(&messages);
         let sides = Sides { case, messages, lines, batch };

@@ -17,10 +17,29 @@ use std::sync::Arc;
 /// The columns of the answers by an entry, in the making.
 pub(crate) struct Answers {
     schema: SchemaRef,
-    columns: Vec<(Role, Build)>,
+    columns: Vec<Column>,
     rows: usize,
     /// For an entry of routes the answer of each rule and of each table's default.
     known: Known,
+}
+
+/// A column in the making. Most rows have nothing in most columns: such nulls are appended many at a time.
+struct Column {
+    role: Role,
+    build: Build,
+    /// The rows that the builder has.
+    rows: usize,
+}
+
+impl Column {
+    /// The builder, for the value of a row.
+    fn at(&mut self, row: usize) -> &mut Build {
+        if self.rows < row {
+            self.build.push_nulls(row - self.rows);
+        }
+        self.rows = row + 1;
+        &mut self.build
+    }
 }
 
 /// The keys of what rules answer with; empty where no entry of routes decides.
@@ -95,7 +114,7 @@ impl Answers {
         let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name)).collect();
         Answers {
             schema: Arc::new(Schema::new(fields)),
-            columns: columns.iter().map(|(name, ty)| (Role::of(name), Build::new(ty))).collect(),
+            columns: columns.iter().map(|(name, ty)| Column { role: Role::of(name), build: Build::new(ty), rows: 0 }).collect(),
             rows: 0,
             known,
         }
@@ -112,24 +131,31 @@ impl Answers {
         }
         let keys = self.known.of(decision);
         let plain = is_plain(decision);
-        for (role, column) in &mut self.columns {
-            match role {
-                Role::Entry => column.push_key(Some(0)),
-                Role::Chosen => column.push_key(keys.chosen),
-                Role::Target => column.push_key(keys.target),
-                Role::Metadata => column.push_key(keys.metadata),
-                Role::Args => column.push_record(decision.args()),
+        let row = self.rows;
+        for column in &mut self.columns {
+            match column.role {
+                Role::Entry => column.at(row).push_key(Some(0)),
+                Role::Chosen => column.at(row).push_key(keys.chosen),
+                Role::Target => column.at(row).push_key(keys.target),
+                Role::Metadata => column.at(row).push_key(keys.metadata),
+                Role::Args => column.at(row).push_record(decision.args()),
                 Role::Requires => match decision.required_permissions() {
-                    [] => column.push(None),
-                    some => column.push_texts(some.iter().map(|one| &**one)),
+                    [] => {}
+                    some => column.at(row).push_texts(some.iter().map(|one| &**one)),
                 },
                 Role::Path => match decision.path() {
-                    path if path.len() < 2 => column.push(None),
-                    path => column.push_texts(path.into_iter()),
+                    path if path.len() < 2 => {}
+                    path => column.at(row).push_texts(path.into_iter()),
                 },
-                Role::Matched => column.push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref)),
-                Role::Other(_) if plain => column.push(None),
-                Role::Other(name) => column.push(rest(name, decision).as_ref()),
+                Role::Matched => {
+                    column.at(row).push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref));
+                }
+                Role::Other(_) if plain => {}
+                Role::Other(name) => {
+                    if let Some(value) = rest(name, decision) {
+                        column.at(row).push(Some(&value));
+                    }
+                }
             }
         }
         self.rows += 1;
@@ -146,8 +172,10 @@ impl Answers {
 
     /// Appends an answer in the form of JSON.
     pub fn push_json(&mut self, answer: &Json) {
-        for (role, column) in &mut self.columns {
-            column.push(answer.get(role.name()));
+        let row = self.rows;
+        for column in &mut self.columns {
+            let value = answer.get(column.role.name());
+            column.at(row).push(value);
         }
         self.rows += 1;
     }
@@ -159,8 +187,14 @@ impl Answers {
 
     /// The answers so far; the builder is empty again.
     pub fn finish(&mut self) -> RecordBatch {
-        let columns = self.columns.iter_mut().map(|(_, column)| column.finish()).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.rows)));
+        let rows = std::mem::take(&mut self.rows);
+        let finish = |column: &mut Column| {
+            column.build.push_nulls(rows - column.rows);
+            column.rows = 0;
+            column.build.finish()
+        };
+        let columns = self.columns.iter_mut().map(finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .unwrap_or_else(|_| RecordBatch::new_empty(Arc::clone(&self.schema)))
     }

@@ -91,6 +91,8 @@ pub(crate) struct Binding {
     columns: Vec<(String, Source)>,
     /// Those that the rules read, by their number among the columns.
     pub bound: Vec<Bound>,
+    /// True when all of them can be filled column by column.
+    pub lanes: bool,
 }
 
 /// The column or columns that a field of the message comes from.
@@ -111,8 +113,29 @@ pub(crate) struct Bound {
     pub whole: KindSet,
     /// True when a time is read as text as well.
     pub as_text: bool,
-    /// Where it is an object of the same fields in every row, those that are read.
+    /// True when it is an object of the same fields in every row.
+    pub is_object: bool,
+    /// Those of its fields that are read.
     pub inside: Vec<Bound>,
+    /// The kinds of its values.
+    given: KindSet,
+    /// True when all its values are of one type, which the column says.
+    plain: bool,
+}
+
+impl Bound {
+    /// True when its values can surely be read as some kinds.
+    pub fn is_surely(&self, kinds: KindSet) -> bool {
+        self.given.is_subset(kinds)
+    }
+
+    /// True when it can be filled as a whole column, with all that is in it.
+    fn is_lane(&self) -> bool {
+        match self.is_object {
+            true => self.plain && !self.whole.has(Kind::Dict) && self.inside.iter().all(Bound::is_lane),
+            false => self.plain,
+        }
+    }
 }
 
 impl Binding {
@@ -123,8 +146,9 @@ impl Binding {
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
         let columns = binder.sources();
         let bound = binder.places(ROOT, &columns, "");
+        let lanes = bound.iter().all(Bound::is_lane) && !plan.wants(ROOT, Kind::Dict);
         match binder.problems {
-            problems if problems.is_empty() => Ok(Binding { columns, bound, schema }),
+            problems if problems.is_empty() => Ok(Binding { columns, bound, lanes, schema }),
             problems => Err(BindError { problems }),
         }
     }
@@ -135,7 +159,7 @@ impl Binding {
         let columns = columns.map(|(at, field)| {
             (field.name().clone(), Source::Column(at, options.meaning(field, KindSet::ALL)))
         });
-        Binding { columns: columns.collect(), bound: Vec::new(), schema }
+        Binding { columns: columns.collect(), bound: Vec::new(), lanes: false, schema }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -224,26 +248,34 @@ impl Binder<'_> {
                 None => self.missing(place, &path, sources.iter().map(|(name, _)| name.as_str())),
                 Some((at, Source::Group(inner))) => {
                     let inside = self.places(place, inner, &path);
-                    bound.push(self.bound(at, place, inside));
+                    bound.push(self.bound(at, place, Some(inside), (KindSet::DICT, false)));
                 }
                 Some((at, Source::Column(column, meaning))) => {
                     let field = self.schema.field(*column);
                     let inside = self.column(place, field, *meaning, &path);
-                    bound.push(self.bound(at, place, inside));
+                    bound.push(self.bound(at, place, inside, given(field, *meaning)));
                 }
             }
         }
         bound
     }
 
-    fn bound(&self, at: usize, place: Place, inside: Vec<Bound>) -> Bound {
+    /// A field that is read; an object of the same fields in every row has those of them `inside`.
+    fn bound(
+        &self,
+        at: usize,
+        place: Place,
+        inside: Option<Vec<Bound>>,
+        (given, plain): (KindSet, bool),
+    ) -> Bound {
+        let is_object = inside.is_some();
         let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.wants(place, *kind));
         let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::of(kind)));
-        Bound { at, place, whole, as_text: self.plan.kinds(place).has(Kind::String), inside }
+        Bound { at, place, whole, as_text: self.plan.kinds(place).has(Kind::String), is_object, inside: inside.unwrap_or_default(), given, plain }
     }
 
     /// Binds a column, or a field of one: its type must be one that can be read at the place.
-    fn column(&mut self, place: Place, field: &Field, meaning: Meaning, path: &str) -> Vec<Bound> {
+    fn column(&mut self, place: Place, field: &Field, meaning: Meaning, path: &str) -> Option<Vec<Bound>> {
         let is_object = self.plan.inside(place).next().is_some();
         let wanted = match self.plan.kinds(place) {
             kinds if is_object => kinds.union(KindSet::DICT),
@@ -252,7 +284,7 @@ impl Binder<'_> {
         let kinds = kinds(field, meaning);
         if !can_be_read(kinds, wanted) {
             self.problems.push(unfit(field, meaning, path, wanted));
-            return Vec::new();
+            return None;
         }
         match field.data_type() {
             DataType::Struct(fields) if is_object => {
@@ -262,14 +294,14 @@ impl Binder<'_> {
                     match fields.find(name) {
                         Some((at, field)) => {
                             let inside = self.column(inner, field, Meaning::Text, &path);
-                            bound.push(self.bound(at, inner, inside));
+                            bound.push(self.bound(at, inner, inside, given(field, Meaning::Text)));
                         }
                         None => self.missing(inner, &path, fields.iter().map(|field| field.name().as_str())),
                     }
                 }
-                bound
+                Some(bound)
             }
-            _ => Vec::new(),
+            _ => None,
         }
     }
 
@@ -295,6 +327,18 @@ impl Binder<'_> {
         problem += " (where it may be missing in every row, declare it with `?` or allow missing columns)";
         self.problems.push(problem);
     }
+}
+
+/// The kinds of a column's values, and true when all of them are of one type.
+fn given(field: &Field, meaning: Meaning) -> (KindSet, bool) {
+    let plain = match field.data_type() {
+        DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
+        DataType::Dictionary(_, values) => {
+            matches!(**values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+        }
+        _ => true,
+    };
+    (kinds(field, meaning), plain && meaning == Meaning::Text && !is_json(field))
 }
 
 fn join(path: &str, name: &str) -> String {

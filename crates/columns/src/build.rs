@@ -186,6 +186,27 @@ impl Build {
         }
     }
 
+    /// Appends so many nulls.
+    pub fn push_nulls(&mut self, count: usize) {
+        match self {
+            Build::Bool(build) => build.append_nulls(count),
+            Build::Int(build) => build.append_nulls(count),
+            Build::Count(build) => build.append_nulls(count),
+            Build::Float(build) => build.append_nulls(count),
+            Build::Text(build) | Build::Json(build) => build.append_nulls(count),
+            Build::Names(_, _, build) => build.append_nulls(count),
+            Build::List { ends, nulls, .. } => {
+                let last = ends.last().copied().unwrap_or_default();
+                ends.resize(ends.len() + count, last);
+                nulls.append_n_nulls(count);
+            }
+            Build::Record { columns, nulls, .. } => {
+                columns.iter_mut().for_each(|column| column.push_nulls(count));
+                nulls.append_n_nulls(count);
+            }
+        }
+    }
+
     /// Appends an object of which this has a column for each key.
     pub fn push_record(&mut self, object: &Map<String, Json>) {
         let Build::Record { names, columns, nulls, .. } = self else { return self.push(None) };

@@ -3,9 +3,11 @@
 use crate::answers::Answers;
 use crate::bind::{Binding, ColumnsError, Options};
 use crate::cell::Reader;
+use crate::lanes::{BLOCK, Block, Lanes};
 use crate::rows::{self, RowError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use bumpalo::Bump;
 use rulec::payload::Judge;
 use rulec::{Decision, Rules, Session};
 use std::borrow::Cow;
@@ -88,19 +90,25 @@ impl Decider {
     /// # Errors
     /// When the batch has other columns than those that were bound. A row that is no message has its `error`.
     pub fn decide(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
-        let binding = Arc::clone(&self.binding);
+        let Decider { rules, binding, options, session, answers, .. } = self;
         let message = binding.open(batch)?;
+        if !options.wants_matched() {
+            each(session, binding, &message, batch.num_rows(), |_, decision| match decision {
+                Ok(decision) => answers.push(&decision, None),
+                Err(error) => answers.push_error(&error),
+            });
+            return Ok(answers.finish());
+        }
         for row in 0..batch.num_rows() {
-            match row_of(&mut self.session, &binding, &message, row) {
-                Err(error) => self.answers.push_error(&error),
-                Ok(decision) if self.options.wants_matched() => {
-                    let matched = matched(&mut self.session, &self.rules, &binding, &message, row);
-                    self.answers.push(&decision, Some(&matched));
+            match row_of(session, binding, &message, row) {
+                Ok(decision) => {
+                    let matched = matched(session, rules, binding, &message, row);
+                    answers.push(&decision, Some(&matched));
                 }
-                Ok(decision) => self.answers.push(&decision, None),
+                Err(error) => answers.push_error(&error),
             }
         }
-        Ok(self.answers.finish())
+        Ok(answers.finish())
     }
 
     /// Decides every row of a batch and hands out each decision, or why the row is no message.
@@ -110,14 +118,42 @@ impl Decider {
     pub fn each(
         &mut self,
         batch: &RecordBatch,
-        mut take: impl FnMut(usize, Result<Decision, RowError>),
+        take: impl FnMut(usize, Result<Decision, RowError>),
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open(batch)?;
-        for row in 0..batch.num_rows() {
-            take(row, row_of(&mut self.session, &self.binding, &message, row));
-        }
+        each(&mut self.session, &self.binding, &message, batch.num_rows(), take);
         Ok(())
     }
+}
+
+/// Decides every row: column by column where every column is of one type, else row by row.
+fn each(
+    session: &mut Session,
+    binding: &Binding,
+    message: &Reader<'_>,
+    rows: usize,
+    mut take: impl FnMut(usize, Result<Decision, RowError>),
+) {
+    let lanes = session.plan().filter(|_| binding.lanes);
+    let Some(lanes) = lanes.map(|plan| Lanes::new(plan, &binding.bound, message, rows)) else {
+        (0..rows).for_each(|row| take(row, row_of(session, binding, message, row)));
+        return;
+    };
+    let mut bump = Bump::new();
+    for start in (0..rows).step_by(BLOCK) {
+        bump.reset();
+        let (block_rows, mut block) = (start..rows.min(start + BLOCK), Block::new());
+        lanes.fill(block_rows.clone(), &bump, &mut block);
+        for (at, row) in block_rows.enumerate() {
+            let decision = block.slots(at).and_then(|slots| session.decide_slots(slots));
+            take(row, decision.map_or_else(|| tree_of(session, message, row), Ok));
+        }
+    }
+}
+
+/// The decision for a row as a tree.
+fn tree_of(session: &mut Session, message: &Reader<'_>, row: usize) -> Result<Decision, RowError> {
+    rows::tree(message, row).map(|tree| session.decide(&tree))
 }
 
 /// The decision for a row.
@@ -130,7 +166,7 @@ fn row_of(
     if let Some(decision) = session.decide_from(|fill| rows::fill(fill, &binding.bound, message, row)) {
         return Ok(decision);
     }
-    rows::tree(message, row).map(|tree| session.decide(&tree))
+    tree_of(session, message, row)
 }
 
 /// The names of all routes that hold for a row.

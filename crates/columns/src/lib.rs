@@ -11,6 +11,7 @@ mod bind;
 mod build;
 mod cell;
 mod decide;
+mod lanes;
 mod lines;
 mod moment;
 mod rows;

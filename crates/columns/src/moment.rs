@@ -2,7 +2,7 @@
 
 use arrow_schema::TimeUnit;
 use rulec::internals::text::zone;
-use time::{Date, Duration, OffsetDateTime, UtcOffset};
+use time::{Date, OffsetDateTime, UtcOffset};
 
 /// The zone of a column of times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ fn offset(text: &str) -> Option<UtcOffset> {
 
 /// A day since 1970 as `2026-01-31`; `None` beyond the years that have four digits.
 pub(crate) fn day(count: i64) -> Option<String> {
-    let date = Date::from_calendar_date(1970, time::Month::January, 1).ok()?;
-    let date = date.checked_add(Duration::days(count))?;
+    const FIRST: i32 = 2_440_588;
+    let date = Date::from_julian_day(FIRST.checked_add(i32::try_from(count).ok()?)?).ok()?;
     (0..=9999).contains(&date.year()).then(|| date.to_string())
 }
 

@@ -3,6 +3,7 @@
 
 use crate::bind::Bound;
 use crate::cell::{Cell, Reader};
+use bumpalo::Bump;
 use rulec::JsonError;
 use rulec::internals::input::{Fill, ROOT};
 use rulec::internals::json;
@@ -42,31 +43,31 @@ fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
         Cell::Null => return Some(0),
         Cell::Json(text) => return fill.json(place, text),
         Cell::List(..) if field.whole.has(Kind::List) => {
-            let list = whole(fill, cell)?;
+            let list = whole(fill.bump(), cell)?;
             return Some(fill.spread(place, list));
         }
         Cell::Struct(..) | Cell::Map(..) if field.whole.has(Kind::Dict) => {
-            let dict = whole(fill, cell)?;
+            let dict = whole(fill.bump(), cell)?;
             return Some(fill.spread(place, dict));
         }
         Cell::List(..) => return Some(fill.pass(place, Kind::List)),
-        Cell::Struct(columns, row) => {
+        Cell::Struct(columns, row) if field.is_object => {
             let given = fields(fill, &field.inside, columns, row)?;
             fill.end(place, given);
             return Some(fill.pass(place, Kind::Dict));
         }
-        // Its keys differ from row to row.
-        Cell::Map(..) => return map(fill, field, cell),
+        Cell::Struct(..) | Cell::Map(..) => return object(fill, field, cell),
         Cell::Wide(value) => Value::Float(value as f64),
         Cell::Float(value) => Value::from_float(value),
         Cell::Time(time) if !field.as_text => Value::DateTime(time),
-        cell => whole(fill, cell)?,
+        cell => whole(fill.bump(), cell)?,
     };
     Some(fill.put(place, value))
 }
 
-fn map<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
-    let value = whole(fill, cell)?;
+/// Puts an object whose keys differ from row to row.
+fn object<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
+    let value = whole(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
     let (plan, mut given) = (fill.plan(), 0);
     for (key, value) in entries {
@@ -77,7 +78,7 @@ fn map<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
 }
 
 /// A cell as a value with all that is in it; `None` where a tree holds more than a value does.
-fn whole<'b>(fill: &Fill<'b>, cell: Cell<'b>) -> Option<Value<'b>> {
+pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
     Some(match cell {
         Cell::Null => Value::Missing,
         Cell::Bool(value) => Value::Bool(value),
@@ -87,13 +88,13 @@ fn whole<'b>(fill: &Fill<'b>, cell: Cell<'b>) -> Option<Value<'b>> {
         Cell::Float(value) if value == 0.0 && value.is_sign_negative() => return None,
         Cell::Float(value) => Value::Float(value),
         Cell::Wide(_) | Cell::Json(_) => return None,
-        Cell::Time(time) => Value::Str(fill.bump().alloc_str(&format_datetime(time))),
+        Cell::Time(time) => Value::Str(bump.alloc_str(&format_datetime(time))),
         Cell::Day(count) => {
-            crate::moment::day(count).map_or(Value::Missing, |day| Value::Str(fill.bump().alloc_str(&day)))
+            crate::moment::day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))
         }
         Cell::List(items, start, end) => {
             let mut entire = Some(());
-            let list = Value::list_in(fill.bump(), (start..end).map(|row| part(fill, items.cell(row), &mut entire)));
+            let list = Value::list_in(bump, (start..end).map(|row| part(bump, items.cell(row), &mut entire)));
             entire.map(|()| list)?
         }
         Cell::Struct(columns, row) => {
@@ -102,17 +103,17 @@ fn whole<'b>(fill: &Fill<'b>, cell: Cell<'b>) -> Option<Value<'b>> {
                 Cell::Null => None,
                 cell => Some((*name, cell)),
             });
-            let entries = there.map(|(name, cell)| (name, part(fill, cell, &mut entire)));
-            let dict = Value::dict_in(fill.bump(), entries);
+            let entries = there.map(|(name, cell)| (name, part(bump, cell, &mut entire)));
+            let dict = Value::dict_in(bump, entries);
             entire.map(|()| dict)?
         }
         Cell::Map(inner, start, end) => {
             let mut entire = Some(());
             let entries = (start..end).map(|row| match inner.0.cell(row) {
-                Cell::Str(key) => (key, part(fill, inner.1.cell(row), &mut entire)),
+                Cell::Str(key) => (key, part(bump, inner.1.cell(row), &mut entire)),
                 _ => ("", Value::Missing),
             });
-            let dict = Value::dict_in(fill.bump(), entries);
+            let dict = Value::dict_in(bump, entries);
             // Of a key that comes twice a tree keeps the last.
             if let Value::Entries(entries) = dict
                 && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
@@ -125,8 +126,8 @@ fn whole<'b>(fill: &Fill<'b>, cell: Cell<'b>) -> Option<Value<'b>> {
 }
 
 /// A cell that is part of a list or dict; what only a tree will do for is noted.
-fn part<'b>(fill: &Fill<'b>, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b> {
-    whole(fill, cell).unwrap_or_else(|| {
+fn part<'b>(bump: &'b Bump, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b> {
+    whole(bump, cell).unwrap_or_else(|| {
         *entire = None;
         Value::Missing
     })
