@@ -14,7 +14,12 @@ use pyo3::types::PyBytes;
 use rulec_columns::{ColumnsError, Decider, Options, PayloadJudge, write_lines};
 use std::sync::{Arc, Mutex, PoisonError};
 
-create_exception!(rulec, ColumnsMismatch, RulecError, "Columns that the rules cannot read, with all that is wrong.");
+create_exception!(
+    rulec,
+    ColumnsMismatch,
+    RulecError,
+    "Columns that the rules cannot read, with all that is wrong."
+);
 
 /// What answers batch by batch; a thread has its own.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
@@ -87,7 +92,8 @@ impl Columns {
     #[staticmethod]
     #[pyo3(signature = (judge, schema, *, json = Vec::new()))]
     fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Vec<String>) -> Columns {
-        let (judge, columns, options) = (judge.get().0.clone(), Arc::new(schema.0), options(json, true, false));
+        let (judge, columns, options) =
+            (judge.get().0.clone(), Arc::new(schema.0), options(json, true, false));
         let schema = PayloadJudge::new(judge.clone(), columns.clone(), &options).schema();
         let make = move || -> Worker {
             let mut judging = PayloadJudge::new(judge.clone(), columns.clone(), &options);
@@ -129,7 +135,11 @@ impl Columns {
 /// Answers as the JSON lines that `rulec run` prints for the same messages, the first of which has that number.
 #[pyfunction]
 #[pyo3(signature = (answers, first = 1))]
-pub fn json_lines<'py>(py: Python<'py>, answers: PyArrowType<RecordBatch>, first: u64) -> PyResult<Bound<'py, PyBytes>> {
+pub fn json_lines<'py>(
+    py: Python<'py>,
+    answers: PyArrowType<RecordBatch>,
+    first: u64,
+) -> PyResult<Bound<'py, PyBytes>> {
     let mut lines = Vec::new();
     apart(py, || write_lines(&answers.0, first, &mut lines)).map_err(failed)?;
     Ok(PyBytes::new(py, &lines))
