@@ -9,6 +9,8 @@
 //! | `scan` | strings and numbers of JSON text |
 //! | `serialize` | any `Serialize` value as a source |
 //!
+//! Members bring sources of their own ([`InputScratch::fill`]): `rulec-columns` the rows of record batches.
+//!
 //! A source may give up, and gives up on whatever is wrong. Then the message is read into a tree and
 //! decided by that; so the tree's reader has the last word on every mistake and words it, and both
 //! ways cannot disagree on what is refused. What a source does accept, the tree's reader accepts too:
@@ -23,13 +25,13 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use plan::Plan;
+pub use fill::Fill;
+pub use plan::{Place, Plan, ROOT};
 
 use crate::arena;
 use crate::json::{MAX_BYTES, may_hold_too_many_objects};
 use crate::value::{Value, recycle};
 use bumpalo::Bump;
-use fill::Fill;
 use serde::Serialize;
 
 /// The memory that is kept from message to message.
@@ -69,7 +71,8 @@ impl InputScratch {
         self.fill(plan, |fill| serialize::take(fill, message), then)
     }
 
-    fn fill<'a, T>(
+    /// Has a source put the values of a message in their places; `None` when it gives up.
+    pub fn fill<'a, T>(
         &'a mut self,
         plan: &'a Plan,
         source: impl FnOnce(&mut Fill<'a>) -> Option<()>,

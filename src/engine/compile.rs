@@ -16,6 +16,8 @@ use crate::source::SourceMap;
 use crate::text;
 use crate::threads::Threads;
 use crate::trace::Source;
+use crate::value::Value;
+use serde_json::Value as Json;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,6 +57,32 @@ impl Compiler {
     #[must_use]
     pub fn function<Args>(mut self, name: &str, function: impl HostFunction<Args>) -> Self {
         self.registry.add(name, function);
+        self
+    }
+
+    /// Offers a function that has no types of its own, as those of another language have none: it takes so many
+    /// arguments, or any number, and what it returns counts as missing where it is not of the declared type.
+    ///
+    /// ```
+    /// use serde_json::json;
+    ///
+    /// let rules = rulec::Compiler::new()
+    ///     .untyped_function("score", Some(1), |args| Ok(json!(args[0].as_str().map_or(0, str::len))))
+    ///     .compile_text("extern fn score(text: string) -> int\nroute long when score(text) > 10 -> essay_handler")?;
+    /// assert_eq!(rules.decide(&json!({"text": "a rather long text"})).chosen(), Some("long"));
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    #[must_use]
+    pub fn untyped_function(
+        mut self,
+        name: &str,
+        arity: Option<usize>,
+        function: impl Fn(&[Json]) -> Result<Json, String> + Send + Sync + 'static,
+    ) -> Self {
+        let erased = move |args: &[Value<'_>]| {
+            function(&args.iter().map(|value| value.to_json()).collect::<Vec<Json>>())
+        };
+        self.registry.add_untyped(name, arity, Arc::new(erased));
         self
     }
 

@@ -12,28 +12,38 @@ use smallvec::SmallVec;
 const FEW_KEYS: usize = 16;
 
 /// The slots and promises that a source fills.
-pub(super) struct Fill<'a> {
-    pub plan: &'a Plan,
+pub struct Fill<'a> {
+    pub(super) plan: &'a Plan,
     /// The arena of values that do not lie in the source as they are.
-    pub bump: &'a Bump,
-    pub values: Vec<Value<'a>>,
+    pub(super) bump: &'a Bump,
+    pub(super) values: Vec<Value<'a>>,
     kept: bool,
     /// The keys of the objects at hand that are of no interest.
     keys: SmallVec<[&'a str; 32]>,
     /// A bit for each place that was come upon: there is one of each in a message.
-    pub seen: Vec<u64>,
+    pub(super) seen: Vec<u64>,
 }
 
 impl<'a> Fill<'a> {
     /// With the memory of the values and the places of the last message.
-    pub fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>, mut seen: Vec<u64>) -> Fill<'a> {
+    pub(super) fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>, mut seen: Vec<u64>) -> Fill<'a> {
         values.resize(plan.slots(), Value::Missing);
         seen.clear();
         seen.resize(plan.places().div_ceil(64), 0);
         Fill { plan, bump, values, kept: true, keys: SmallVec::new(), seen }
     }
 
-    pub fn filled(&self) -> Filled<'_, 'a> {
+    /// The arena of values that do not lie in the source as they are.
+    pub fn bump(&self) -> &'a Bump {
+        self.bump
+    }
+
+    /// The places that are filled.
+    pub fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
+    pub(super) fn filled(&self) -> Filled<'_, 'a> {
         Filled { values: &self.values, kept: self.kept }
     }
 

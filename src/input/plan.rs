@@ -8,7 +8,10 @@ use std::sync::Arc;
 /// No node: nothing here or further in is of interest.
 pub(super) const NONE: u32 = u32::MAX;
 /// The message itself.
-pub(super) const ROOT: u32 = 0;
+pub const ROOT: Place = 0;
+
+/// A place in messages: the number of a path that matters to the rules.
+pub type Place = u32;
 
 /// Programs of more fields are read from trees, where a decision looks up only what it asks for.
 const MOST_SLOTS: usize = 512;
@@ -18,6 +21,8 @@ const MOST_SLOTS: usize = 512;
 pub struct Plan {
     nodes: Vec<PlanNode>,
     slots: usize,
+    /// True when the promises are those of a declared input, and not inferred.
+    declared: bool,
 }
 
 #[derive(Debug, Default)]
@@ -48,7 +53,8 @@ impl Plan {
         if program.slots.len() > MOST_SLOTS {
             return None;
         }
-        let mut plan = Plan { nodes: vec![PlanNode::default()], slots: program.slots.len() };
+        let (slots, declared) = (program.slots.len(), program.input.is_some());
+        let mut plan = Plan { nodes: vec![PlanNode::default()], slots, declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
             let node = &mut plan.nodes[node as usize];
@@ -89,12 +95,40 @@ impl Plan {
         }
     }
 
+    /// The keys at a place that lead further, each with its place.
+    pub fn inside(&self, place: Place) -> impl Iterator<Item = (&Arc<str>, Place)> {
+        self.node(place).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
+    }
+
+    /// The kinds that a place is read at, or promised to be of.
+    pub fn kinds(&self, place: Place) -> KindSet {
+        let promised = |node: &PlanNode| node.promise.map_or(KindSet::EMPTY, |promise| promise.kinds);
+        self.node(place).map_or(KindSet::EMPTY, |node| node.wanted.union(promised(node)))
+    }
+
+    /// True when the rules declare a field at a place and say that it may be missing.
+    pub fn is_optional(&self, place: Place) -> bool {
+        self.declared
+            && self.node(place).and_then(|node| node.promise).is_some_and(|promise| promise.optional)
+    }
+
     /// The number of places.
     pub(super) fn places(&self) -> usize {
         self.nodes.len()
     }
 
-    pub(super) fn slots(&self) -> usize {
+    /// The slots that are read at a place, each with the kinds it is read at.
+    pub fn slots_at(&self, place: Place) -> &[(u32, KindSet)] {
+        self.node(place).map_or(&[], |node| &node.slots)
+    }
+
+    /// The kinds that a place is promised to be of, and true when it may be missing.
+    pub fn promised(&self, place: Place) -> Option<(KindSet, bool)> {
+        self.node(place)?.promise.map(|promise| (promise.kinds, promise.optional))
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> usize {
         self.slots
     }
 
@@ -104,15 +138,15 @@ impl Plan {
         self.nodes.get(node as usize)
     }
 
-    /// The place at a key of an object.
+    /// The place at a key of an object; no place of the plan when nothing there matters.
     #[inline]
-    pub(super) fn child(&self, node: u32, key: &str) -> u32 {
+    pub fn child(&self, node: u32, key: &str) -> u32 {
         self.node(node).and_then(|node| node.by_key.get(key)).unwrap_or(NONE)
     }
 
     /// True when a slot is read here as a list or dict, so that all of it is wanted.
     #[inline]
-    pub(super) fn wants(&self, node: u32, kind: Kind) -> bool {
+    pub fn wants(&self, node: u32, kind: Kind) -> bool {
         self.node(node).is_some_and(|node| node.wanted.has(kind))
     }
 }

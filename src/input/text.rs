@@ -1,9 +1,9 @@
 //! JSON text as a source: one walk that checks all of it and keeps what slots read.
 
 use super::fill::{Fill, Keys};
-use super::plan::{NONE, ROOT};
+use super::plan::{NONE, Place, ROOT};
 use super::scan::Cursor;
-use crate::json::MAX_DEPTH;
+use crate::json::{MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use crate::ty::Kind;
 use crate::value::Value;
 use bumpalo::collections::Vec as BumpVec;
@@ -21,6 +21,19 @@ pub(super) fn read<'a>(fill: &mut Fill<'a>, text: &'a str) -> Option<()> {
         reader.object(ROOT, 0)?;
     }
     reader.cursor.token().is_none().then_some(())
+}
+
+impl<'a> Fill<'a> {
+    /// Reads JSON text that stands at a place of a message, inside one object. The answer is that of [`Fill::put`];
+    /// `None` when something is wrong with it, or only a tree will do.
+    pub fn json(&mut self, node: Place, text: &'a str) -> Option<u32> {
+        if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
+            return None;
+        }
+        let mut reader = Reader { cursor: Cursor::new(text), fill: self };
+        let given = reader.value(node, 1)?;
+        reader.cursor.token().is_none().then_some(given)
+    }
 }
 
 struct Reader<'f, 'a> {

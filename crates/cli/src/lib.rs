@@ -67,7 +67,7 @@ mod workflow;
 use clap::{Parser, Subcommand};
 use language::Lang;
 use rulec::internals::text;
-use std::process::ExitCode;
+use std::ffi::OsString;
 use term::{Color, Out, Term};
 
 const AFTER_HELP: &str = "\
@@ -165,22 +165,23 @@ impl CliError {
     }
 }
 
-fn main() -> ExitCode {
+/// Runs the program with these arguments, the first of which is its own name, and returns its exit status.
+pub fn main(args: Vec<OsString>) -> u8 {
     mistake::listen();
-    let ended = mistake::caught(|| match Cli::try_parse() {
+    let ended = mistake::caught(|| match Cli::try_parse_from(&args) {
         Ok(cli) => {
             language::choose(cli.lang);
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)
         }
-        Err(error) => usage(&error),
+        Err(error) => usage(&error, &args),
     });
     let status = ended.unwrap_or_else(|what| {
         Term::new(Color::Auto).error(&format!("{what}; {}", mistake::REPORT));
         Status::Broken
     });
-    ExitCode::from(status as u8)
+    status as u8
 }
 
 fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -224,10 +225,10 @@ fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
 }
 
 /// Says what clap has to say: help, which somebody asked for, or what is wrong with the arguments.
-fn usage(error: &clap::Error) -> Status {
+fn usage(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // An argument that is quoted may hold anything, so then nothing is coloured.
-    let quotes_any = std::env::args_os().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
+    let quotes_any = args.iter().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
     let shown = |color: bool| match color && !quotes_any {
         true => text.ansi().to_string(),
         false => text::printable(&text.to_string()).into_owned(),
