@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Protocol, TypeAlias, final
 
+__all__: list[str]
+
 class _Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -127,7 +129,7 @@ class Rules:
         artifact: bytes | str | PathLike[str],
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
-        trusted: Sequence[str] = (),
+        trusted: Sequence[str] | None = None,
     ) -> Rules: ...
     def to_artifact(self, *, strip_source: bool = False, sign: str | None = None) -> bytes: ...
     def decide(self, message: _Message | Prepared, *, entry: str | None = None) -> Decision: ...
@@ -334,12 +336,12 @@ class Columns:
         schema: Any,
         *,
         entry: str | None = None,
-        json: Sequence[str] = (),
+        json: Sequence[str] | None = None,
         allow_missing: bool = False,
         matched: bool = False,
     ) -> Columns: ...
     @staticmethod
-    def of_judge(judge: Judge, schema: Any, *, json: Sequence[str] = ()) -> Columns: ...
+    def of_judge(judge: Judge, schema: Any, *, json: Sequence[str] | None = None) -> Columns: ...
     @property
     def schema(self) -> Any: ...
     def answer(self, batch: Any) -> Any: ...

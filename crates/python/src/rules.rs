@@ -96,14 +96,14 @@ impl Rules {
     /// Loads what `rulec build` or `to_artifact` wrote, from bytes or from a file. With the public keys `trusted`, each
     /// the text of a PEM file, one of them must have signed it.
     #[staticmethod]
-    #[pyo3(signature = (artifact, *, functions = None, trusted = Vec::new()))]
+    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
     fn from_artifact(
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
         functions: Option<Bound<'_, PyMapping>>,
-        trusted: Vec<String>,
+        trusted: Option<Vec<String>>,
     ) -> PyResult<Rules> {
-        let keys = trusted.iter().map(|pem| VerifyingKey::from_pem(pem));
+        let keys = trusted.iter().flatten().map(|pem| VerifyingKey::from_pem(pem));
         let keys = keys.collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let trusting = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
