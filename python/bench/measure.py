@@ -1,8 +1,7 @@
 """What the package costs, against other ways to the same answers, in one run.
 
-``python bench/measure.py`` prints ratios and times; ``pip install zen-engine common-expression-language`` for all of it, and
-``cargo run --release -p rulec-cli --bin rulec -- bench`` beside it for what Rust takes alone (it is asked for by path in
-``RULEC``).
+``python bench/measure.py [PART …]`` prints times and ratios; build with ``maturin develop --release`` before, and
+``pip install 'rulec[peers,clusters]'`` for all parts.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import gc
 import importlib.util
 import json
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -146,19 +144,68 @@ def forms() -> None:
         print(f"{name:34} {best(work, 10) / len(rows):8.2f} us")
 
 
-def batches() -> None:
+def table(count: int) -> Any:
     import pyarrow as pa
 
-    text, _ = desk()
-    rules = Rules.from_text(text)
-    count = 200_000
     texts = [f"good day, about topic{at % 150} and the rest of it" for at in range(count)]
-    table = pa.table({"text": texts, "ctx": pa.array([{"n": at % 14} for at in range(count)])})
-    seconds = best(lambda: batch.decide(rules, table), 1) / 1e6
+    return pa.table({"text": texts, "ctx": pa.array([{"n": at % 14} for at in range(count)])})
+
+
+def batches() -> None:
+    text, _ = desk()
+    rules, count = Rules.from_text(text), 200_000
+    whole = table(count)
+    seconds = best(lambda: batch.decide(rules, whole), 1) / 1e6
     print(f"-- a table of {count:,} rows: {count / seconds:,.0f} rows a second on one core")
-    rows = table.to_pylist()
+    bound = batch.bind(rules, whole.schema)
+    for size in (1_000, 10_000):
+        piece, empty = whole.slice(0, size).to_batches()[0], whole.slice(0, 0).combine_chunks()
+        empty = empty.to_batches()[0] if empty.to_batches() else piece.slice(0, 0)
+        full, nothing = best(lambda: bound.answer(piece), 50), best(lambda: bound.answer(empty), 500)
+        print(f"   batches of {size:6,}: {full / size:6.3f} us a row; all but the rows takes {nothing:6.1f} us, {nothing / full:.2%}")
+    rows = whole.to_pylist()
     alone = best(lambda: rules.decide_many(rows), 1) / 1e6
     print(f"   the same rows as dicts: {count / alone:,.0f} a second")
+
+
+def cluster() -> None:
+    """Spark with one executor of one core against this process on the same file, reading and answering."""
+    import os
+
+    import pyarrow.parquet as parquet
+    from pyspark.sql import SparkSession
+
+    from rulec import spark as clusters
+
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    text, _ = desk()
+    rules, count = Rules.from_text(text), 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/messages.parquet"
+        parquet.write_table(table(count), path)
+
+        def here() -> None:
+            with parquet.ParquetFile(path) as file:
+                bound = batch.bind(rules, file.schema_arrow)
+                for one in file.iter_batches(10_000):
+                    bound.answer(one)
+
+        session = (
+            SparkSession.builder.master("local-cluster[1,1,1024]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")
+            .getOrCreate()
+        )
+        frame = session.read.parquet(path)
+        plain = frame.mapInArrow(lambda batches: batches, frame.schema)
+        answered = clusters.decide(frame, rules)
+        there = lambda what: best(lambda: what.write.format("noop").mode("overwrite").save(), 1) / 1e6
+        single, moved, decided = best(here, 1) / 1e6, there(plain), there(answered)
+        session.stop()
+    print(f"-- {count:,} rows of Parquet: a process {count / single:,.0f} a second; Spark on one core {count / decided:,.0f}")
+    print(f"   Spark with a function that does nothing {count / moved:,.0f}; with rules {single / decided:.2f} x a process")
 
 
 def memory() -> None:
@@ -172,7 +219,7 @@ def memory() -> None:
             print(f"after {at:6} reloads {pages():8.1f} MB")
 
 
-PARTS = {"chains": chains, "peers": peers, "forms": forms, "batches": batches, "memory": memory}
+PARTS = {"chains": chains, "peers": peers, "forms": forms, "batches": batches, "memory": memory, "cluster": cluster}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -62,6 +62,7 @@ def spark() -> Iterator[Any]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.executor.memory", "512m")
+        .config("spark.driver.memory", "2g")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
         .config("spark.task.maxFailures", "8")
         .getOrCreate()
@@ -71,7 +72,8 @@ def spark() -> Iterator[Any]:
 
 
 def collected(frame: Any) -> list[tuple[int, str | None, str | None]]:
-    return sorted(tuple(row) for row in frame.select("id", "decision.chosen", "decision.target").collect())
+    table = frame.select("id", "decision.chosen", "decision.target").toArrow()
+    return sorted(zip(*(column.to_pylist() for column in table.columns)))
 
 
 def test_spark_answers_like_one_process(spark: Any, rules: Rules, data: Path, expected: Any) -> None:

@@ -58,8 +58,8 @@ fn mismatch(error: &ColumnsError) -> PyErr {
     }
 }
 
-fn options(json: Vec<String>, allow_missing: bool, matched: bool) -> Options {
-    let options = json.into_iter().fold(Options::default(), Options::json);
+fn options(json: Option<Vec<String>>, allow_missing: bool, matched: bool) -> Options {
+    let options = json.into_iter().flatten().fold(Options::default(), Options::json);
     let options = if allow_missing { options.allow_missing() } else { options };
     if matched { options.matched() } else { options }
 }
@@ -68,12 +68,12 @@ fn options(json: Vec<String>, allow_missing: bool, matched: bool) -> Options {
 impl Columns {
     /// Binds the rules to columns; texts of the columns `json` are read as JSON.
     #[staticmethod]
-    #[pyo3(signature = (rules, schema, *, entry = None, json = Vec::new(), allow_missing = false, matched = false))]
+    #[pyo3(signature = (rules, schema, *, entry = None, json = None, allow_missing = false, matched = false))]
     fn of_rules(
         rules: &Bound<'_, Rules>,
         schema: PyArrowType<Schema>,
         entry: Option<&str>,
-        json: Vec<String>,
+        json: Option<Vec<String>>,
         allow_missing: bool,
         matched: bool,
     ) -> PyResult<Columns> {
@@ -90,8 +90,8 @@ impl Columns {
 
     /// Binds a judge of payloads to columns.
     #[staticmethod]
-    #[pyo3(signature = (judge, schema, *, json = Vec::new()))]
-    fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Vec<String>) -> Columns {
+    #[pyo3(signature = (judge, schema, *, json = None))]
+    fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Vec<String>>) -> Columns {
         let (judge, columns, options) =
             (judge.get().0.clone(), Arc::new(schema.0), options(json, true, false));
         let schema = PayloadJudge::new(judge.clone(), columns.clone(), &options).schema();

@@ -10,7 +10,7 @@ use super::talk::{Flows, Question};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 use pythonize::pythonize;
-use rulec::{Compiler, Entry, MemoryLoader, Record, choice, payload};
+use rulec::{Compiler, Entry, MemoryLoader, Record, SigningKey, VerifyingKey, choice, payload};
 use self_cell::self_cell;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -93,25 +93,41 @@ impl Rules {
         compiled(py, functions, |compiler| compiler.compile_with(&loader, TEXT))
     }
 
-    /// Loads what `rulec build` or `to_artifact` wrote, from bytes or from a file.
+    /// Loads what `rulec build` or `to_artifact` wrote, from bytes or from a file. With the public keys `trusted`, each
+    /// the text of a PEM file, one of them must have signed it.
     #[staticmethod]
-    #[pyo3(signature = (artifact, *, functions = None))]
+    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
     fn from_artifact(
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
         functions: Option<Bound<'_, PyMapping>>,
+        trusted: Option<Vec<String>>,
     ) -> PyResult<Rules> {
+        let keys = trusted.iter().flatten().map(|pem| VerifyingKey::from_pem(pem));
+        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let trusting = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            return compiled(py, functions, |compiler| compiler.load_artifact(bytes));
+            return compiled(py, functions, |compiler| trusting(compiler).load_artifact(bytes));
         }
         let path: PathBuf = artifact.extract()?;
-        compiled(py, functions, |compiler| compiler.load_artifact_path(path))
+        compiled(py, functions, |compiler| trusting(compiler).load_artifact_path(path))
     }
 
-    #[pyo3(signature = (*, strip_source = false))]
-    fn to_artifact<'py>(&self, py: Python<'py>, strip_source: bool) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &apart(py, || self.rules.to_artifact(strip_source)))
+    /// The rules as an artifact, signed when a private key is given, the text of a PEM file.
+    #[pyo3(signature = (*, strip_source = false, sign = None))]
+    fn to_artifact<'py>(
+        &self,
+        py: Python<'py>,
+        strip_source: bool,
+        sign: Option<&str>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let key = sign.map(SigningKey::from_pem).transpose().map_err(failed)?;
+        let artifact = apart(py, || match &key {
+            Some(key) => self.rules.to_signed_artifact(strip_source, key),
+            None => self.rules.to_artifact(strip_source),
+        });
+        Ok(PyBytes::new(py, &artifact))
     }
 
     #[pyo3(signature = (message, *, entry = None))]
@@ -282,7 +298,7 @@ impl Rules {
         let load = py.import("rulec._load")?.getattr("load")?;
         Ok((
             load,
-            (rules.to_artifact(py, false), rules.functions.as_ref().map(|functions| functions.clone_ref(py))),
+            (rules.to_artifact(py, false, None)?, rules.functions.as_ref().map(|functions| functions.clone_ref(py))),
         ))
     }
 
