@@ -65,11 +65,12 @@ pub(super) fn compile(
         });
     }
     let files = recorder.finish(files, &loaded.sources);
-    text::keeping_parsed(|| compile_loaded(compiler, loaded, files))
+    text::keeping_parsed(|| compile_loaded(compiler, threads, loaded, files))
 }
 
 fn compile_loaded(
     compiler: &Compiler,
+    threads: Threads,
     mut loaded: Loaded,
     files: Files,
 ) -> Result<(Base, Known), CompileError> {
@@ -77,6 +78,6 @@ fn compile_loaded(
     let mut allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.finish(loaded, program, found, &mut allows)?;
+    let rules = compiler.finish(threads, loaded, program, found, &mut allows)?;
     Ok((Base::new(rules, places, declarations, files), known))
 }

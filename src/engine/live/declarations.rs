@@ -15,6 +15,7 @@ use crate::sema::hir::{Extern, Outcome, Program, TableId};
 use crate::sema::resolve::names_in;
 use crate::span::FileId;
 use crate::syntax::ast::{self, Expr, Statement, StatementKind, Target};
+use crate::threads::Threads;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -288,7 +289,7 @@ impl Checked {
         let Checked { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
         let link = |program: &Program, found: &mut Vec<Diagnostic>| hosts(compiler, base, program, found);
-        let set = lower(program, &mut diagnostics, link);
+        let set = lower(Threads::One, program, None, &mut diagnostics, link);
         set.map(|set| compiler.rules(set)).ok_or(diagnostics)
     }
 }
