@@ -7,7 +7,10 @@ use std::sync::OnceLock;
 
 /// The answers of a rule set that have been written so far.
 #[derive(Default)]
-pub(crate) struct Answers(OnceLock<Box<[OnceLock<Box<[u8]>>]>>);
+pub(crate) struct Answers(OnceLock<Box<[Answer]>>);
+
+/// An answer, once it has been written.
+type Answer = OnceLock<Box<[u8]>>;
 
 impl Answers {
     /// The answer of an entry that chose a statement of its own table, or nothing; `write` is asked for it once.
@@ -20,7 +23,7 @@ impl Answers {
         write: impl FnOnce() -> Vec<u8>,
     ) -> Option<&[u8]> {
         let (rules, tables) = (program.rules.len(), program.tables.len());
-        let all = self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| OnceLock::new()).collect());
+        let all = self.0.get_or_init(|| (0..rules + 2 * tables).map(|_| Answer::new()).collect());
         let at = match chosen {
             Some(Chosen::Rule(rule)) => rule.index(),
             Some(Chosen::Default(table)) => rules + table.index(),

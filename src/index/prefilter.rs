@@ -212,8 +212,7 @@ impl Reader {
             return Known::NOTHING;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-        let mut chars: Vec<char> =
-            chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
+        let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
         // UTF-8 sorts as its characters do.
         chars.sort_unstable();
         chars.dedup();

@@ -32,7 +32,7 @@ mod workflow;
 pub use allow::Allows;
 pub(crate) use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
-pub(crate) use uses::{FieldUses, RouteUses};
+pub(crate) use uses::{FieldUses, RouteUses, UsesByRoute};
 
 use crate::diag::{Code, Diagnostic, Label, nearest};
 use crate::loader::Loaded;
@@ -68,8 +68,8 @@ pub(crate) enum Known {
     Uses(Arc<FieldUses>),
 }
 
-/// Checks all files, and returns what is known of the fields of the message as well.
-pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Known) {
+/// Checks all files, and returns what is known of the fields of the message as well, and what each route uses of them.
+pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Known, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted = Some(FieldUses::default()));
     (program, diagnostics, fields.into_known())

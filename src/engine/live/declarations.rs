@@ -209,11 +209,6 @@ impl Declarations {
         Some(settings)
     }
 
-    /// The uses a route of the base makes of the fields of the message.
-    pub fn uses(&self, base: &Rules, table: TableId, draft: &Draft, known: Known) -> RouteUses {
-        self.check_in(&[(name_in(base, table), draft)], known).uses
-    }
-
     /// Checks routes that are to stand in tables of one file, or outside any.
     fn check_in(&self, drafts: &Drafts<'_>, known: Known) -> Checked {
         let needed = self.needed(drafts.iter().filter_map(|(_, draft)| draft.route()));
@@ -244,7 +239,7 @@ impl Declarations {
         known: Known,
     ) -> Result<(Route, Rules), CompileError> {
         let mut checked = self.check_in(&[(name_in(base, table), &draft)], known);
-        let uses = std::mem::take(&mut checked.uses);
+        let uses = Arc::new(std::mem::take(&mut checked.uses));
         let refused = |diagnostics| Err(refusal(base.sources(), &draft.text, diagnostics));
         let rules = match checked.finish(compiler, base) {
             Ok(rules) if rules.program().rules.len() == 1 => rules,
