@@ -6,7 +6,8 @@ use rulec::{Diagnostic, Language};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-static CHOSEN: OnceLock<Language> = OnceLock::new();
+/// The language that somebody asked for.
+static CHOSEN: OnceLock<Option<Language>> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Lang {
@@ -19,18 +20,23 @@ pub enum Lang {
 /// Sets the language of this run.
 pub fn choose(wanted: Option<Lang>) {
     let of_environment = || {
-        let value = std::env::var("RULEC_LANG").unwrap_or_default().to_ascii_lowercase();
-        if value.starts_with("zh") { Lang::Zh } else { Lang::En }
+        let value = std::env::var("RULEC_LANG").ok().filter(|value| !value.is_empty())?;
+        Some(if value.to_ascii_lowercase().starts_with("zh") { Lang::Zh } else { Lang::En })
     };
-    let language = match wanted.unwrap_or_else(of_environment) {
+    let chosen = wanted.or_else(of_environment).map(|lang| match lang {
         Lang::En => Language::English,
         Lang::Zh => Language::Chinese,
-    };
-    let _ = CHOSEN.set(language);
+    });
+    let _ = CHOSEN.set(chosen);
+}
+
+/// The language that was asked for, by `--lang` or the environment.
+pub fn chosen() -> Option<Language> {
+    CHOSEN.get().copied().flatten()
 }
 
 pub fn language() -> Language {
-    CHOSEN.get().copied().unwrap_or_default()
+    chosen().unwrap_or_default()
 }
 
 /// The message of a finding; in another language than English the title of its code stands before it.

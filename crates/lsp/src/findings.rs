@@ -5,7 +5,8 @@ use ls_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
     NumberOrString, Position, Range,
 };
-use rulec::{Code, FileId, Severity};
+use rulec::{Code, FileId, Language, Severity};
+use rulec_settings::Refused;
 
 /// The findings of compiling about a file, and with `analysed` those of the analysis. What is about no place stands at the
 /// beginning of the main file, the first one.
@@ -18,9 +19,14 @@ pub fn of_file(known: &Known, file: FileId, analysed: bool) -> Vec<Diagnostic> {
 
 pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
     let begin = Position { line: 0, character: 0 };
+    // In another language than English the title of the code stands before the message.
+    let title = match known.language {
+        Language::English => String::new(),
+        language => format!("{}\u{ff1a}", found.code.title_in(language)),
+    };
     let message = match &found.help {
-        Some(help) => format!("{}\nhelp: {help}", found.message),
-        None => found.message.clone(),
+        Some(help) => format!("{title}{}\nhelp: {help}", found.message),
+        None => format!("{title}{}", found.message),
     };
     let related = |label: &rulec::Label| {
         let location = Location { uri: known.uri(label.span.file)?, range: known.range(label.span) };
@@ -33,6 +39,7 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
         range: found.span().map_or(Range { start: begin, end: begin }, |span| known.range(span)),
         severity: Some(match found.severity() {
             Severity::Error => DiagnosticSeverity::ERROR,
+            Severity::Warning if known.is_denied(found.code) => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
         }),
         code: Some(NumberOrString::String(found.code.to_string())),
@@ -42,5 +49,18 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
         related_information: (!related.is_empty()).then_some(related),
         tags: unused.then(|| vec![DiagnosticTag::UNNECESSARY]),
         data: None,
+    }
+}
+
+/// The fault of a settings file, at its place.
+pub fn of_settings(refused: &Refused) -> Diagnostic {
+    let at = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
+    let (line, column) = (refused.line.saturating_sub(1), refused.column.saturating_sub(1));
+    Diagnostic {
+        range: Range { start: at(line, column), end: at(line + 1, 0) },
+        severity: Some(DiagnosticSeverity::ERROR),
+        source: Some("rulec".to_owned()),
+        message: refused.message.clone(),
+        ..Diagnostic::default()
     }
 }
